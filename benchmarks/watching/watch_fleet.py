@@ -1,8 +1,8 @@
 """Ten thousand streams to be watched, without ten thousand drivers: what a watcher can see of them is real.
 
-A project with as many specs, a control database with an attempt, wishes and older verdicts of each, a folder per driver
-whose lock is held, a checkpoint per stream. One process holds all locks; it appends a record to every topic once in a
-period and then commits a batch for each of its streams. What its processor time is, is not the watcher's.
+A project with as many specs, a control database with an attempt, desired states and older verdicts of each, a folder
+per driver whose lock is held, a checkpoint per stream. One process holds all locks; it appends a record to every topic
+once in a period and then commits a batch for each of its streams. What its processor time is, is not the watcher's.
 
 Usage: python -m benchmarks.watching.watch_fleet <fleet as JSON>; takes commands on standard input, one JSON a line.
 """

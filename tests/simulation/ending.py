@@ -1,6 +1,6 @@
 """How a history ends: nothing goes wrong any more, everybody finishes or is gone, and the reconciler does its rounds.
 
-Then the wish must hold. A person acts only where the code says that a person must, and where that is the rule.
+Then the desired state must hold. A person acts only where the code says that a person must, and where that is the rule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def settle(world: World) -> None:
     """Bring a history to its end and judge it.
 
     Raises:
-        BreachError: the wish does not hold.
+        BreachError: the desired state does not hold.
     """
     world.enabled = frozenset()
     world.silent.clear()

@@ -32,10 +32,10 @@ class Caller:
 
     Attributes:
         name: for people.
-        person: it may record wishes.
+        person: it may record desired states.
         stands: others may move while it calls.
         governed: it obeys backoff and HALTED.
-        wished: it has recorded a wish itself.
+        wished: it has recorded a desired state itself.
         read_wish: the age of the database when it last read the newest wish.
         epoch: of the database, when it began.
         saw_alive: the driver that it looked at last was alive.

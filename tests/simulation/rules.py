@@ -80,9 +80,9 @@ def said_to_stand_still(world: World, before: tuple[Attempt, int] | None, report
 
 
 def wish(world: World, caller: Caller) -> None:
-    """A wish is recorded by a person's request alone: nobody else may revoke one."""
+    """A desired state is recorded by a person's request alone: nobody else may revoke one."""
     if not caller.person:
-        raise BreachError(f"{caller.name} recorded a wish; the newest was {world.database.desired(UNIT)}")
+        raise BreachError(f"{caller.name} recorded a desired state; the newest was {world.database.desired(UNIT)}")
 
 
 def reservation(world: World, caller: Caller, before: Attempt | None, made: Attempt) -> None:
@@ -108,7 +108,7 @@ def reservation(world: World, caller: Caller, before: Attempt | None, made: Atte
 
 
 def _patience(world: World, caller: Caller, before: Attempt, desired: DesiredState) -> None:
-    """Nobody's start waits for the backoff; and HALTED ends by a newer wish alone."""
+    """Nobody's start waits for the backoff; and HALTED ends by a newer desired state alone."""
     assert before.ended_at is not None
     if caller.wished or desired.at > before.ended_at:
         return
@@ -187,14 +187,14 @@ def lawful_halt(world: World, now: datetime) -> None:
 
 
 def came_true(world: World) -> None:
-    """At rest the wish holds: running has one driver, bound and the newest on record; stopped has none."""
+    """At rest the desired state holds: running has one driver, bound and the newest on record; stopped has none."""
     desired, newest = world.database.desired(UNIT), world.database.latest_attempt(UNIT)
     ended = {attempt.generation for attempt in world.database.recorded if attempt.state is AttemptState.ENDED}
     given_up = ended & world.database.forced  # a person's word; should one live all the same, the fence is there
     living = [process for process in world.machine.alive if process.generation not in given_up]
     if desired is not None and not world.replaced and desired.state is not world.wanted:
         raise BreachError(
-            f"the wish on record is {desired.state}; the last one that anybody asked for was {world.wanted}"
+            f"the desired state on record is {desired.state}; the last one that anybody asked for was {world.wanted}"
         )
     if desired is None:
         return

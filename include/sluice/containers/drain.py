@@ -1,7 +1,7 @@
 """Waits until the runner is stopped, then lets its drivers finish their batch and end.
 
-The wish that they run stays on record: when the runner is back, the reconciler starts them from their checkpoints.
-A runner that is killed loses nothing either; the batch that was running is then replayed.
+The desired state that they run stays on record: when the runner is back, the reconciler starts them from their
+checkpoints. A runner that is killed loses nothing either; the batch that was running is then replayed.
 """
 
 from __future__ import annotations

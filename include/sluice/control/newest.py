@@ -18,7 +18,7 @@ MAX_UNITS = 500
 
 @cache
 def desired_states(deployment: str) -> Select[Any]:
-    """Return the query for the latest wish of each unit."""
+    """Return the query for the latest desired state of each unit."""
     return _newest(desired_state, ("unit",), "id", deployment)
 
 

@@ -51,7 +51,7 @@ class SqlRegistry:
         self._clock = clock or SystemClock()
 
     def desired(self, unit: str) -> DesiredState | None:
-        """Return the latest wish, or None if nobody ever asked."""
+        """Return the latest desired state, or None if nobody ever asked."""
         desired_states = desired_state.c
         ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
         query = select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)
@@ -60,7 +60,7 @@ class SqlRegistry:
         return None if row is None else desired_state_of(row)
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
-        """Record a wish. History is kept."""
+        """Record a desired state. History is kept."""
         desired = DesiredState(unit, state, by, why, self._clock.now())
         values = {
             "deployment": self._deployment,
@@ -81,7 +81,7 @@ class SqlRegistry:
         return next(map(attempt_of, rows), None)
 
     def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
-        """Return what `desired` returns, of those units that have a wish, in a few queries."""
+        """Return what `desired` returns, of those units that have a desired state, in a few queries."""
         return {desired.unit: desired for desired in self._newest(queries.desired_states, desired_state_of, units)}
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
@@ -181,7 +181,7 @@ class SqlRegistry:
         return tuple(self.newest_verdicts([unit]).get(unit, {}).values())
 
     def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
-        """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
+        """Return the desired state that held at a moment, if there was one, and all after it, oldest first."""
         desired_states = desired_state.c
         ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
         held = select(func.max(desired_states.id)).where(ours, desired_states.at <= since).scalar_subquery()

@@ -1,4 +1,4 @@
-"""The newest looks at streams in SQL.
+"""The newest snapshots of streams in SQL.
 
 A watcher writes one for each of ten thousand streams a minute: all but the keys is one text, and the statement goes to
 the driver as it is. What SQLAlchemy does for each value would cost twice what the rest does.
@@ -25,7 +25,7 @@ from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, StreamS
 from sluice.streams.health.verdict import Health, PartitionLag, Verdict
 
 _TOGETHER = 500
-"""Looks that are stored in one transaction: others may write too, and wait for its end."""
+"""Snapshots that are stored in one transaction: others may write too, and wait for its end."""
 
 
 class SqlSnapshotStore:
@@ -37,7 +37,7 @@ class SqlSnapshotStore:
         self._upsert, self._parameters = _upsert(engine)
 
     def store(self, snapshots: Sequence[StreamSnapshot]) -> None:
-        """Put looks in place of older ones of the same streams."""
+        """Put snapshots in place of older ones of the same streams."""
         # In one order, whoever writes: two transactions that lock the same rows then wait, and never for each other.
         rows = [
             self._parameters(self._row(snapshot))
@@ -48,7 +48,7 @@ class SqlSnapshotStore:
                 connection.exec_driver_sql(self._upsert, rows[first : first + _TOGETHER])
 
     def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamSnapshot]]:
-        """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
+        """Return the newest snapshot of each stream of some units, by unit and stream, in a few queries."""
         columns = stream_snapshot.c
         ours = and_(columns.deployment == self._deployment, columns.unit.in_(bindparam("units", expanding=True)))
         found: dict[str, dict[str, StreamSnapshot]] = {}
@@ -78,7 +78,7 @@ def _upsert(engine: Engine) -> tuple[str, Callable[[dict[str, Any]], Any]]:
     statement = insert.on_conflict_do_update(
         index_elements=["deployment", "unit", "stream"],
         set_={"at": new.at, "generation": new.generation, "state": new.state},
-        # A look that is older is left out, unless what is kept is from the future: then a clock was set back.
+        # A snapshot that is older is left out, unless what is kept is from the future: then a clock was set back.
         where=or_(
             stream_snapshot.c.at <= new.at, stream_snapshot.c.at > new.at + literal_column(str(FRESH.total_seconds()))
         ),

@@ -70,7 +70,7 @@ desired_state = Table(
     Column("at", UtcDateTime, nullable=False),
     Index(None, "deployment", "unit", "id"),
 )
-"""Every wish, oldest first: append-only."""
+"""Every desired state, oldest first: append-only."""
 
 attempt = Table(
     "attempt",
@@ -267,4 +267,4 @@ stream_snapshot = Table(
     Column("generation", Integer, nullable=False),
     Column("state", Text, nullable=False),
 )
-"""The newest look at each stream; ten thousand are written a minute. `at`: seconds since the epoch. `seen`: JSON."""
+"""The newest snapshot of each stream; ten thousand are written a minute. `at`: Unix time. `state`: JSON."""

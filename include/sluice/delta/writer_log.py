@@ -70,7 +70,7 @@ class WriterLog:
 
     @property
     def inherited(self) -> StreamEntry | None:
-        """The same, if its offsets count in the topic that this writer reads: one created again counts anew."""
+        """The same, if its offsets count in the topic that this writer reads: one created again counts again."""
         newest = self.newest
         return newest if newest is not None and count_alike(newest.writer, self.writer) else None
 

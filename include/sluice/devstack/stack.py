@@ -1,7 +1,7 @@
 """The embedded stack of a state folder: brokers, Airflow and, if asked for, a Spark cluster under supervisord.
 
 It is up and down as a whole. `up` is idempotent: what runs is adopted, what is half there is completed, what was
-started for other settings is started anew. When it fails, what it started is ended again. `down` ends everything that
+started for other settings is started again. When it fails, what it started is ended again. `down` ends everything that
 belongs to the state folder, by the mark that its processes carry; streams are stopped gracefully, and what is desired
 of them stays as it is.
 """

@@ -1,4 +1,4 @@
-"""How far somebody has read a topic, also one that was deleted and created again, whose offsets count anew."""
+"""How far somebody has read a topic, also one that was deleted and created again, whose offsets count again."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class KafkaLiveRecords:
         try:
             found = self._consumer.poll(timeout_ms=int(seconds * 1000))
             if len(self._consumer.partitions_for_topic(self._topic) or self._partitions) != len(self._partitions):
-                raise UnreachableError(f"The topic {self._topic} has got other partitions; it is read anew.")
+                raise UnreachableError(f"The topic {self._topic} has got other partitions; it is read again.")
             for p in [p for p, end in self._behind.items() if self._consumer.position(self._partitions[p]) >= end]:
                 del self._behind[p]
             if found:

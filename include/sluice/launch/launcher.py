@@ -46,7 +46,7 @@ class LocalLauncher:
         clock: gives the time.
         keeper: the program of that name.
         alive: reports of drivers that lived when they were last looked at, for several launchers of one root. What a
-            keeper wrote about a start never changes, so it is read once; that a driver lives is proven anew each time.
+            keeper wrote about a start never changes, so it is read once; that a driver lives is proven again each time.
 
     Known limitation: a descendant of a driver that clears its environment *and* outlives a killed keeper is not found.
     """

@@ -4,7 +4,7 @@ What runs, ends and dies is the driver's process, so the keeper's proof of death
 tables and checkpoints. An executor notices within moments that its driver is gone, and what it still writes until then
 no commit names; it can repeat a file of state, with what the next attempt of the same planned batch writes into it.
 
-Beside that, this launcher looks for room before it starts anything.
+Beside that, this launcher checks the cluster's capacity before it starts anything.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def launcher_at(address: MasterAddress, drivers: Path, alive: dict[str, DriverRe
 
 
 def require_capacity(address: MasterAddress, request: ResourceRequest) -> None:
-    """Make sure that an application would find room: Spark would let it wait without a word.
+    """Make sure that an application would find capacity: Spark would let it wait without a word.
 
     Raises:
         NotReadyError: it would not, now.
         UnreachableError: it is not known.
     """
     if address.standalone and (why := shortage(request, read_capacity(address.page))):
-        raise NotReadyError(f"{why}.", fix="repeat it when there is room, or add workers to the cluster.")
+        raise NotReadyError(f"{why}.", fix="repeat it when there is capacity, or add workers to the cluster.")
 
 
 class StandaloneLauncher:
@@ -56,7 +56,7 @@ class StandaloneLauncher:
         self._capacity = capacity
 
     def submit(self, key: str, job: Job) -> DriverReport:
-        """Start `job` if there is room for it, or return what is found under its key.
+        """Start `job` if there is capacity for it, or return what is found under its key.
 
         Raises:
             NoCapacityError: there is none; nothing was started, and the key may be used later.
@@ -68,7 +68,7 @@ class StandaloneLauncher:
         return self._keeper.submit(key, job)
 
     def shortage(self, job: Job) -> str:
-        """Ask the master and return why there is no room for a job, as a clause; empty if there is."""
+        """Ask the master and return why there is no capacity for a job, as a clause; empty if there is."""
         return "" if job.resources is None else shortage(job.resources, self._capacity())
 
     def find(self, key: str) -> DriverReport:

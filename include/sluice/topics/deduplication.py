@@ -83,7 +83,7 @@ class Deduplication:
         if delivery.generation == seen.generation and delivery.position < seen.position:
             return False
         if delivery.position != seen.position:
-            # A batch begins. A newer generation may begin lower: its checkpoint was lost and it cuts batches anew.
+            # A batch begins. A newer generation may begin lower: its checkpoint was lost and it cuts batches again.
             seen.ids.clear()
         seen.generation, seen.position = delivery.generation, delivery.position
         if delivery.id in seen.ids:

@@ -221,7 +221,7 @@ def test_a_cluster_without_room_is_said_to_have_none_and_the_driver_starts_when_
         waiting = shown()
         assert waiting["desired"]["state"] == Desired.RUNNING
         assert "free: 1" in waiting["streams"]["departures"]["why"]
-        assert waiting["next"].startswith("the reconciler submits it as soon as there is room: ")
+        assert waiting["next"].startswith("the reconciler submits it as soon as there is capacity: ")
         page.workers, page.applications = [worker(), worker()], []
         assert sluice_streams("start", "flights").exit_code == 0
         assert [attempt["generation"] for attempt in shown()["attempts"]] == [1]

@@ -91,7 +91,7 @@ def _tasks(spec: PipelineSpec, open_project: OpenProject) -> None:
 def _daily(cron: str) -> CronPartitionTimetable:
     """Return the schedule of all pipelines at a time: Airflow reads and describes a cron expression for each one made.
 
-    It is the scheduler's own class, because the SDK's is turned into one anew for every DAG.
+    It is the scheduler's own class, because the SDK's is turned into one again for every DAG.
     """
     return CronPartitionTimetable(cron, timezone="UTC", run_offset=-1, key_format=PARTITION_FORMAT)
 

@@ -1,4 +1,4 @@
-"""The DAG `reconcile_streams`: makes the recorded wishes true, by runs of the streams' own DAGs.
+"""The DAG `reconcile_streams`: brings units to their desired state, by runs of the streams' own DAGs.
 
 It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
 and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it tells
@@ -65,7 +65,7 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         TriggerDagRunOperator.partial(
             task_id="trigger",
             map_index_template="{{ task.trigger_dag_id }}",
-            retries=0,  # the next minute decides anew
+            retries=0,  # the next minute decides again
             skip_when_already_exists=True,  # the run that tells of a HALT has an id of its own: there is one at most
             doc_md="Runs the unit's own DAG, which claims, submits and watches.",
         ).expand_kwargs(decided.output)

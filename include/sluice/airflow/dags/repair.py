@@ -58,7 +58,7 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
             task_id="trigger",
             map_index_template="{{ task.trigger_dag_id }}",
             skip_when_already_exists=True,
-            retries=0,  # the next round decides anew
+            retries=0,  # the next round decides again
             doc_md="Runs the pipeline's own backfill DAG.",
         ).expand_kwargs(decided.output)
     return dag

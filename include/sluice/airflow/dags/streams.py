@@ -69,7 +69,7 @@ def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) 
         faults=declared.faults,
         open_project=open_project,
         execution_timeout=LONGEST_CLAIM,
-        doc_md="Records the wish with who asked and why; adopts the live driver or reserves the next generation.",
+        doc_md="Records the desired state, who asked and why; adopts the live driver or reserves the next generation.",
     )
     submit = SubmitOperator(
         task_id="submit",
@@ -110,7 +110,7 @@ def _form() -> dict[str, Param]:
                 UnitCommand.RESTART.value: "Restart it from its checkpoint",
                 UnitCommand.RESUME.value: "Resume it although it is HALTED: what made it fail is repaired",
                 UnitCommand.FORCE.value: "Force: I know that its driver is dead, though no launcher can prove it",
-                UnitCommand.FOLLOW.value: "Follow the wish on record (what the reconciler does)",
+                UnitCommand.FOLLOW.value: "Follow the desired state on record (what the reconciler does)",
             },
             title="Action",
             description_md="A stop is graceful: the running batch is finished and committed. Force says in the reason "
@@ -157,7 +157,7 @@ One driver process outside Airflow runs these streams:
 
 {streams}
 
-`claim` records the wish and adopts the driver that lives (its generation does not grow) or reserves the next
+`claim` records the desired state and adopts the driver that lives (its generation does not grow) or reserves the next
 generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
 generation or a younger run takes over, or a day has passed. `follow` asks for the next run if the driver died.
 

@@ -39,7 +39,7 @@ EVERY = "*/15 * * * *"
 """When it looks (cron, UTC)."""
 
 MAX_TOPICS = 100
-"""That call each for themselves; a cluster that was made anew is one event."""
+"""That call each for themselves; a cluster that was made again is one event."""
 
 THE_REST = "the rest of the topics"
 
@@ -72,7 +72,7 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
         TopicDriftOperator.partial(
             task_id="drifted",
             map_index_template="{{ task.topic }}",
-            retries=0,  # the next look decides anew
+            retries=0,  # the next look decides again
             doc_md="One for each topic that is not as declared; skipped if there is none.",
         ).expand_kwargs(compare.output)
     return dag

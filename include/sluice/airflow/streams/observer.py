@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Memory:
-    """What is remembered of one unit between two looks. All of it may be forgotten: less is seen then."""
+    """What is remembered of one unit between two observations. All of it may be forgotten: less is seen then."""
 
     streams: StreamTracker = field(default_factory=StreamTracker)
     deadlines: DeadlinesWatched = field(default_factory=DeadlinesWatched)

@@ -1,8 +1,8 @@
 """What a run of a stream's DAG asks for, and how it is carried out: one step per task, none of them knows Airflow.
 
-Every step may be repeated. A request that comes from a person records a wish; `FOLLOW`, which the reconciler uses,
-records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile. Nor does it
-override backoff and HALTED, as a person's request does.
+Every step may be repeated. A request that comes from a person records a desired state; `FOLLOW`, which the reconciler
+uses, records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile. Nor
+does it override backoff and HALTED, as a person's request does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UnitCommand(StrEnum):
 
 @dataclass(frozen=True)
 class UnitRequest:
-    """One run's wish.
+    """What one run requests.
 
     Attributes:
         unit: the driver's name in the specs.
@@ -71,7 +71,7 @@ class Claimed:
 
 
 def claim(request: UnitRequest, life: UnitLife, registry: AttemptRecords) -> Claimed:
-    """Record the wish, then adopt the live driver or reserve the next generation; or stop the driver.
+    """Record the desired state, then adopt the live driver or reserve the next generation; or stop the driver.
 
     Raises:
         SpecError: a driver would have to be started, and its specs are broken; nothing was changed.
@@ -119,7 +119,7 @@ def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
 
 
 def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
-    """Make the recorded wish true, as it stands now."""
+    """Bring the unit to its desired state, as it stands now."""
     status = life.observe()
     desired = status.desired
     if desired is None or desired.state is Desired.STOPPED:
@@ -144,7 +144,7 @@ def _outcome(request: UnitRequest, claim: Claim) -> Claimed:
         case Refuse(why):
             raise RefusedError(f"{request.unit} was not started: {why}.")
         case NoCapacity(why):
-            return Claimed(None, f"there is no room for it: {why}")
+            return Claimed(None, f"the cluster has no capacity for it: {why}")
         case Hold(why=why):
             return Claimed(None, why)
         case Halt(why=why, fix=fix):

@@ -17,7 +17,7 @@ from sluice.errors import RefusedError
 
 
 class ClaimOperator(DecidingOperator):
-    """Records the wish of a run, and adopts the live driver or reserves the next generation; or stops the driver.
+    """Records the desired state, then adopts the live driver or reserves the next generation; or stops the driver.
 
     Args:
         faults: of the unit's specs; with any, no driver is started.

@@ -59,7 +59,7 @@ class WatchOperator(BaseOperator):
         self._clock = clock or SystemClock()
 
     def execute(self, context: Context) -> None:
-        """Defer at once: the first look is the watcher's, so that an unreachable database cannot fail a watch."""
+        """Defer at once: the watcher observes first, so that an unreachable database cannot fail a watch."""
         generation = int(context["ti"].xcom_pull(task_ids="submit")["generation"])
         failpoint("after_bind_before_defer", self.unit)
         self._watch(generation, self._clock.now() + self._limit)

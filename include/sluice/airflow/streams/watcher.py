@@ -8,7 +8,7 @@ Kafka, and a cluster that does not answer must not delay the news of a death.
 Invariants:
 * level-triggered: every round reads everything again; nothing is remembered that a restart of the triggerer could lose;
 * a hint wakes a task, which reads the truth itself; a missed, early or repeated hint does no harm;
-* a look that fails disturbs no other unit, and proves nothing: no verdict is given on an older one;
+* an observation that fails disturbs no other unit, and proves nothing: no verdict is given on an older one;
 * every unit is looked at in every round, and a round that would cost too much gets longer, up to a minute.
 """
 
@@ -43,7 +43,7 @@ VERDICTS = PollRate(10.0, share=0.03)
 SETTLING = PollRate(1.0, share=0.01)
 """A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
 _NEARLY = 0.9
-"""Of a verdict's period: a look that comes a moment early must not make it wait for the next one."""
+"""Of a verdict's period: an observation that comes a moment early must not make it wait for the next one."""
 MAX_TOGETHER = 500
 """Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
 YOUNG = 50_000
@@ -103,7 +103,7 @@ class Watcher:
         self._clock = clock or SystemClock()
         self._settling: set[str] = set()
         self._statuses: dict[str, UnitStatus] = {}
-        self._news = asyncio.Event()  # there are sightings, or nobody waits any more
+        self._news = asyncio.Event()  # there are statuses, or nobody waits any more
         self._judged_at: dict[str, float] = {}
         self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -172,10 +172,10 @@ class Watcher:
                     await asyncio.sleep(max(0.0, begun + number * pause - loop.time()))
 
     async def _verdict_rounds(self) -> None:
-        """Judge what was looked at right after the look, unless that was done a short while ago.
+        """Judge what was looked at right after the observation, unless that was done a short while ago.
 
-        With rounds of its own as long as those of the looks, it would now and then find nothing new of a unit, and come
-        back to it after two minutes.
+        With rounds of its own as long as those of the observations, it would now and then find nothing new of a unit,
+        and come back to it after two minutes.
         """
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0  # CPU seconds per unit
@@ -200,7 +200,7 @@ class Watcher:
 
     def _record(self, units: Sequence[str]) -> None:
         """Record the verdicts of units (in a thread)."""
-        # Each sighting is judged once: two looks agree only if there were two.
+        # Each status is judged once: two observations agree only if there were two.
         seen = {unit: status for unit in units if (status := self._statuses.pop(unit, None)) is not None}
         try:
             if seen:
@@ -209,7 +209,7 @@ class Watcher:
             log.warning("Could not record the verdicts of %s; that is tried again.", _named(units), exc_info=True)
 
     def _take_in(self, units: Iterable[str], statuses: Mapping[str, UnitStatus]) -> None:
-        """Take in what a look has shown of units: somebody may have waited for it, and verdicts can be given on it."""
+        """Take in new statuses of units: wake those that wait for them, and have verdicts given on them."""
         for unit in units:
             if unit in statuses and unit in self._waiting:
                 self._statuses[unit] = statuses[unit]
@@ -290,7 +290,7 @@ def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
 
 
 def hints(watches: Iterable[Watch], statuses: Mapping[str, UnitStatus], now: datetime) -> dict[Watch, Hint]:
-    """Say which watches have something to see. A unit without a sighting could not be looked at.
+    """Say which watches have something to see. A unit without a status could not be observed.
 
     Args:
         watches: all that wait.

@@ -1,4 +1,4 @@
-"""Looks that take longer than a page may: made beside it, by one thread, and shown as old as they are."""
+"""Values that take longer to load than a page may wait: one thread loads them, and pages show their age."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sluice.clock import Clock
 Found = TypeVar("Found")
 
 PATIENCE_SECONDS = 0.1
-"""So long a page waits for the first look."""
+"""So long a page waits for the first value."""
 
 
 @dataclass(frozen=True)
 class CachedValue(Generic[Found]):
-    """The newest look.
+    """The newest value.
 
     Attributes:
         value: what it found; None if none has succeeded yet.
@@ -35,12 +35,12 @@ class CachedValue(Generic[Found]):
 
 
 class BackgroundCache(Generic[Found]):
-    """Looks again when somebody asks and the newest look is old. Safe for several threads.
+    """Loads a value again when a page asks and the newest one is old. Safe for several threads.
 
     Args:
-        load: looks; whatever it raises is told.
+        load: loads the value; what it raises is kept as `error`.
         clock: gives the time.
-        every: a look is not repeated before.
+        every: it is not loaded more often.
     """
 
     def __init__(self, load: Callable[[], Found], clock: Clock, every: timedelta) -> None:
@@ -55,7 +55,7 @@ class BackgroundCache(Generic[Found]):
         self._lock = Lock()
 
     def get(self) -> CachedValue[Found]:
-        """Return the newest look at once, or after a tenth of a second if there is none."""
+        """Return the newest value at once, or after a tenth of a second if there is none."""
         with self._lock:
             now = self._clock.now()
             at_work = self._under_way is not None and not self._under_way.done()

@@ -27,7 +27,7 @@ class ConsoleContext:
         fresh: gives the project.
         runner: carries out what is asked; None: nobody does.
         clock: gives the time.
-        topics: the newest look at Kafka, which no page waits for.
+        topics: the newest state of the topics, which no page waits for.
     """
 
     fresh: ReloadingProject

@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 5
 
 @dataclass(frozen=True)
 class TopicSnapshot:
-    """One look at the cluster.
+    """The topics at one moment.
 
     Attributes:
         plan: the difference between the specs and the cluster.

@@ -49,7 +49,7 @@ HEALTH = _gauge("stream_health", "1 for the current verdict of a stream, 0 for t
 NEEDS_ATTENTION = _gauge("stream_needs_attention", "1 if a stream needs attention.", *_STREAM)
 LAST_OBSERVED = _gauge("stream_last_observed_timestamp_seconds", "When a watcher last observed the stream.", *_STREAM)
 COMPLETENESS = _gauge(
-    "stream_completeness_ratio", "Share of the evidence that the last observation could gather.", *_STREAM
+    "stream_completeness_ratio", "Share of the sources that the last observation could read.", *_STREAM
 )
 LAG_RECORDS = _gauge("stream_lag_records", "Records that are not in a committed batch.", *_STREAM)
 LAG_SECONDS = _gauge("stream_lag_seconds", "Minimum waiting time of the first of them.", *_STREAM)

@@ -1,4 +1,4 @@
-"""Airflow's configuration in the embedded stack: one `airflow.cfg` in the state folder, made anew at every start.
+"""Airflow's configuration in the embedded stack: one `airflow.cfg` in the state folder, made again at every start.
 
 A file and not a set of variables, so that the secrets in it (mode 0600) are in no process's environment and
 `AIRFLOW_HOME=.sluice/airflow airflow …` works by hand.

@@ -104,7 +104,7 @@ class Backfills(Protocol):
         hold: Callable[[str], object] = lambda _: None,
         submitted: bool = False,
     ) -> Backfill:
-        """Put a backfill on record as RUNNING, or take up the one that has this key (its progress starts anew).
+        """Put a backfill on record as RUNNING, or take up the one that has this key (its progress starts again).
 
         A RUNNING one of the same pipeline whose range overlaps is in the way while `alive(its id)`; otherwise its
         process is proven dead, and it is ended as FAILED with that reason. Atomic: of two claims at once one wins.

@@ -45,9 +45,10 @@ def compare(
     missing or extra, never different.
 
     Args:
-        table: what the table holds.
-        computed: what was computed. Columns that only one side has are null on the other: the table got them later.
-        output: its declaration.
+        table: rows of the output table, with its columns; `column` is a timestamp.
+        computed: rows as `result_rows` returns them. A column that only one side has is null on the other: the table
+            got it later.
+        output: the table's declaration.
         column: the partition column.
 
     Returns:
@@ -102,7 +103,11 @@ def difference_text(row: Row, keys: Sequence[str], values: Sequence[str]) -> str
 
 
 def _both(table: DataFrame, computed: DataFrame, column: str) -> DataFrame:
-    """Return the rows of both, each with its side, its hash and its interval's start."""
+    """Return the rows of both sides.
+
+    Beside their own columns they have `_start` (long: the interval's start in microseconds), `_hash` (decimal) and
+    `_side` (`table` or `computed`).
+    """
     columns = sorted(table.columns)
     start = F.unix_micros(named(column)).alias("_start")
     hashed = row_hash(columns).cast("decimal(38,0)").alias("_hash")
@@ -132,6 +137,15 @@ def _one_of_each_side(values: Sequence[str]) -> list[Column]:
 
 
 def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
+    """Return counts per interval.
+
+    Args:
+        groups: one row per key: `_start` and the columns of `_counted`.
+        keyed: whether the key is declared; otherwise it is the whole row.
+
+    Returns:
+        `_start`; `identical`, `missing`, `extra` and `different` (long); rows and checksum of each side.
+    """
     table, computed = F.col("table_rows"), F.col("computed_rows")
     counts = {
         "identical": F.when(_same(), computed) if keyed else F.least(table, computed),
@@ -147,7 +161,11 @@ def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
 
 
 def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
-    """Return the first differences as `in_words` takes them."""
+    """Return the first keys that differ, as `difference_text` takes them.
+
+    The columns are `_start`, `table_rows`, `computed_rows` and, as strings, `key_<name>` of each key, and
+    `table_<name>` and `computed_<name>` of each value.
+    """
     texts = [named(name).cast("string").alias(f"key_{name}") for name in keys]
     for side in _SIDES:
         texts += [F.col(f"{side}_example").getField(n).cast("string").alias(f"{side}_{n}") for n in values]

@@ -65,8 +65,11 @@ class Publication:
     def publish(self, rows: DataFrame) -> int:
         """Replace the intervals by `rows`, and return the table version that did it.
 
+        Args:
+            rows: all rows of the intervals, with the columns of the output table.
+
         Raises:
-            RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
+            RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
             CorruptionError: the log does not say what it should after the commit.
         """
         for attempt in range(1, _TRIES + 1):
@@ -119,7 +122,7 @@ class Publication:
         raise CorruptionError(
             f"{self.table.folder} does not hold the commit of chunk {self.chunk} of {self.entry.backfill}: Delta took "
             "it for one that it has seen. The table was not changed.",
-            fix="start the backfill anew, under another key.",
+            fix="start the backfill again, under another key.",
         )
 
     def _check_replaced(self, version: int) -> None:

@@ -124,7 +124,7 @@ class ResultFolder:
         except ValidationError as error:
             raise CorruptionError(
                 f"{self._folder} holds a chunk's evidence that cannot be read: {error}.",
-                fix="start the backfill anew, under another key.",
+                fix="start the backfill again, under another key.",
             ) from error
 
     def report(self, result: Result, facts: Mapping[str, str]) -> None:

@@ -33,7 +33,14 @@ class Stage:
 
     @classmethod
     def write(cls, rows: DataFrame, folder: Path, condition: str, column: str) -> Stage:
-        """Compute the rows and put them on disk; what a crash left there is replaced."""
+        """Compute the rows and write them to disk; what a crash left there is replaced.
+
+        Args:
+            rows: with the columns of the output table; all are kept.
+            folder: where they are written, as Parquet.
+            condition: SQL that selects the rows of the chunk's intervals.
+            column: the partition column.
+        """
         rows.write.mode("overwrite").parquet(str(folder))
         return cls(folder, rows.schema, condition, column)
 

@@ -59,7 +59,14 @@ class Gate:
     override: Override | None = None
 
     def check(self, rows: DataFrame, starts: Sequence[datetime], records: Records, *, input_records: int) -> GateResult:
-        """Judge the rows of some intervals."""
+        """Judge the rows of some intervals.
+
+        Args:
+            rows: of these intervals, with the columns of the output table.
+            starts: of the intervals (UTC).
+            records: the records behind them.
+            input_records: how many records could have made rows.
+        """
         return run_gate(
             rows,
             self.suite,

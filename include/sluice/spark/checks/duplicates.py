@@ -18,7 +18,7 @@ def find_duplicates(validated: DataFrame, value: TopicValue) -> Duplicates | Non
     Memory does not grow with the number of records of one event.
 
     Args:
-        validated: what `validate` returns, over all records of the topic.
+        validated: what `validate` returns over all records of the topic, with the fields of the event id.
         value: the declaration.
     """
     if value.event_id is None:

@@ -47,8 +47,8 @@ def measure(
     """Measure what Great Expectations has names for; what only Sluice has is not measured here.
 
     Args:
-        rows: of these intervals; they are read once for all of what is no question of uniqueness, and once for each
-            that is.
+        rows: of these intervals, with the columns of the output table. They are read once for all expectations but
+            those of uniqueness, and once for each of these.
         column: the partition column: the start of a row's interval.
         starts: of the intervals (UTC); those without rows are measured, too.
         expectations: those `on: [interval]`.
@@ -169,7 +169,12 @@ _VALUES: Mapping[str, Callable[[Column, Column], Column]] = {
 
 
 def _repeated(rows: DataFrame, expectation: Expectation) -> dict[datetime, Measured]:
-    """Count the rows that share their values with another one of their interval."""
+    """Count the rows that share their values with another row of their interval.
+
+    Args:
+        rows: `_START` (long, microseconds) and the columns of the expectation.
+        expectation: about uniqueness.
+    """
     given = cast("Mapping[str, Any]", expectation.kwargs)
     columns = [str(each) for each in given.get("column_list") or [given["column"]]]
     looked_at = rows.where(_where(expectation) & considered(expectation))

@@ -55,7 +55,7 @@ class IntervalQuality:
         """Judge intervals.
 
         Args:
-            rows: of these intervals, published or not.
+            rows: of these intervals, published or not, with the columns of the output table.
             starts: of the intervals (UTC).
             records: those behind the intervals.
 
@@ -73,7 +73,7 @@ class IntervalQuality:
         """Judge those published intervals that hold something else than when they were judged, and keep the results.
 
         Args:
-            rows: of these intervals, as they are published.
+            rows: of these intervals, as they are published, with the columns of the output table.
             starts: of the intervals (UTC).
             records: those behind the intervals.
 

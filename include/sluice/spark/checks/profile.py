@@ -90,7 +90,12 @@ def _repeated(rows: DataFrame, output: IntervalsOutput) -> int:
 
 
 def _references(rows: DataFrame, code: PipelineCode) -> dict[str, str]:
-    """Return static inputs by the text columns of which they have every value."""
+    """Return static inputs by the text columns of which they have every value.
+
+    Args:
+        rows: published rows, with the columns of the output table.
+        code: gives the static inputs.
+    """
     texts = [name for name in rows.columns if isinstance(rows.schema[name].dataType, StringType)]
     return {
         column: name

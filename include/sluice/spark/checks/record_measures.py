@@ -33,7 +33,7 @@ def measure_records(
     """Measure Sluice's own expectations; each is a query of its own.
 
     Args:
-        rows: of these intervals.
+        rows: of these intervals, with the columns of the output table; `column` is a timestamp.
         column: the partition column.
         starts: of the intervals (UTC).
         expectations: named in `sluice.specs.expectations.set_level.Own`.

@@ -33,7 +33,7 @@ def refuse_incompatible(rows: DataFrame, checkpoint: Path, output_mode: str) -> 
     """Make sure that a stream can go on from its checkpoint; one that has planned nothing yet can.
 
     Args:
-        rows: what the stream's code makes of its records.
+        rows: the stream's result, with whatever columns its outputs take; only its plan is used.
         checkpoint: its folder.
         output_mode: `append` or `update`.
 

@@ -39,7 +39,7 @@ class Stream:
         drops: the account of what the stream drops; None where nobody keeps one.
         output_mode: `append` or `update`, as Spark calls it.
         check_fence: raises FencedError if a newer generation owns what it writes.
-        opened_again: returns it with its outputs read anew, as a second start in the same driver needs them; None: it
+        opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
             is not started a second time.
     """
 

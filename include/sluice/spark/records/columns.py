@@ -15,6 +15,10 @@ from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, Lates
 def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
     """Make sure that the outputs can take the rows.
 
+    Args:
+        rows: what the transform returns: each output's keys, time column and declared columns; only the schema is read.
+        outputs: those that take them.
+
     Raises:
         SpecError: they are no DataFrame, a declared column is not there, the time column is no timestamp, two columns
             differ in nothing but case, or an interval table gets other windows than those that its spec declares.

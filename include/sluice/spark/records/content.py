@@ -22,7 +22,7 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
     """Count and checksum rows per interval, in one aggregation; intervals without rows are not in the result.
 
     Args:
-        rows: of an output table; they are read once, so whoever needs them again persists them before.
+        rows: of an output table, with `column`; all columns count. They are read once.
         column: the table's partition column, a timestamp.
 
     Returns:
@@ -38,7 +38,7 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
 
 
 def with_hash(rows: DataFrame) -> DataFrame:
-    """Return the rows with what `content_of_collected` takes: the hash of each."""
+    """Return the rows, of any columns, with `__hash` (long): what `content_of_collected` takes."""
     return rows.withColumn(_HASH, row_hash(rows.columns))
 
 

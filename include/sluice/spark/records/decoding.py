@@ -54,7 +54,7 @@ def _written(name: str, field: ValueField) -> StructField:
 
 
 def decode(records: DataFrame, value: TopicValue) -> DataFrame:
-    """Append one column per declared field, `_fault` and `_fault_detail`.
+    """Append one column per declared field, `_fault` and `_fault_detail` (string, null where the record decodes).
 
     Of a record with a fault, what could be read all the same has its value, and the rest is null.
 

@@ -101,6 +101,7 @@ def _common(topic: KafkaTopic) -> dict[str, str]:
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:
+    """Return the columns of Spark's Kafka source under our names; see `read_stream`."""
     return records.select(
         F.lit(topic.topic_id).alias("_topic_id"),
         F.col("partition").alias("_partition"),

@@ -23,10 +23,10 @@ _RANGES = pa.schema(
 
 
 def rows_at(rows: DataFrame, positions: RecordPositions, spark: SparkSession) -> DataFrame:
-    """Return the rows at some places. Files without any of them are skipped by their offsets.
+    """Return the rows at some positions. Files without any of them are skipped by their offsets.
 
     Args:
-        rows: with the columns of the raw table.
+        rows: of the raw table. Read are `topic_id`, `partition` and `offset`; all columns are returned.
         positions: which.
         spark: the session.
     """
@@ -38,7 +38,7 @@ def rows_at(rows: DataFrame, positions: RecordPositions, spark: SparkSession) ->
 
 
 def rows_elsewhere(rows: DataFrame, positions: RecordPositions, spark: SparkSession) -> DataFrame:
-    """Return the rows that are at none of some places; the arguments are those of `rows_at`."""
+    """Return the rows that are at none of some positions; arguments and columns are those of `rows_at`."""
     pieces = list(positions.pieces())
     return _joined(rows, pieces, spark, "left_anti") if pieces else rows
 
@@ -51,10 +51,13 @@ def _joined(rows: DataFrame, pieces: Sequence[PartitionRange], spark: SparkSessi
 
 
 def positions_of(rows: DataFrame) -> RecordPositions:
-    """Return the places of rows: neighbours are joined in Spark, so that as many ranges are brought here as there are.
+    """Return the positions of rows. Neighbours are joined in Spark, so the driver gets ranges and not records.
+
+    Args:
+        rows: `topic_id`, `partition` and `offset`.
 
     Raises:
-        RefusedError: there are more than a case may have.
+        RefusedError: there are more ranges than a case may have.
     """
     where = [F.col(name) for name in _WHERE]
     island = F.col("offset") - F.row_number().over(Window.partitionBy(*where).orderBy("offset"))

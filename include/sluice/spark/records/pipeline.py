@@ -39,9 +39,12 @@ def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None =
     The same for a stream and a batch; on a batch the watermark does nothing.
 
     Args:
-        records: as Kafka gives them.
+        records: the columns of `read_stream`.
         code: the pipeline's.
         late: whether a late record counts as good; never in a stream.
+
+    Returns:
+        The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp).
     """
     return partitioned(transformed(good_records(records, code, late=late), code), code.pipeline.intervals)
 
@@ -49,13 +52,17 @@ def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None =
 def good_records(
     records: DataFrame, code: PipelineCode, *, late: Column | None = None, counting: bool = False
 ) -> DataFrame:
-    """Return what the transform is given.
+    """Return the records that the transform is given.
 
     Args:
         records: see `result_rows`.
         code: see `result_rows`.
         late: see `result_rows`.
         counting: let each batch of a stream report how many records are quarantined.
+
+    Returns:
+        The columns of `validate`: those of `read_stream`, the declared fields, and ours with `_` before their names.
+        The event time carries the watermark.
     """
     pipeline, value = code.pipeline, code.topic.value
     taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
@@ -70,12 +77,28 @@ def good_records(
 
 
 def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
-    """Return the rows that the transform makes of good records."""
+    """Return the rows that the transform makes of good records.
+
+    Args:
+        good: see `good_records`; the transform gets the declared fields alone.
+        code: the pipeline's.
+
+    Returns:
+        The transform's own columns.
+    """
     return load_transform(code.pipeline.transform)(good.select(*code.topic.value.fields), **code.static)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:
-    """Return the rows of an interval table with their partition column. The first one off the grid stops the query."""
+    """Return the rows of an interval table with their partition column. The first one off the grid stops the query.
+
+    Args:
+        rows: what the transform returns, with `output.time_column` (timestamp).
+        output: the table.
+
+    Returns:
+        The same columns and, where a window is shorter than an interval, `INTERVAL` (timestamp).
+    """
     rows = rows.withColumn(output.time_column, _on_grid(output))
     if window_is_interval(output):
         return rows

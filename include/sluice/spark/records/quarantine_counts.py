@@ -18,7 +18,7 @@ def counting_quarantined(validated: DataFrame) -> DataFrame:
     """Let every batch of a stream report how many records each reason refuses. It costs no pass of its own.
 
     Args:
-        validated: records with their reason, before those that are refused are left out.
+        validated: what `validate` returns; `_reason` is read, and all columns are returned.
     """
     counts = [F.count_if(F.col(REASON) == reason.value).alias(reason.value) for reason in Reason]
     return validated.observe(_NAME, *counts)

@@ -18,7 +18,11 @@ _STATELESS = frozenset(
 
 
 def state_in(rows: DataFrame) -> str | None:
-    """Return the name of an operator by which a stream keeps state; None if it works record by record."""
+    """Return the name of an operator by which a stream keeps state; None if it works record by record.
+
+    Args:
+        rows: a streaming DataFrame of any columns; only its plan is read.
+    """
     return _state_below(rows._jdf.queryExecution().analyzed())  # noqa: SLF001 - PySpark shows no plan
 
 

@@ -23,7 +23,7 @@ def refuse_other_windows(rows: DataFrame, output: IntervalsOutput) -> None:
     """Make sure that rows come from windows that an interval table takes, before the first one is lost.
 
     Args:
-        rows: what the transform returns.
+        rows: what the transform returns, of any columns; only its plan is read.
         output: the table.
 
     Raises:

@@ -24,7 +24,7 @@ def batch_session(project: Project, kind: str, pipeline: str) -> Iterator[SparkS
         pipeline: whose resources it takes.
 
     Raises:
-        NotReadyError: Spark cannot start, or the cluster has no room.
+        NotReadyError: Spark cannot start, or the cluster has no capacity.
     """
     name = f"sluice-{kind}-{pipeline}"
     require_capacity(project.processes.spark(), need_of_batch(project.catalog.pipelines[pipeline], name))

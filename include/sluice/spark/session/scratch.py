@@ -91,4 +91,4 @@ def _end(spark: SparkSession) -> None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait(_EXIT_SECONDS)
-        type(context)._gateway = type(context)._jvm = None  # noqa: SLF001 - the next session starts a JVM anew
+        type(context)._gateway = type(context)._jvm = None  # noqa: SLF001 - the next session starts a JVM again

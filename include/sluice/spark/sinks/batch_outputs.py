@@ -177,5 +177,5 @@ class WholeWindows:
 
 
 def all_known(rows: DataFrame, _batch: MicroBatch, _held: StreamEntry | None) -> DataFrame:
-    """Return the rows of a stream without state: each stands for itself."""
+    """Return the rows of a stream without state unchanged: each stands for itself."""
     return rows

@@ -69,7 +69,12 @@ class Breaker:
 
 
 def tally_of(records: DataFrame, code: PipelineCode) -> Tally:
-    """Count what validation makes of records, in one pass."""
+    """Count what validation makes of records, in one pass.
+
+    Args:
+        records: the columns of `read_stream`.
+        code: the pipeline's.
+    """
     topic = code.topic
     groups = (
         validate(records, topic.value, code.pipeline.time, code.expected)

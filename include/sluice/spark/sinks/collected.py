@@ -22,7 +22,7 @@ def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
     """Return the rows, or None if they are too many: then they may have been computed once in vain.
 
     Args:
-        rows: what to bring.
+        rows: what to bring, of any columns; all are kept.
         records: how many there are, if that is known.
     """
     if records > int(rows.sparkSession.conf.get(MAX_RECORDS, _DEFAULT) or 0):
@@ -31,7 +31,7 @@ def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
 
 
 def brought(rows: DataFrame) -> pa.Table | None:
-    """Return the rows, however many records there are; None if they outgrow the driver."""
+    """Return the rows with all their columns, however many they are; None if they outgrow the driver."""
     try:
         return rows.toArrow()
     except (PySparkException, Py4JJavaError) as error:

@@ -33,11 +33,14 @@ _STAGE = "VALIDATION"
 
 
 def refused(records: DataFrame, code: PipelineCode) -> DataFrame:
-    """Return what validation quarantines, with `_reason` and `_message`: what is wrong, in words.
+    """Return what validation quarantines.
 
     Args:
-        records: as Kafka gives them.
+        records: the columns of `read_stream`.
         code: the pipeline's.
+
+    Returns:
+        The columns of `read_stream`, `_reason` (string) and `_message` (string): what is wrong, as a sentence.
     """
     topic = code.topic
     validated = validate(records, topic.value, code.pipeline.time, code.expected)
@@ -52,9 +55,12 @@ def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation:
     Args:
         rows: see `refused`.
         code: the pipeline's.
-        partitions: of the topic that they go to. A record always goes to the same one, so that a repetition is told.
+        partitions: of the topic that they go to. A record always goes to the same one: readers find repetitions so.
         generation: of the driver.
         position: of the batch.
+
+    Returns:
+        `key`, `value` (binary), `headers` (array of key and value) and `partition` (int).
     """
     place = F.concat_ws("-", "_topic_id", "_partition", "_offset")
     said = {

@@ -115,7 +115,7 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
     """Return the offsets below which every output holds everything.
 
     A stream without state need not read them again, whatever its checkpoint says: this is what keeps a batch that a
-    new checkpoint cuts anew from being written in part a second time.
+    new checkpoint cuts again from being written in part a second time.
     """
     held = [output.latest.end if output.latest else {} for output in outputs]
     return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}

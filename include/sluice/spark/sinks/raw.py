@@ -32,7 +32,16 @@ from sluice.streams.position.epochs import EpochInForce
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
-    """Return the rows of the raw table: coordinates, bytes, both times as far as they decode, and whether it does."""
+    """Return the rows of the raw table.
+
+    Args:
+        records: the columns of `read_stream`.
+        topic: says how they decode.
+
+    Returns:
+        `topic_id` string, `partition` int, `offset` long, `timestamp` timestamp, `key` and `value` binary,
+        `headers` array; `event_time` and `arrival_time` timestamps, null where they do not decode; `decodes` boolean.
+    """
     value = topic.value
     readable, arrival = decodes(), arrival_time(value)
     return decode(records, value).select(
@@ -56,10 +65,10 @@ def happened(value: TopicValue) -> Column:
 
 
 def raw_records(raw_table: DataFrame, *kept: str) -> DataFrame:
-    """Return the raw table's rows under the names of a Kafka read: what validation takes.
+    """Return the raw table's rows with the columns of `read_stream`: what validation takes.
 
     Args:
-        raw_table: its rows.
+        raw_table: its rows; see `raw_rows`.
         kept: further columns of it.
     """
     return raw_table.select(

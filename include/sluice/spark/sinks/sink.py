@@ -98,7 +98,7 @@ def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: Stream
 
 
 def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
-    """Append a batch's rows: from the driver if they are few, else by Spark."""
+    """Append a batch's rows, which have the table's columns: from the driver if they are few, else by Spark."""
     records = sum(batch.end.offsets.values()) - sum(batch.start.values())
     found = collected(rows, records=records)
     if found is not None:
@@ -113,7 +113,7 @@ def commit(
     """Write `rows` by Spark in one Delta commit that carries `entry`.
 
     Args:
-        rows: what to write.
+        rows: what to write, with the columns of the table; a column that the table has later is null in it.
         folder: of the table.
         log: of the table.
         entry: names the input, and what is written.
@@ -141,5 +141,5 @@ def commit(
 
 
 def run_only(rows: DataFrame) -> None:
-    """Execute a batch for the sake of its state and write nothing."""
+    """Execute a batch, of any columns, for the sake of its state and write nothing."""
     rows.write.format("noop").mode("overwrite").save()

@@ -39,10 +39,19 @@ class Messages(Protocol):
 
 
 def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position: int) -> DataFrame:
-    """Return the records of a batch: key, value and headers.
+    """Return the records of a batch.
 
     The id is made of the batch's position, the row's keys and, where several rows have them, its number among these.
     So a batch that is sent again has the same ids, also where a sum of floats differs in its last bit.
+
+    Args:
+        rows: what the transform returns, with `output.keys`.
+        output: the topic output.
+        generation: of the driver.
+        position: of the batch.
+
+    Returns:
+        `key` (JSON of the keys) and `value` (JSON of all columns), both binary, and `headers` (array of key and value).
     """
     keys = [named(key) for key in output.keys]
     among = Window.partitionBy(*keys).orderBy(row_hash(rows.columns))

@@ -137,7 +137,14 @@ class Records:
         return {instant(row["start"]): row["records"] for row in counted}
 
     def _before(self, spark: SparkSession, rows: DataFrame, reaches: Mapping[datetime, Reach | None]) -> DataFrame:
-        """Keep the rows below the reach of their interval; where there is none, the pinned table is the bound."""
+        """Keep the rows below the reach of their interval; where there is none, the pinned table is the bound.
+
+        Args:
+            spark: the session.
+            rows: of the raw table. Read are `topic_id`, `partition`, `offset` and `event_time`; all are
+                returned.
+            reaches: by interval.
+        """
         bounded = {start: reach for start, reach in reaches.items() if reach is not None}
         if not bounded:
             return rows

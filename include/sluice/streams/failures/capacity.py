@@ -1,7 +1,8 @@
-"""Whether a cluster has room for a unit's driver: what it needs at least, against what is offered and what is free.
+"""Whether a cluster has capacity for a unit's driver: what it needs at least, against what is offered and what is free.
 
-Spark's own answer to too little room is to wait, without a word that anybody sees, and a driver that waits looks like
-one that works. So room is looked for before a driver is submitted, and what has none waits under its reserved key.
+Spark's own answer to too little capacity is to wait, without a word that anybody sees, and a driver that waits looks
+like one that works. So capacity is checked before a driver is submitted, and what has none waits under its reserved
+key.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from sluice.errors import RefusedError
 
 ADVICE = "stop what uses them, or add workers (here: `sluice up --spark-workers N`); the reconciler starts it by itself"
-"""What makes room, as a clause."""
+"""What frees capacity, as a clause."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ class ClusterCapacity:
 
 @dataclass(frozen=True)
 class NoCapacity:
-    """A claim that found no room: nothing is submitted, the key stays reserved, and whoever comes next looks again."""
+    """A claim for which the cluster has no capacity: nothing is submitted, and the key stays reserved."""
 
     why: str
 
 
 class NoCapacityError(RefusedError):
-    """The cluster has no room for it now; nothing was submitted."""
+    """The cluster has no capacity for it now; nothing was submitted."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}.", fix=f"{ADVICE}.")
@@ -83,7 +84,7 @@ def minimum_cores(streams: int, allowed: int) -> int:
 
 
 def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
-    """Return why there is no room, as a clause; empty if there is.
+    """Return why there is no capacity, as a clause; empty if there is.
 
     What an application of the same name still holds counts as free: the attempt is dead, and the cluster is about to
     notice.

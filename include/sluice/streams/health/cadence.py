@@ -39,7 +39,7 @@ class Cadence:
 
 def learn(batches: Series[CommitSample], rhythm: Rhythm) -> Cadence | None:
     """Learn from batches that read something, oldest first; None if there are too few."""
-    # By columns: a busy stream's hundred batches are asked about at every look.
+    # By columns: a busy stream's hundred batches are asked about at every observation.
     _, planned, committed, _, records = batches.columns()
     read = [n for n in range(1, len(batches)) if records[n] > 0]  # of a batch that is not known it is below 0
     if len(read) < MIN_BATCHES:

@@ -1,4 +1,4 @@
-"""What follows from a look and the past, before anything is called good or bad."""
+"""What follows from an observation and the past, before anything is called good or bad."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_COMMIT = timedelta(minutes=10)
 """For so long records may wait for the first commit of a driver whose stream has no cadence yet."""
 SILENT_CADENCES = 2.0
 """A stream whose records wait this many cadences without a commit is silent. A third must not have passed before that
-is said, and two looks take their time: the one that sees the records, and the one that sees them still."""
+is said, and two observations take their time: the one that sees the records, and the one that sees them still."""
 BACKLOG_CADENCES = 5
 """Less than this many cadences' worth of waiting is what a few batches hold, and no backlog."""
 
@@ -28,8 +28,8 @@ class Diagnosis:
     """What is asked about, and what follows from it. Durations are in seconds, moments in seconds since the epoch.
 
     Attributes:
-        observation: the newest look.
-        window: the looks before, and this one.
+        observation: the newest observation.
+        window: the observations before, and this one.
         lagging_since: when it was found to fall behind, if that is the verdict on record.
         patience: how long records may wait without a commit while the cadence is not known.
     """
@@ -41,7 +41,7 @@ class Diagnosis:
 
     @property
     def now(self) -> float:
-        """The moment of the look."""
+        """The moment of the observation."""
         return self.observation.at.timestamp()
 
     @cached_property
@@ -77,7 +77,7 @@ class Diagnosis:
     def still_lags(self) -> bool:
         """Whether it was found to fall behind, and was not seen to rest or to come nearer since.
 
-        A leak takes long to see. One that was found counts on, also for a look that remembers nothing.
+        A leak takes long to see. One that was found counts on, also for an observation that remembers nothing.
         """
         if self.lagging_since is None or not self.observation.lag_records:
             return False
@@ -161,7 +161,7 @@ class Diagnosis:
 
     @property
     def completeness(self) -> float:
-        """A stream that rests needs no past; of another, a look sees no leak that the window is too short for."""
+        """A stream that rests needs no past; of another, a short window shows no leak."""
         observation = self.observation
         past = min(1.0, self.window.span(self.now) / MIN_SPAN_SECONDS)
         rests = self.window.rested_at is not None or observation.lag_records == 0

@@ -1,7 +1,7 @@
 """How every stream stands, from what is on record alone: who needs somebody first. Nothing is looked at here.
 
-A watcher's newest look is the best there is while it is fresh. An end that is on record overrules it, and what nobody
-has looked at lately is UNKNOWN, whatever it was.
+A watcher's newest snapshot is the best there is while it is fresh. An end that is on record overrules it, and what
+nobody has looked at lately is UNKNOWN, whatever it was.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UnitRecords:
     Attributes:
         desired: the latest; None if nobody ever asked.
         attempts: `ATTEMPTS_READ` of the newest, newest first, or all.
-        snapshots: the newest look at each stream.
+        snapshots: the newest snapshot of each stream.
         verdicts: the newest recorded verdict of each stream.
     """
 
@@ -53,7 +53,7 @@ class StreamStatus:
         unit: its driver's name in the specs.
         stream: its name.
         verdict: what holds now.
-        snapshot: the newest look; None if there is none of the present attempt.
+        snapshot: the newest snapshot; None if there is none of the present attempt.
         since: since when the verdict holds, by what is on record; OK and IDLE are one. Never before the newest
             observation that says otherwise: a stream that nobody observes is UNKNOWN since it was observed last. None
             if nothing of it is on record.
@@ -61,8 +61,8 @@ class StreamStatus:
         should_run: whether it shall run.
         restarts: how many attempts began in the last 24 hours, besides the first of all.
         generation: of the newest attempt; 0 before the first.
-        changed_at: when its newest attempt began or ended, or the wish was made, whichever was last (UTC); None if
-            nobody ever asked.
+        changed_at: when its newest attempt began or ended, or the desired state was recorded, whichever was last
+            (UTC); None if nobody ever asked.
         deadlines: those of which it is certain whether they are missed, by a fresh look at a stream that runs.
     """
 
@@ -155,7 +155,7 @@ def _of(stream: str, unit: StreamStatus, records: UnitRecords, now: datetime, *,
 
 
 def _since(verdict: Verdict, snapshot: StreamSnapshot, recorded: RecordedVerdict | None) -> datetime:
-    """Return since when a verdict holds that follows from a look."""
+    """Return since when a verdict holds that follows from a snapshot."""
     if not same_health(verdict.health, snapshot.verdict.health):
         return snapshot.at if recorded is None else max(snapshot.at, recorded.at)
     # The record goes further back than the memory of a watcher that was restarted; a record that is not of this health

@@ -1,4 +1,4 @@
-"""What one look at a stream can show. None means "could not look", never "nothing there"."""
+"""What one observation of a stream can show. None means "could not look", never "nothing there"."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Observation:
         watermark: the newest event time that the stream's state has, less the watermark's delay.
         reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
         rhythm: what the specs say.
-        shortage: why there is no room for the attempt that shall be submitted; empty if that is not so.
+        shortage: why there is no capacity for the attempt that shall be submitted; empty if that is not so.
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
         ended_alone: why this stream has ended although its driver lives; None if it has not.
     """

@@ -102,7 +102,7 @@ def observe(
         stamps: when to ask for the timestamps of unread records.
 
     Returns:
-        the evidence by unit and stream name.
+        the observations by unit and stream name.
     """
     # All positions before any end: the other way round, a batch in between would look like a commit beyond the end.
     checkpoints = {
@@ -167,7 +167,7 @@ def _unit_observations(
 
 
 class _Base(TypedDict):
-    """The part of the evidence that all streams of a unit share."""
+    """The part of an observation that all streams of a unit share."""
 
     at: datetime
     unit: str

@@ -3,7 +3,7 @@
 A stream that flaps must not write a row a minute, and a recovery must not be told before it has lasted. So
 
 * what is proven (a stop, a position that went back) is recorded at once;
-* any other change when two looks in a row agree on it;
+* any other change when two observations in a row agree on it;
 * and, if it is for the better, or only from OK to IDLE or back, not before the last record is five minutes old; the
   end of a start is recorded without that.
 
@@ -33,9 +33,9 @@ def worth_recording(
 
     Args:
         newest: the record there is.
-        verdict: what this look gave.
+        verdict: what this observation gave.
         generation: of the unit's latest attempt.
-        last: what the look before gave; None if there was none.
+        last: what the observation before gave; None if there was none.
         now: the present (UTC).
     """
     if newest is None or newest.generation < generation:

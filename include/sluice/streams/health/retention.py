@@ -29,8 +29,8 @@ def seconds_to_loss(observation: Observation, window: Window, age: float | None,
     declares, and by the speeds at which the log's first offset and the stream's position have moved.
 
     Args:
-        observation: the newest look.
-        window: the looks before, and this one.
+        observation: the newest observation.
+        window: the observations before, and this one.
         age: how many seconds the first unread record waits, at least; None if that is not known.
         aging: by how many seconds per second the age grows; 1 for a stream that stands still.
     """

@@ -1,6 +1,6 @@
 """What a watcher saw last of each stream: what a page shows of a thousand streams without looking itself.
 
-A look replaces the one before, unless it is older: several watchers may look at one stream. It is no history and
+A snapshot replaces the one before, unless it is older: several watchers may look at one stream. It is no history and
 proves nothing; what is worth keeping is a recorded verdict, see `sluice.streams.health.recording`.
 """
 
@@ -18,9 +18,9 @@ from sluice.streams.health.verdict import FINE, Health, Verdict
 from sluice.streams.health.window import Window
 
 FRESH = timedelta(minutes=3)
-"""So long a look is good for, unless looks are kept more seldom: every stream is looked at at least once a minute."""
+"""How long a snapshot is valid, unless they are kept less often: a stream is observed at least once a minute."""
 _KEEP = PollRate(10.0, share=0.0007, most=300.0)
-"""How often a look is kept although it shows nothing new: a row costs as much as half of the look itself."""
+"""How often a snapshot is kept although it shows nothing new: a row costs as much as half of the snapshot itself."""
 
 RATE_SPAN = timedelta(minutes=5)
 """Rates are means over this much of the past, or as much of it as is known."""
@@ -62,7 +62,7 @@ class DeadlineState:
 
 @dataclass(frozen=True)
 class StreamSnapshot:
-    """One look at a stream.
+    """One snapshot of a stream.
 
     Attributes:
         unit: its driver's name in the specs.
@@ -102,19 +102,19 @@ def missed_in(deadlines: Sequence[DeadlineState]) -> tuple[Deadline, ...]:
 
 
 class SnapshotStore(Protocol):
-    """Keeps the newest look at each stream. Both methods may raise UnreachableError."""
+    """Keeps the newest snapshot of each stream. Both methods may raise UnreachableError."""
 
     def store(self, snapshots: Sequence[StreamSnapshot]) -> None:
-        """Put looks in place of older ones of the same streams."""
+        """Put snapshots in place of older ones of the same streams."""
         ...
 
     def of(self, units: Collection[str]) -> Mapping[str, Mapping[str, StreamSnapshot]]:
-        """Return the newest look at each stream of some units, by unit and stream, in a few queries."""
+        """Return the newest snapshot of each stream of some units, by unit and stream, in a few queries."""
         ...
 
 
 class SnapshotPolicy:
-    """Decides which looks are kept. What is wrong or has changed always is, the rest as often as its cost allows.
+    """Decides which snapshots are kept. What is wrong or has changed always is, the rest as often as its cost allows.
 
     It may be forgotten at any time: then all are kept once more.
     """
@@ -126,7 +126,7 @@ class SnapshotPolicy:
 
     @property
     def valid_for(self) -> timedelta:
-        """How long a look that is kept now is good for."""
+        """How long a snapshot that is kept now is good for."""
         return max(FRESH, timedelta(seconds=2 * self._seconds))
 
     def due(
@@ -139,13 +139,13 @@ class SnapshotPolicy:
         *,
         missed: tuple[Deadline, ...] = (),
     ) -> bool:
-        """Whether to keep a look. It stays due until it was `kept`: the control database may not take it.
+        """Whether to keep a snapshot. It stays due until it was `kept`: the control database may not take it.
 
         Args:
             unit: the stream's driver.
             stream: its name.
             generation: of the unit's newest attempt.
-            verdict: what was made of the look.
+            verdict: what was made of the snapshot.
             at: when it was made (UTC).
             missed: the deadlines that it misses.
         """
@@ -157,7 +157,7 @@ class SnapshotPolicy:
         return True
 
     def stored(self, snapshots: Sequence[StreamSnapshot], cpu_seconds: float) -> None:
-        """Take in which looks are kept, and be as frequent as that allows. What one time alone has cost says nothing.
+        """Note which snapshots were stored, and adapt to their cost. What one time alone has cost says nothing.
 
         Args:
             snapshots: those that the control database has taken.
@@ -180,7 +180,7 @@ class SnapshotPolicy:
 
 
 _NEARLY = 0.9
-"""Of a period: a look that comes a moment early must not make it wait for the next one."""
+"""Of a period: a snapshot that comes a moment early must not make it wait for the next one."""
 
 
 def rates_of(window: Window, now: datetime) -> Rates:

@@ -1,4 +1,4 @@
-"""What a watcher remembers of one unit's streams between two looks. It may forget it at any time: it then sees less."""
+"""What a watcher remembers of a unit's streams between observations. It may be lost at any time: less is seen then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VerdictPeriod:
 
     @classmethod
     def after(cls, before: VerdictPeriod | None, health: Health, generation: int, at: datetime) -> VerdictPeriod:
-        """Return the spell with one more look. A gap ends it, and so does a clock that was set back."""
+        """Return the period with one more observation. A gap ends it, and so does a clock that was set back."""
         lasts = (
             before is not None
             and same_health(before.health, health)
@@ -46,12 +46,12 @@ class StreamTracker:
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """What the newest look gave, by stream, worth recording or not."""
+        """What the newest observation gave, by stream, worth recording or not."""
         return self._verdicts
 
     @property
     def windows(self) -> Mapping[str, Window]:
-        """All looks so far, by stream."""
+        """All observations so far, by stream."""
         return self._windows
 
     @property
@@ -62,10 +62,10 @@ class StreamTracker:
     def judge(
         self, observations: Mapping[str, Observation], records: Mapping[str, RecordedVerdict], generation: int
     ) -> Mapping[str, Verdict]:
-        """Take in one look, and return those verdicts that are worth recording.
+        """Take in one observation, and return those verdicts that are worth recording.
 
         Args:
-            observations: the evidence by stream; streams that are not in it are forgotten.
+            observations: the observations by stream; streams that are not in it are forgotten.
             records: the newest verdicts on record by stream.
             generation: of the unit's latest attempt.
         """

@@ -1,4 +1,4 @@
-"""Verdicts: the health of a stream as a pure function of evidence. Missing evidence is UNKNOWN, never OK.
+"""Verdicts: the health of a stream as a pure function of an observation. A missing source is UNKNOWN, never OK.
 
 Order of judgement: a recorded stop and proven death come first, because nothing else can be true beside them; then
 what could not be looked at; then what is lost or repeated; then what does not move; then what moves too slowly. A batch
@@ -51,7 +51,7 @@ class Verdict:
         watermark_lag_seconds: how far the stream's watermark is behind the clock.
         catch_up_seconds: when the backlog will be gone, if it shrinks.
         loss_seconds: when retention will delete what is unread, if that is in sight.
-        completeness: share of the evidence that could be gathered, 0-1; a part of it is a past that is long enough.
+        completeness: share of the sources that could be read, 0-1; a part of it is a past that is long enough.
     """
 
     health: Health
@@ -79,7 +79,7 @@ def judge(
 
     Args:
         observed: what was seen.
-        window: the past, this look included; omitted: what this look alone tells of it.
+        window: the past, this observation included; omitted: what this observation alone tells of it.
         lagging_since: when it was found to fall behind, if LAGGING is the verdict on record for this generation.
         patience: how long records may wait without a commit while the stream's cadence is not known.
     """
@@ -131,7 +131,11 @@ def _judge_life(facts: Diagnosis) -> _Judgement | None:
         what_to_do = observed.halted_fix or f"sluice streams resume {observed.unit}"
         return Health.STOPPED, f"It does not run: {end}. It is HALTED: {why}.", what_to_do
     if observed.shortage:
-        return Health.STOPPED, f"It does not run: there is no room for it. {_sentence(observed.shortage)}", ADVICE
+        return (
+            Health.STOPPED,
+            f"It does not run: the cluster has no capacity for it. {_sentence(observed.shortage)}",
+            ADVICE,
+        )
     verb = "start" if driver.state is DriverState.ABSENT else "logs"
     return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {observed.unit}"
 

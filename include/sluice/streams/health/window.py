@@ -1,7 +1,7 @@
 """The recent past of a stream: what a series of looks adds up to, bounded, as a value.
 
-One look already brings a past with it: a checkpoint keeps the plan and the commit of about a hundred batches. A watcher
-that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch. Windows are
+One observation already brings a past with it: a checkpoint keeps the plan and the commit of about a hundred batches. A
+watcher that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch. Windows are
 tuples with names: ten thousand are folded a minute, and a tuple is made in a third of the time.
 
 Invariants:
@@ -90,7 +90,7 @@ class Window(NamedTuple):
 
     Attributes:
         batches: the newest ones.
-        samples: what the broker said at each look.
+        samples: what the broker said at each observation.
         course: how far behind the stream was, since it last rested between two batches with nothing left to read.
         rested_at: the end of that rest; None if none was seen.
         edges: the first offsets that the broker had, and the stream's position, whenever the former had changed.
@@ -98,7 +98,7 @@ class Window(NamedTuple):
         observations: how many looks it is made of.
         high: the highest committed offset per `topic/partition`.
         topic_id: of the topic that those offsets count in.
-        waiting_since: the first look that saw a record beyond the present position; None if the newest saw none.
+        waiting_since: the first observation that saw a record beyond the present position; None if the newest saw none.
         epoch: the reset epoch that it tells of.
     """
 
@@ -115,7 +115,7 @@ class Window(NamedTuple):
     epoch: int = 0
 
     def add(self, observation: Observation) -> Window:
-        """Return the window with one more look. What could not be looked at leaves no trace."""
+        """Return the window with one more observation. What could not be looked at leaves no trace."""
         window = _begun_again(self, observation)
         if observation.ends is not None:
             window = _heard(window, observation)
@@ -138,14 +138,14 @@ class Window(NamedTuple):
         return 0.0 if self.since is None else max(0.0, at - self.since)
 
     def saw_arrival(self, end: int) -> bool:
-        """Whether a look saw nothing beyond an offset sum, so that it is known since when there is something."""
+        """Whether an observation found nothing beyond an offset sum, so that it is known since when there is more."""
         return bool(self.samples) and self.samples.number(0, 1) <= end
 
     def arrival(self, end: int) -> float | None:
         """Return when the first record after an offset sum arrived, or None if nobody saw that.
 
-        Records arrive evenly between two looks, as far as anybody knows. A record that the first look found there
-        already has arrived by then, at the latest.
+        Records arrive evenly between two observations, as far as anybody knows. A record that the first observation
+        found there already has arrived by then, at the latest.
         """
         after = bisect_right(self.samples.column(1), end)
         if after == len(self.samples):
@@ -158,7 +158,7 @@ class Window(NamedTuple):
 
 
 def _begun_again(window: Window, observation: Observation) -> Window:
-    """Forget what a look shows to be over: the offsets of another topic, the batches of another checkpoint."""
+    """Forget what an observation shows to be over: the offsets of another topic, the batches of another checkpoint."""
     if observation.committed is None:
         return window
     if observation.epoch != window.epoch:

@@ -24,7 +24,7 @@ class Desired(StrEnum):
 
 @dataclass(frozen=True)
 class DesiredState:
-    """A wish on record: what, who, why, when (UTC)."""
+    """A desired state on record: what, who, why, when (UTC)."""
 
     unit: str
     state: Desired
@@ -71,11 +71,11 @@ class AttemptRecords(Protocol):
     """Desired state and attempts of units. Every method may raise UnreachableError."""
 
     def desired(self, unit: str) -> DesiredState | None:
-        """Return the latest wish, or None if nobody ever asked."""
+        """Return the latest desired state, or None if nobody ever asked."""
         ...
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
-        """Record a wish. History is kept."""
+        """Record a desired state. History is kept."""
         ...
 
     def latest_attempt(self, unit: str) -> Attempt | None:
@@ -83,7 +83,7 @@ class AttemptRecords(Protocol):
         ...
 
     def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
-        """Return what `desired` returns, of those units that have a wish, in a few queries."""
+        """Return what `desired` returns, of those units that have a desired state, in a few queries."""
         ...
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
@@ -133,5 +133,5 @@ class AttemptRecords(Protocol):
         ...
 
     def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
-        """Return the wish that held at a moment, if there was one, and all after it, oldest first."""
+        """Return the desired state that held at a moment, if there was one, and all after it, oldest first."""
         ...

@@ -1,12 +1,13 @@
 """When a unit whose driver has ended may be started again, as a pure function of what is on record.
 
-Nothing is stored beyond attempts and wishes: whoever computes it from the same records gets the same answer, to the
-millisecond of the jitter. A wish to run that is younger than the end sets everything back: somebody saw it and asked.
+Nothing is stored beyond attempts and desired states: whoever computes it from the same records gets the same answer,
+to the millisecond of the jitter. A request to run that is younger than the end sets everything back: somebody saw it
+and asked.
 
 Invariants:
 * no start before the backoff of the newest end is over;
 * no class of failure costs more attempts than its budget within its span, unless each lived for long (see `stable`);
-* HALTED ends by a newer wish alone; the passing of time never ends it.
+* HALTED ends by a newer desired state alone; the passing of time never ends it.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) 
 
     Args:
         history: the unit's attempts, newest first, `HISTORY` of them if there are as many. Only ends count.
-        desired: the latest wish; it is to run.
+        desired: the latest desired state; it is to run.
         now: the present (UTC).
     """
     ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= desired.at]

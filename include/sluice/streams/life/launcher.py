@@ -4,7 +4,7 @@ Invariants:
 * one key runs at most once, ever: a second submit is refused or finds the first;
 * ENDED and LOST are proof of death; ABSENT says that the key was never submitted; nothing else is proof;
 * a launcher that cannot look raises UnreachableError and never guesses;
-* what has no room is not submitted, and its key is not spent.
+* what has no capacity is not submitted, and its key is not spent.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Launcher(Protocol):
         Returns only when a crash of the caller can no longer lose the process.
 
         Raises:
-            NoCapacityError: it could only wait for room; nothing was started, and the key may be used later.
+            NoCapacityError: it could only wait for capacity; nothing was started, and the key may be used later.
         """
         ...
 
     def shortage(self, job: Job) -> str:
-        """Return why `job` would find no room now, as a clause; empty if it would, or if room is no question here."""
+        """Return why `job` would find no capacity now, as a clause; empty if it would, or if no cluster is asked."""
         ...
 
     def find(self, key: str) -> DriverReport:

@@ -1,7 +1,8 @@
 """A unit's life: claim, submit, bind, stop. Every step may be repeated, and a crash between any two of them heals.
 
-What makes it safe is the order: a wish is recorded before it is acted on, a key before it is submitted, and a death
-before the next generation. A launcher runs a key at most once, so two claims that resume the same key start one driver.
+What makes it safe is the order: a desired state is recorded before it is acted on, a key before it is submitted, and a
+death before the next generation. A launcher runs a key at most once, so two claims that resume the same key start one
+driver.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class UnitLife:
     """Starts, stops and looks after the one driver of a unit.
 
     Args:
-        registry: has the wishes and attempts.
+        registry: has the desired states and attempts.
         launcher: runs its drivers.
         refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
     """
@@ -132,18 +133,18 @@ class UnitLife:
         if not report.dead:
             attempt = self._registry.bind(self._unit, attempt.generation)
             # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
-            # the driver, or this sees the wish.
+            # the driver, or this sees the desired state.
             if self._stop_requested():
                 report = self._launcher.stop(attempt.key, _LATE_STOP_SECONDS)
         return self._record_death(attempt, report)
 
     def start(self, by: str, why: str) -> Claim:
-        """Record the wish to run, claim and submit. The claim's attempt is as `submit` left it.
+        """Record the request to run, claim and submit. The claim's attempt is as `submit` left it.
 
         Raises:
             NotConfiguredError: a driver would lack a variable that its specs name; nothing was changed.
             RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
-            UnreachableError: the wish may be recorded; repeat it, or let the reconciler go on.
+            UnreachableError: the desired state may be recorded; repeat it, or let the reconciler go on.
         """
         self.refuse_unconfigured()
         self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=why)
@@ -172,7 +173,7 @@ class UnitLife:
         return self._claim_and_submit(governed=True)  # what fell again since then is HALTED again
 
     def lift(self, by: str, why: str) -> str:
-        """Record the wish that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
+        """Record the request that ends a halt, and return what it overrides. Claims nothing. It may be repeated.
 
         Raises:
             NotConfiguredError: as for `start`.
@@ -192,7 +193,7 @@ class UnitLife:
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
-        """Record the wish to stop, let the driver finish its batch, and record its end.
+        """Record the request to stop, let the driver finish its batch, and record its end.
 
         Args:
             by: who asks.
@@ -203,14 +204,14 @@ class UnitLife:
             the final report; ABSENT if there was nothing to stop.
 
         Raises:
-            RefusedError: the launcher has lost the trace of a driver, which may live; the wish is recorded.
-            UnreachableError: the wish is recorded if the control database answered; repeat it.
+            RefusedError: the launcher has lost the trace of a driver, which may live; the desired state is recorded.
+            UnreachableError: the desired state is recorded if the control database answered; repeat it.
         """
         self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)
         return self._end_driver(deadline_seconds)
 
     def finish_stop(self, deadline_seconds: float) -> DriverReport:
-        """Go on with a stop that nobody finished. Records no wish, so it cannot revoke a start that came meanwhile.
+        """Go on with an unfinished stop. Records no desired state, so it cannot revoke a start that came meanwhile.
 
         Raises:
             RefusedError: no stop is on record any more, or as for `stop`; nothing was stopped.
@@ -223,7 +224,7 @@ class UnitLife:
     def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
         """Stop the driver and start the next generation.
 
-        The wish stays RUNNING: after a crash in the middle the reconciler starts the unit again.
+        The desired state stays RUNNING: after a crash in the middle the reconciler starts the unit again.
 
         Raises:
             NotConfiguredError: as for `start`; the driver that lives goes on.
@@ -293,12 +294,12 @@ class UnitLife:
         return None if isinstance(outlook, Go) else outlook
 
     def _shortage(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
-        """Return why there is no room for what would be submitted next; not knowing is a reason too."""
+        """Return why there is no capacity for what would be submitted next; not knowing is a reason too."""
         decision = decide(desired, attempt, report)
         try:
             return self._launcher.shortage(self._job(attempt)) if isinstance(decision, Resume) else ""
         except UnreachableError as error:
-            return f"it is not known whether there is room: {error.message.rstrip('.')}"
+            return f"the free capacity is not known: {error.message.rstrip('.')}"
 
     def _record_forgotten(self, status: UnitStatus) -> bool:
         """Take the next generation into the record if the launcher knows it; return whether it did."""

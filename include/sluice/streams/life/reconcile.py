@@ -1,4 +1,4 @@
-"""What a reconciler does next for a unit: makes the recorded wish true, and never acts on what it cannot see."""
+"""What a reconciler does next for a unit: brings a unit to its desired state, and never acts on what it cannot see."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reconcile(status: UnitStatus, watched: bool, *, now: datetime) -> Correction
         case Wait() | Refuse():
             return Correction(ActionKind.NOTHING, decision.why)
         case Resume():
-            # Said and looked at again, once a minute: what has no room is not started in order to wait.
+            # Said and looked at again, once a minute: what has no capacity is not started in order to wait.
             return Correction(
                 ActionKind.NOTHING if status.shortage else ActionKind.START, status.shortage or decision.why
             )

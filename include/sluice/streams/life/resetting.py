@@ -189,7 +189,7 @@ def _half_done(running: PlannedBatch | None) -> tuple[str, ...]:
 def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, newest: Epoch | None) -> dict[int, int] | None:
     """Return the next offset per partition that the stream would read of this topic; None if it has read another one.
 
-    A topic that was created again has another id, which a checkpoint does not say; its offsets begin anew.
+    A topic that was created again has another id, which a checkpoint does not say; its offsets begin again.
     """
     offsets = {int(name.rpartition("/")[2]): o for name, o in position.items() if name.rpartition("/")[0] == topic}
     recreated = newest is not None and newest.topic_id != extent.topic_id

@@ -13,7 +13,7 @@ from sluice.streams.life.launcher import DriverReport, DriverState
 
 @dataclass(frozen=True)
 class RecordedUnit:
-    """What the control database says of a unit: the latest wish and the highest generation, None if there is none."""
+    """What the control database says of a unit: the latest desired state and the highest generation, or None."""
 
     desired: DesiredState | None
     attempt: Attempt | None
@@ -25,13 +25,13 @@ class UnitStatus:
 
     Attributes:
         unit: the driver's name in the specs.
-        desired: the latest wish; None if nobody ever asked.
+        desired: the latest desired state; None if nobody ever asked.
         attempt: the highest generation; None before the first.
         report: None if the launcher could not be asked, or there is no attempt to ask for.
         notes: why something could not be seen.
         earlier: the attempts before the latest, newest first, as far as the governor looks back; they are only read
             once the latest has ended.
-        shortage: why there is no room for the attempt, which is reserved and shall be submitted; empty if there is.
+        shortage: why there is no capacity for the attempt, which is reserved and shall be submitted; empty if there is.
     """
 
     unit: str

@@ -120,7 +120,7 @@ def _next(status: UnitStatus, now: datetime) -> str:
         case Wait() | Refuse():
             return decision.why
         case Resume() if status.shortage:
-            return f"the reconciler submits it as soon as there is room: {status.shortage}"
+            return f"the reconciler submits it as soon as there is capacity: {status.shortage}"
         case Resume():
             return f"the reconciler submits it, because {decision.why}"
         case Start():

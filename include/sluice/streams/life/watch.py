@@ -1,4 +1,4 @@
-"""What a watch of one generation makes of a sighting, as a pure function.
+"""What a watch of one generation makes of a unit's status, as a pure function.
 
 A watch is red only for a death that is proven and that nobody asked for. What cannot be seen is watched on.
 """
@@ -21,8 +21,8 @@ SETTLE = timedelta(seconds=10)
 
 SETTLE_FAILED = timedelta(seconds=3)
 """The same where the driver did not end as one that is asked to: then at most a restart that ran out of patience is
-behind it, which goes on at once. A restart is on record as a wish before it ends anything, so without a wish younger
-than the attempt there is nothing to wait for."""
+behind it, which goes on at once. A restart is on record as a desired state before it ends anything, so without a
+desired state younger than the attempt there is nothing to wait for."""
 
 
 class WatchState(StrEnum):

@@ -262,7 +262,7 @@ def test_a_run_that_finds_no_room_waits_says_so_and_fails_nobody(world: World) -
     world.drivers.lacking = "free: 0, used by sluice-local-weather (2)"
     for asked in (UnitCommand.START, UnitCommand.FOLLOW):
         claimed = world.ask(asked)
-        assert claimed == Claimed(None, f"there is no room for it: {world.drivers.lacking}")
+        assert claimed == Claimed(None, f"the cluster has no capacity for it: {world.drivers.lacking}")
 
     world.drivers.lacking = ""
     assert world.run(UnitCommand.FOLLOW) == 1

@@ -224,7 +224,7 @@ def test_what_has_no_room_is_stopped_and_says_what_is_needed_and_what_is_free() 
     absent = DriverReport("local.flights.g1", DriverState.ABSENT)
     verdict = judge(replace(AT_WORK, driver=absent, shortage=NO_ROOM))
     assert verdict.health is Health.STOPPED
-    assert verdict.why == f"It does not run: there is no room for it. {NO_ROOM[0].upper()}{NO_ROOM[1:]}."
+    assert verdict.why == f"It does not run: the cluster has no capacity for it. {NO_ROOM[0].upper()}{NO_ROOM[1:]}."
     assert "add workers" in verdict.what_to_do
 
 

@@ -102,7 +102,7 @@ def test_a_master_that_cannot_be_asked_is_waited_for_and_said_to_be_silent(
     )
     claim = life.start("ada", "demo")
     assert isinstance(claim.decision, NoCapacity)
-    assert claim.why == "it is not known whether there is room: the Spark master's page does not answer"
+    assert claim.why == "the free capacity is not known: the Spark master's page does not answer"
 
 
 def test_the_timeline_and_the_evidence_say_what_is_waited_for(
@@ -111,6 +111,6 @@ def test_the_timeline_and_the_evidence_say_what_is_waited_for(
     crowded.start("ada", "demo")
     status = crowded.observe()
     told = timeline(status, registry.attempts("flights"), now=clock.now(), log=launcher.log)
-    assert told.next == f"the reconciler submits it as soon as there is room: {WHY}"
+    assert told.next == f"the reconciler submits it as soon as there is capacity: {WHY}"
     case = ObservationTarget("flights", status, {})
     assert observe([case], lambda: pytest.fail("no stream, no topic"), at=clock.now()) == {"flights": {}}
