@@ -159,7 +159,7 @@ class InMemoryObserver:
     def declares(self, unit: str) -> bool:
         return unit in self.project.catalog.units()
 
-    def observe(self, statuses: Mapping[str, UnitStatus]) -> dict[str, Mapping[str, Observation]]:
+    def observations(self, statuses: Mapping[str, UnitStatus]) -> dict[str, Mapping[str, Observation]]:
         return {unit: self.project.observations(unit) for unit in statuses}
 
     def forget(self, unit: str) -> None:

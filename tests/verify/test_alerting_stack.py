@@ -36,7 +36,7 @@ from datetime import timedelta
 
 from airflow.sdk import task
 
-from sluice.airflow.dags.conventions import Tag, house_dag
+from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.settings import settings
 
@@ -64,7 +64,7 @@ def endless():
 
 
 def dag_of(body, **arguments):
-    with house_dag(body.__name__, doc="A test.", description="A test.", tags=(Tag.UPKEEP,), **arguments):
+    with sluice_dag(body.__name__, doc="A test.", description="A test.", tags=(Tag.UPKEEP,), **arguments):
         task(retries=0)(body)()
 
 

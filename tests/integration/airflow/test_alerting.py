@@ -119,7 +119,7 @@ class NoRuns:
 
 def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sink) -> None:
     twin = InMemoryProject(load_catalog(settings().home / "include"))
-    twin.life("flights").start("ada", "launch")
+    twin.streams.life("flights").start("ada", "launch")
     late = DeadlineState(Deadline.LOSS_RISK, True, twin.clock.now(), "The first unread record waits for an hour.")
     verdict = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
     for state in (late, replace(late, missed=False)):

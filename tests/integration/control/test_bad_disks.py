@@ -19,7 +19,18 @@ from tests.cli_walk import ARGUMENTS
 NAMED = ["status -o json", "streams list", "streams start flights", "intervals list", "control rebuild"]
 SAMPLE = [*NAMED, "backfill list", "quarantine cases", "alerts test", "up"]
 ELSEWHERE = {
-    *("demo", "new topic", "new pipeline", "new feed", "run", "topics place", "contracts fetch", "console", "explain"),
+    *(
+        "init",
+        "demo",
+        "new topic",
+        "new pipeline",
+        "new feed",
+        "run",
+        "topics place",
+        "contracts fetch",
+        "console",
+        "explain",
+    ),
 }
 READS = ("status", "status -o json", "streams list", "streams show flights", "backfill list", "quarantine cases")
 

@@ -187,7 +187,7 @@ def test_a_password_is_rotated_on_request(
     run("apply", "--plan", identity, "--rotate", "sluice-stream")
     assert lets_in_soon(embedded, "horse of another colour")
     assert not lets_in(embedded, "correct horse")
-    with pytest.raises(SpecError, match="anew for ghost, and no spec"):
+    with pytest.raises(SpecError, match="again for ghost, and no spec"):
         run("plan", "--rotate", "ghost")
 
 

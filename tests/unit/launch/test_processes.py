@@ -30,11 +30,11 @@ def child_of_a_killed_parent(how: str) -> Path:
 
 GIVES_WAY = """
 import os
-from sluice.launch.processes import give_way
+from sluice.launch.processes import lower_priority
 before = os.getpriority(os.PRIO_PROCESS, 0)
-give_way(before + 1)
+lower_priority(before + 1)
 once = os.getpriority(os.PRIO_PROCESS, 0)
-give_way(before)
+lower_priority(before)
 print(before, once, os.getpriority(os.PRIO_PROCESS, 0))
 """
 
@@ -71,7 +71,7 @@ def test_the_leader_of_a_session_gives_way_as_a_whole_and_another_process_leaves
         return  # this kernel shares the processors out among processes only: niceness is enough
     before = os.getpriority(os.PRIO_PROCESS, 0)
     look = f"from pathlib import Path; print(Path({str(group)!r}).read_text(), end='')"
-    program = f"from sluice.launch.processes import give_way; give_way({before + 1}); {look}"
+    program = f"from sluice.launch.processes import lower_priority; lower_priority({before + 1}); {look}"
     said = {
         leads: subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, start_new_session=leads

@@ -119,7 +119,7 @@ def test_nothing_is_imported_where_nothing_is_configured(disabled: bool) -> None
     code = (
         "import sys; from sluice.airflow.streams.stream_lineage import StreamLineage; "
         "from sluice.project.lineage import *; "
-        "StreamLineage.configured(None).saw(None, {}); from sluice.lineage.emitter import lineage; "
+        "StreamLineage.configured(None).observed(None, {}); from sluice.lineage.emitter import lineage; "
         "print(lineage(), [name for name in sys.modules if name.startswith('openlineage')])"
     )
     given = {"OPENLINEAGE_URL": "http://127.0.0.1:1", "OPENLINEAGE_DISABLED": "true"} if disabled else {}
@@ -162,7 +162,7 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     emitter.close(DEADLINE_SECONDS)
 
     assert server.types == [("stream.departures", "COMPLETE")] * 2
-    ours = [record.message for record in caplog.records if record.name == "sluice.lineage.emitter"]
+    ours = [record.getMessage() for record in caplog.records if record.name == "sluice.lineage.emitter"]
     assert len(ours) == 3
     assert ours[0].startswith("An event of lineage was dropped, 1 so far; further ones are only counted. ")
     assert ours[1] == "Lineage is sent again. 3 events reached nobody so far."

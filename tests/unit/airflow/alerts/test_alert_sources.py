@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -341,9 +341,9 @@ class Deadlines:
         self.airflow, self.clock = airflow, airflow.twin.clock
         self.flights = Flights(airflow)
 
-    def minutes(self, count: int, *, missed: bool | None) -> None:
+    def minutes(self, count: int, *, missed: bool | None, since: datetime | None = None) -> None:
         """Let minutes pass, each with an observation that says this of the deadline, and a round."""
-        since = self.clock.now()
+        since = since or self.clock.now()
         for _ in range(count):
             verdict, at = Verdict(Health.LAGGING, "It falls behind.", "give it more cores"), self.clock.now()
             lasts = f"The first unread record waits for {(at - since).total_seconds():.0f} s."
@@ -389,7 +389,10 @@ def test_meeting_a_deadline_again_is_told_as_good_news_and_what_is_not_known_end
 
 def test_a_deadline_that_stays_missed_is_repeated_daily_with_what_is_so_now(airflow: Airflow) -> None:
     watched = Deadlines(airflow)
-    watched.minutes(24 * 60 + 3, missed=True)
+    since = watched.clock.now()
+    watched.minutes(3, missed=True)
+    watched.clock.sleep((24 * 60 - 6) * 60)
+    watched.minutes(6, missed=True, since=since)
     _, again = watched.alerts()
     assert again.what == "Still: Stream departures misses its deadline loss_risk (unit flights)"
     assert again.why == "The first unread record waits for 86400 s."

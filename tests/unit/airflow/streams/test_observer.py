@@ -101,7 +101,7 @@ def test_a_unit_that_cannot_be_judged_disturbs_no_other(caplog: pytest.LogCaptur
 
     assert len(project.control.verdicts("flights")) == 2
     assert list(project.control.verdicts("trains")) == []
-    warned = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    warned = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert warned == ["Could not judge unit trains; that is tried again."]
 
 

@@ -61,9 +61,12 @@ def test_each_stream_has_a_line_with_its_availability() -> None:
 
     raw, departures, *_ = found.lines()
     assert departures == (
-        "departures was available for 75.00 % of 4 h 00 min that it should have run (down for 1 h 00 min)."
+        "departures was available for 75.00 % of the 4 h 00 min that it should have run (down for 1 h 00 min)."
     )
-    assert raw == "raw_flights was available for 0.00 % of 4 h 00 min that it should have run (unknown for 4 h 00 min)."
+    assert (
+        raw
+        == "raw_flights was available for 0.00 % of the 4 h 00 min that it should have run (unknown for 4 h 00 min)."
+    )
     assert list(found.lines())[-1].startswith(
         "departures has missed its deadline loss_risk since 2013-01-07 12:00:00 UTC"
     )
