@@ -1,10 +1,14 @@
-"""What an operating system's refusal of a file means, and what to do: a sentence where there was a traceback."""
+"""Files on a disk: written whole or not at all, synced so that they survive a power cut, and errors explained.
+
+An error of the operating system becomes a sentence with what to do, where it would be a traceback.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sluice.errors import NotReadyError
@@ -78,3 +82,45 @@ def disk_error(error: OSError) -> NotReadyError | None:
         else str(where)
     )
     return NotReadyError(f"{what} cannot be used: {os.strerror(error.errno)}.", fix=remedy)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which then takes a file's place: a reader sees the old file or the new one, never a part.
+
+    If writing fails, the draft is removed: on a full disk it would stay for ever.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):  # what failed first is the reason
+            draft.unlink()
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file (UTF-8), and return when its bytes are on disk. Its folder is made.
+
+    Raises:
+        OSError: the folder cannot be written, or the disk is full or failed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as draft, draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on disk.
+
+    Raises:
+        OSError: the folder cannot be opened, or the disk failed.
+    """
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -21,7 +21,7 @@ from sluice.alerts.delivery import AlertHistory, Delivery
 from sluice.alerts.record import Forgotten, Torn, line_of, records
 from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
-from sluice.durable import sync_folder
+from sluice.disk import sync_folder
 from sluice.errors import NotReadyError, UnreachableError
 
 _FILE_BYTES = 1024 * 1024

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
-from sluice.durable import sync_folder
+from sluice.disk import sync_folder
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.record import FeedRecord
 from sluice.topics.records import RecordPosition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sluice.durable import replacing
+from sluice.disk import replacing
 
 
 def write_private(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.durable import write_text
+from sluice.disk import write_text
 from sluice.errors import CorruptionError
 from sluice.intervals.backfill.parity import PASSES, IntervalParity, ParityReport
 from sluice.quality.gate import GateResult

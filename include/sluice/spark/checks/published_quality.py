@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.durable import write_text
+from sluice.disk import write_text
 from sluice.errors import NotReadyError, RefusedError
 from sluice.gx.gate import run_gate
 from sluice.intervals.alignment import Interval

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sluice.durable import replacing
+from sluice.disk import replacing
 from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.model.model import PipelineSpec, TopicSpec

@@ -17,7 +17,7 @@ from pathlib import Path
 import yaml
 
 from sluice.contracts.breach import Loc
-from sluice.durable import replacing
+from sluice.disk import replacing
 from sluice.specs.reading import document
 from sluice.specs.reading.document import Document, Parse, parse_document
 

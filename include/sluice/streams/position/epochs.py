@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.durable import sync_folder
+from sluice.disk import sync_folder
 from sluice.errors import CorruptionError, RefusedError, UnreachableError
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.fencing import FencedError
