@@ -84,10 +84,10 @@ def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: 
         said = run(topics.app, "plan")
         assert f"! {name}: partitions is 2, declared 4 [approval: " in said
         assert f"  {name}: max.message.bytes=2000000 is in no spec, and stays\n" in said
-        assert said.endswith(f"Plan {read}; apply it by `sluice topics apply --plan {read}`.\n")
+        assert said.endswith(f"Plan {read}. To apply it, run `sluice topics apply --plan {read}`.\n")
         with pytest.raises(RefusedError, match="partitions is 2, declared 4"):
             run(topics.app, "apply")
-        assert f"{name}: partitions is 4 now\n" in run(topics.app, "apply", "--plan", read)
+        assert f"{name}: partitions is now 4\n" in run(topics.app, "apply", "--plan", read)
         there = administration.describe([name])[name]
         assert (there.partitions, there.configs) == (4, {**configs, "message.timestamp.after.max.ms": "600000"})
 
@@ -103,7 +103,7 @@ def test_records_go_only_where_the_topic_is_named(name: str, broker: BrokerProce
         run(topics.app, "apply", "--losing", name)
     with pytest.raises(RefusedError, match="may delete records"):
         run(topics.app, "apply", "--plan", read)
-    assert "retention.ms is 2592000000 now" in run(topics.app, "apply", "--plan", read, "--losing", name)
+    assert "retention.ms is now 2592000000" in run(topics.app, "apply", "--plan", read, "--losing", name)
 
 
 def test_a_topic_with_too_many_partitions_is_shown_as_refused(name: str, broker: BrokerProcess) -> None:
