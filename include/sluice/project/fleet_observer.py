@@ -111,7 +111,7 @@ class FleetObserver:
             statuses: what is recorded and observed of the drivers, by unit; all are declared.
 
         Returns:
-            the evidence by unit and stream.
+            the observations by unit and stream.
         """
         at = self._clock.now()
         units = [self._of(unit, status) for unit, status in statuses.items()]

@@ -50,7 +50,7 @@ class ProjectHealth:
         Raises:
             SpecError: no spec names such a driver.
         """
-        observed = observed_unit(self.catalog, self.folder, self.catalog.unit(unit), *self._sighting(unit))
+        observed = observed_unit(self.catalog, self.folder, self.catalog.unit(unit), *self._unit_status(unit))
         with ExitStack() as connections:
 
             @cache
@@ -117,7 +117,7 @@ class ProjectHealth:
             return {}
         return {r.stream: lagging_since(r, attempt.generation if attempt else None) for r in records}
 
-    def _sighting(self, unit: str) -> tuple[UnitStatus | None, tuple[str, ...]]:
+    def _unit_status(self, unit: str) -> tuple[UnitStatus | None, tuple[str, ...]]:
         try:
             return self.streams.life(unit).observe(), ()
         except UnreachableError as error:

@@ -53,7 +53,7 @@ class AccessScope:
         return plan_access(self.catalog, ActualAccess.of(self.administration), rotate=self.rotate)
 
     def apply(self, approval: Approval | None = None) -> Plan:
-        """PlannedChange what differs, and return what was done; a second run changes nothing.
+        """Change what differs, and return what was done; a second run changes nothing.
 
         Either the whole plan is applied or nothing is. One that was killed is finished by the next.
 

@@ -49,7 +49,7 @@ def apply(
     approval: Approval | None = None,
     options: ApplyOptions = _DEFAULTS,
 ) -> tuple[Plan, Mapping[str, TopicState]]:
-    """PlannedChange what differs; a second run changes nothing, and one that was killed is finished by the next.
+    """Change what differs; a second run changes nothing, and one that was killed is finished by the next.
 
     Either the whole plan is applied or nothing is: not if a difference is refused, and not if a change needs an
     approval that is not given.

@@ -77,7 +77,7 @@ def principals(config: Settings) -> Iterable[str]:
 def users(config: Settings) -> Iterable[str]:
     """Return the Kafka users of the principals."""
     files = sorted((config.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))
-    return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="reconfig")))]
+    return [match[1] for file in files if (match := _USER.search(file.read_text(encoding="utf-8", errors="replace")))]
 
 
 @_completer

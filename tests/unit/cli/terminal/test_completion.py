@@ -115,6 +115,12 @@ def project(tmp_path: Path) -> Settings:
     return place
 
 
+def test_a_file_with_bytes_that_are_no_text_hides_no_user(project: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completion, "settings", lambda: project)
+    (project.home / "include" / "access" / "torn.yaml").write_bytes(b"description: \xff\xfe\nuser: sluice-torn\n")
+    assert completion.users() == ["sluice-producer", "sluice-torn"]
+
+
 @pytest.mark.parametrize(
     ("names", "expected"),
     [

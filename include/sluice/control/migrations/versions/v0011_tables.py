@@ -227,7 +227,7 @@ def _stream_snapshot() -> None:
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("deployment", "unit", "stream", name=op.f("pk_stream_look")),
+        sa.PrimaryKeyConstraint("deployment", "unit", "stream", name=op.f("pk_stream_snapshot")),
     )
 
 
