@@ -11,7 +11,8 @@ import pytest
 
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import PartitionLag, Verdict
 from sluice.streams.health.verdict_records import NewVerdict
 from sluice.streams.life.attempts import AttemptState, Desired, LostRaceError
 from sluice.streams.registry import Registry

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import DeadlineState, Rates, SnapshotStore, StreamSnapshot
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict import PartitionLag, Verdict
 from tests.twins.clock import START
 
 FULL = StreamSnapshot(

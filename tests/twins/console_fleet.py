@@ -27,8 +27,9 @@ from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
 from sluice.streams.health.batch_log import append_batch
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import Rates, StreamSnapshot
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict import PartitionLag, Verdict
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
 MONTH = datetime(2013, 1, 1, tzinfo=UTC)

@@ -13,8 +13,8 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.fleet import StreamStatus
+from sluice.streams.health.health import Health
 from sluice.streams.health.recording import DWELL
-from sluice.streams.health.verdict import Health
 
 _CLASSES: Mapping[Health, AlertClass] = {
     Health.LOSS_RISK: AlertClass.LOSS_RISK,

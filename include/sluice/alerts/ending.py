@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sluice.specs.model.alerting import AlertClass
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import Verdict
 
 ABOUT_STREAMS = frozenset(
     {AlertClass.LOSS_RISK, AlertClass.REWOUND, AlertClass.STALLED, AlertClass.STOPPED, AlertClass.UNKNOWN}

@@ -21,8 +21,9 @@ from sluice.control.database import transaction
 from sluice.control.newest import MAX_UNITS
 from sluice.control.tables import stream_snapshot
 from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, StreamSnapshot
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.verdict import PartitionLag, Verdict
 
 _TOGETHER = 500
 """Snapshots that are stored in one transaction: others may write too, and wait for its end."""

@@ -27,8 +27,9 @@ from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.deadlines import Deadline
 from sluice.specs.units import declared_units
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from tests.integration.sink import Sink, running_sink
 from tests.twins.project import InMemoryProject
 

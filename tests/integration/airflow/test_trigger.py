@@ -16,9 +16,9 @@ from sluice.airflow.streams.watcher import Watcher
 from sluice.project.reloading import CHECK_SECONDS
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.pacing import PollRate
-from sluice.streams.health.verdict import Health
 from sluice.streams.life.attempts import Desired
 from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject

@@ -13,9 +13,10 @@ from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.fleet import StreamStatus
+from sluice.streams.health.health import Health
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.snapshots import DeadlineState
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from tests.unit.alerts.examples import NOW
 
 OK = StreamStatus(

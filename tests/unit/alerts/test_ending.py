@@ -8,7 +8,8 @@ import pytest
 
 from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.specs.model.alerting import AlertClass
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import Verdict
 
 OURS = ABOUT_STREAMS | ABOUT_UNITS
 WORKS = {Health.OK, Health.IDLE, Health.LAGGING}

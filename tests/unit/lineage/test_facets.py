@@ -24,7 +24,7 @@ from sluice.quality.check_result import CheckResult
 from sluice.quality.gate import GateResult, judge
 from sluice.specs.expectations.model import Severity
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 from sluice.streams.life.attempts import AttemptState
 from tests.unit.lineage.subjects import BATCH, BEGIN, STREAM, attempt, backfill
 from tests.unit.quality.suites import expectation, suite

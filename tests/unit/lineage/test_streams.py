@@ -12,7 +12,8 @@ from openlineage.client.serde import Serde
 from sluice.lineage.facets import instant
 from sluice.lineage.streams import end_of
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import AttemptState
 from tests.unit.lineage.subjects import BEGIN, STREAM, attempt
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sluice.project.project import Project
-from sluice.streams.health.verdict import FINE
+from sluice.streams.health.health import FINE
 from sluice.streams.health.verdict_records import RecordedVerdict
 
 LOG_BYTES = 64 * 1024

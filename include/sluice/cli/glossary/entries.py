@@ -18,7 +18,7 @@ from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 
 _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "verdicts of a stream": Health,

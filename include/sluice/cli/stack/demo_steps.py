@@ -26,7 +26,8 @@ from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
-from sluice.streams.health.verdict import WELL, Health, Verdict
+from sluice.streams.health.health import WELL, Health
+from sluice.streams.health.verdict import Verdict
 
 PIPELINE, LIVE, FEED, UNIT = "departures", "departures_live", "flights", "flights"
 BACKFILL, QUALITY = f"backfill_{PIPELINE}", f"quality_{PIPELINE}"

@@ -16,10 +16,11 @@ from sluice.cli.views.verdict_view import WIDE, format_seconds, sentences, style
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
+from sluice.streams.health.health import FINE, Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.snapshots import Rates, rates_of
 from sluice.streams.health.tracking import StreamTracker
-from sluice.streams.health.verdict import FINE, Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.status import UnitStatus
 
 _BY_URGENCY = (

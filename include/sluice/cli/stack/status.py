@@ -19,7 +19,8 @@ from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.running_code import outdated
 from sluice.streams.life.status import UnitStatus
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import PartitionLag, Verdict
 from sluice.streams.life.timeline import duration_text
 
 STYLES = {

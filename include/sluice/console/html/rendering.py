@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sluice.console.context.access import Visitor
 from sluice.console.html.charts import HEIGHT, WIDTH, number_text
-from sluice.streams.health.verdict import FINE, Health
+from sluice.streams.health.health import FINE, Health
 from sluice.streams.life.timeline import duration_text
 
 NAVIGATION = (

@@ -13,7 +13,7 @@ from sluice.console.metrics.catalogue import Metric
 from sluice.quality.cases import LIVE, Case
 from sluice.streams.health.batch_log import BatchFigures
 from sluice.streams.health.fleet import StreamStatus
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 
 
 @dataclass(frozen=True)

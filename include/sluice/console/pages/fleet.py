@@ -14,7 +14,7 @@ from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.rendering import page
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import StreamStatus
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 
 router = APIRouter()
 

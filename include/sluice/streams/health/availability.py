@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, Desired, DesiredState
 

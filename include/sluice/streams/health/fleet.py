@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.specs.catalog.catalog import Unit
+from sluice.streams.health.health import FINE, Health, same_health
 from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
-from sluice.streams.health.verdict import FINE, Health, Verdict, same_health
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.governor import HISTORY, Go, Halt, Hold

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sluice.streams.health.verdict import FINE, Health, Verdict
+from sluice.streams.health.health import FINE, Health
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
 
 DWELL = timedelta(minutes=5)

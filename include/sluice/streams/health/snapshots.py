@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.health import FINE, Health
 from sluice.streams.health.pacing import PollRate
-from sluice.streams.health.verdict import FINE, Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 
 FRESH = timedelta(minutes=3)
@@ -139,7 +140,7 @@ class SnapshotPolicy:
         *,
         missed: tuple[Deadline, ...] = (),
     ) -> bool:
-        """Whether to keep a snapshot. It stays due until it was `kept`: the control database may not take it.
+        """Whether to keep a snapshot. It stays due until it was `stored`: the control database may not take it.
 
         Args:
             unit: the stream's driver.

@@ -22,7 +22,7 @@ from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.failures.capacity import ResourceRequest, shortage
 from sluice.streams.failures.exits import ExitCode
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 from sluice.streams.life.launcher import DriverReport
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.conftest import DriverPlace, Feed

@@ -32,8 +32,9 @@ from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass, Channel
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.project import InMemoryProject
 from tests.unit.alerts.examples import make_alert

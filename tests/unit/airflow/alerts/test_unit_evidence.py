@@ -6,7 +6,8 @@ import pytest
 
 from sluice.airflow.alerts.unit_evidence import last_error_lines, unit_evidence
 from sluice.errors import UnreachableError
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import Verdict
 from tests.twins.project import InMemoryProject
 
 LOG = """\

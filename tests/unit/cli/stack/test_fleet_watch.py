@@ -13,8 +13,8 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.verdict import Health
 from tests.twins.clock import START
 from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject

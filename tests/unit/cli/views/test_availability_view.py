@@ -13,8 +13,9 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.load import load_catalog
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.availability import Availability
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.clock import START
 from tests.twins.project import InMemoryProject

@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from sluice.cli.views.verdict_view import WIDE, partition_table, print_verdicts, sentences, styled, verdict_row
-from sluice.streams.health.verdict import Health, PartitionLag, Verdict
+from sluice.streams.health.health import Health
+from sluice.streams.health.verdict import PartitionLag, Verdict
 
 
 @pytest.mark.parametrize("health", Health)

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.console.metrics.catalogue import CATALOGUE, MetricType
-from sluice.streams.health.verdict import Health
+from sluice.streams.health.health import Health
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import CLOSED_UNTIL, HALTED, LAGGING, RESTING, STALLED, UNSEEN, pipeline_of, unit_of
 from tests.unit.console.conftest import UNITS, FakeVisitor

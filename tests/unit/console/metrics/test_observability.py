@@ -14,7 +14,7 @@ import yaml
 
 from sluice.console.metrics.catalogue import CATALOGUE, MetricType
 from sluice.settings import PACKAGE
-from sluice.streams.health.verdict import FINE, Health
+from sluice.streams.health.health import FINE, Health
 from tests.unit.console.metrics.exporters import BEANS, EXPORTED, JMX, exposed
 
 HOME = Path(__file__).parents[4]

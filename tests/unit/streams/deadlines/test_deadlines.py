@@ -9,9 +9,10 @@ import pytest
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.deadlines import examine
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.snapshots import DeadlineState
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.twins.observations import RUNNING, look, moment, steadily, window_of

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.watched import DeadlinesWatched, Streak
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import DWELL
 from sluice.streams.health.snapshots import DeadlineState
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from tests.twins.clock import START
 from tests.twins.observations import look, steadily

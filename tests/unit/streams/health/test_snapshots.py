@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from sluice.specs.model.deadlines import Deadline
+from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, SnapshotPolicy, StreamSnapshot, rates_of
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from tests.twins.observations import Done, look, moment, steadily, window_of
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.specs.catalog.rhythm import Rhythm
+from sluice.streams.health.health import Health
 from sluice.streams.health.tracking import StreamTracker
-from sluice.streams.health.verdict import Health, Verdict
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 from tests.twins.observations import look, steadily

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.specs.catalog.rhythm import Rhythm
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.verdict import Health, Verdict, judge
+from sluice.streams.health.verdict import Verdict, judge
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.topics.administration import RecordStamp
 from tests.twins.observations import PARTITION, Done, look, moment, steadily, window_of

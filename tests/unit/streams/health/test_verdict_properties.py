@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog.rhythm import Rhythm
+from sluice.streams.health.health import FINE, Health
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.verdict import FINE, Health, judge
+from sluice.streams.health.verdict import judge
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import PlannedBatch
