@@ -35,7 +35,8 @@ from tests.oracle import COUNTS, departures, differences, flights
 
 _DAYS = {"full": ("2013-01-01", "2013-01-12"), "small": ("2013-01-01", "2013-01-02")}
 _LISTS = {"full": 5, "small": 1}
-_AT_A_TIME = 2000
+_AT_A_TIME = {"full": 2000, "small": 300}
+"""Records of a batch: a sound one has to come after the poisoned one."""
 _SKEW = "36000 days"
 _SECONDS = 1200.0
 _FAR, _FURTHER = "2100-01-01T10:30:00Z", "2101-06-01T10:30:00Z"
@@ -107,7 +108,7 @@ class Bench:
         copied_project(self.root / "project", "include", "spark_jobs")
         write_endpoints(StateFolder(self.root / "state"), Endpoints((self.bootstrap,), airflow_url=""))
         text = self.spec.read_text(encoding="utf-8")
-        self.spec.write_text(f"{text}max_records_per_batch: {_AT_A_TIME}\n", encoding="utf-8")
+        self.spec.write_text(f"{text}max_records_per_batch: {_AT_A_TIME[self.size]}\n", encoding="utf-8")
 
     @property
     def spec(self) -> Path:

@@ -81,11 +81,10 @@ feed manifest flights
 alerts open
 alerts show x
 alerts test
-serve
 sql
 """.strip().splitlines()
 """All but those that touch no state folder (`new`, `run`, `explain`, `topics place`, `contracts fetch`), that do what
-another one does (`demo`: `up`), or that go on until they are interrupted (`console`)."""
+another one does (`demo`: `up`), or that go on until they are interrupted (`console`, `serve`)."""
 
 _SECONDS = 60
 

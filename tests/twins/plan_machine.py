@@ -13,7 +13,7 @@ from typing import Any, cast
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sluice.clock import Clock
+from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
@@ -79,6 +79,8 @@ class PlanMachine(RuleBasedStateMachine):
         self.kept: dict[str, str] = {}
         self.foreign = f"{self.prefix}foreign"
         self.kafka.create([TopicCreation(self.foreign, 2, 1, {"retention.ms": "5000"})])
+        # A broker answers for a topic a moment after the controller has made it.
+        wait_until(lambda: self.state(self.foreign) is not None, SystemClock(), deadline_seconds=30)
 
     def declared(self) -> Declared:
         return Declared(self.wanted, absent=frozenset(self.absent), domains=DOMAINS)

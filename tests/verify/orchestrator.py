@@ -174,13 +174,15 @@ def unchanged(orchestrator: Orchestrator) -> Iterator[Truth]:
     looks: list[Truth | Exception] = []
 
     def look() -> None:
-        while not over.wait(0.3):
+        ended = False
+        while not (ended and looks):  # a block may be over before the first look
             try:
                 looks.append(orchestrator.truth())
             except UnreachableError:  # the record is busy
-                continue
+                pass
             except Exception as error:  # noqa: BLE001 - a look that fails is no innocence
                 looks.append(error)
+            ended = over.wait(0.3)
 
     watcher = Thread(target=look)
     watcher.start()

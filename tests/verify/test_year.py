@@ -98,7 +98,13 @@ def _publish(place: Settings, broker: BrokerProcess) -> None:
     feed, topic = catalog.feeds["flights"], catalog.topics["flights"]
     pipelines = catalog.pipelines.values()
     with open_feed(
-        feed, topic, pipelines, bootstrap=(broker.bootstrap,), client={}, folder=place.folder.feeds
+        feed,
+        topic,
+        pipelines,
+        bootstrap=(broker.bootstrap,),
+        client={},
+        folder=place.folder.feeds,
+        include=place.home / "include",
     ) as flights:
         assert flights.send(pace=Pace()).manifest.records == 336_776
 

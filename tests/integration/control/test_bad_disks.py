@@ -29,6 +29,7 @@ ELSEWHERE = {
         "topics place",
         "contracts fetch",
         "console",
+        "serve",
         "explain",
     ),
 }

@@ -26,6 +26,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from math import inf
+from threading import Lock
 from typing import ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -265,13 +266,39 @@ def _rare_collections() -> Iterator[None]:
     What is made for some hundred units is alive at once, and gone a moment later. A collection in between takes it for
     something that stays, and for that looks at all that the process has: a third of what a verdict costs.
     """
-    before = gc.get_threshold()
-    if before[0]:  # 0: somebody has switched it off
-        gc.set_threshold(max(before[0], YOUNG), *before[1:])
+    _CollectorThreshold.raise_it()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        _CollectorThreshold.release()
+
+
+class _CollectorThreshold:
+    """The collector's threshold, which is the process's own: the last of several watchers puts it back.
+
+    Watchers may end in another order than they began. If each restored what it had found, the one that began second
+    would leave the first one's threshold behind for good.
+    """
+
+    _lock = Lock()
+    _holders = 0
+    _before = (0, 0, 0)
+
+    @classmethod
+    def raise_it(cls) -> None:
+        with cls._lock:
+            if cls._holders == 0:
+                cls._before = gc.get_threshold()
+                if cls._before[0]:  # 0: the collector is switched off
+                    gc.set_threshold(max(cls._before[0], YOUNG), *cls._before[1:])
+            cls._holders += 1
+
+    @classmethod
+    def release(cls) -> None:
+        with cls._lock:
+            cls._holders -= 1
+            if cls._holders == 0:
+                gc.set_threshold(*cls._before)
 
 
 def _named(units: Sequence[str]) -> str:

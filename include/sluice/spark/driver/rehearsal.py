@@ -17,9 +17,9 @@ from threading import Event
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
-from sluice.errors import UnreachableError
+from sluice.errors import CorruptionError, UnreachableError
 from sluice.launch.processes import wait_until
-from sluice.streams.position.checkpoint import location
+from sluice.streams.position.checkpoint import Checkpoint, location
 
 _PLANS = ("metadata", "sources/0/0")
 _STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")
@@ -38,6 +38,7 @@ def refuse_incompatible(rows: DataFrame, checkpoint: Path, output_mode: str) -> 
         output_mode: `append` or `update`.
 
     Raises:
+        CorruptionError: the checkpoint lacks a file that Spark always writes, or one cannot be read.
         Exception: what Spark has against it.
         UnreachableError: Spark has not planned the batch in time.
     """
@@ -46,10 +47,23 @@ def refuse_incompatible(rows: DataFrame, checkpoint: Path, output_mode: str) -> 
     )
     if newest < 0:
         return
+    _refuse_damaged(checkpoint, newest)
     with TemporaryDirectory(prefix="sluice-rehearsal-", ignore_cleanup_errors=True) as scratch:
         copy = Path(scratch) / "checkpoint"
         _copy(checkpoint, copy, newest)
         _plan_a_batch(rows, copy, output_mode)
+
+
+def _refuse_damaged(checkpoint: Path, newest: int) -> None:
+    """Read what Spark would read first: of a file that is cut off it says no more than `next on empty iterator`."""
+    reader = Checkpoint(checkpoint)
+    if reader.lineage() is None:
+        raise CorruptionError(
+            f"{checkpoint} holds the plan of batch {newest} and no file `metadata`, which Spark writes first.",
+            fix="keep a copy of the checkpoint; see the runbook for a damaged checkpoint.",
+        )
+    for batch_id in range(max(0, newest - 1), newest + 1):
+        reader.planned(batch_id)
 
 
 def _copy(checkpoint: Path, copy: Path, newest: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from sluice.airflow.streams.watcher import MAX_TOGETHER, YOUNG, Hint, Watch, Watcher, due, hints
@@ -105,8 +106,12 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
+def rounds() -> int:
+    return sum(task.get_name().startswith("sluice") for task in asyncio.all_tasks())
+
+
 def all_rounds_are_over() -> bool:
-    return not [task for task in asyncio.all_tasks() if task.get_name().startswith("sluice")]
+    return rounds() == 0
 
 
 def start(watcher: Watcher, unit: str, until_: datetime = TOMORROW) -> asyncio.Task[Hint]:
@@ -266,6 +271,28 @@ def test_garbage_is_collected_seldom_while_somebody_watches_and_as_before_afterw
     run(scenario())
 
 
+def test_watchers_that_overlap_leave_the_collector_as_it_was() -> None:
+    before = gc.get_threshold()
+
+    async def scenario() -> None:
+        elder, younger = ScriptedObserver(), ScriptedObserver()
+        flights = start(Watcher(elder, observations=EAGER, verdicts=EAGER, clock=ManualClock()), "flights")
+        await until(lambda: len(elder.observations) > 0)
+        weather = start(Watcher(younger, observations=EAGER, verdicts=EAGER, clock=ManualClock()), "weather")
+        await until(lambda: len(younger.observations) > 0)
+        both = rounds()
+
+        await cancel(flights)
+        await until(lambda: rounds() < both)
+        assert gc.get_threshold() == (YOUNG, *before[1:]), "the younger one still watches"
+
+        await cancel(weather)
+        await until(all_rounds_are_over)
+        assert gc.get_threshold() == before
+
+    run(scenario())
+
+
 def test_a_round_is_spread_over_its_period() -> None:
     """The second of two parts is asked about in the middle of a round, not right after the first."""
 
@@ -274,12 +301,14 @@ def test_a_round_is_spread_over_its_period() -> None:
         watcher = Watcher(observer, observations=PollRate(0.4, share=1.0), verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, f"unit_{n:04}") for n in range(2 * MAX_TOGETHER)]
         loop = asyncio.get_running_loop()
-        for part in range(1, 5):
+        for part in range(1, 11):
             await until(lambda part=part: len(observer.parts) >= part)  # type: ignore[misc]
             asked.append(loop.time())
 
-        assert all(later - earlier > 0.15 for earlier, later in pairwise(asked))
-        assert asked[2] - asked[0] < 5
+        # On a busy machine one part may be asked about late, and its round is shorter then; not most of them.
+        within_a_round = [second - first for first, second in zip(asked[::2], asked[1::2], strict=True)]
+        assert median(within_a_round) > 0.15
+        assert median(later - earlier for earlier, later in pairwise(asked)) < 2.5
         await cancel(*watches)
 
     run(scenario())
