@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import RefusedError
+from sluice.errors import RefusedError, UnreachableError
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.execution import ApplyOptions
@@ -79,8 +79,14 @@ class PlanMachine(RuleBasedStateMachine):
         self.kept: dict[str, str] = {}
         self.foreign = f"{self.prefix}foreign"
         self.kafka.create([TopicCreation(self.foreign, 2, 1, {"retention.ms": "5000"})])
-        # A broker answers for a topic a moment after the controller has made it.
-        wait_until(lambda: self.state(self.foreign) is not None, SystemClock(), deadline_seconds=30)
+        wait_until(self.foreign_is_known, SystemClock(), deadline_seconds=30)
+
+    def foreign_is_known(self) -> bool:
+        """Whether it is described several times in a row: each broker answers for a topic at a moment of its own."""
+        try:
+            return all(self.state(self.foreign) is not None for _ in range(10))
+        except UnreachableError:  # it is listed, and its configuration is not known yet
+            return False
 
     def declared(self) -> Declared:
         return Declared(self.wanted, absent=frozenset(self.absent), domains=DOMAINS)
