@@ -171,9 +171,18 @@ class KafkaPythonAdministration(ReplicaCalls):
         return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
 
+_SOON_KNOWN = tenacity.Retrying(
+    retry=tenacity.retry_if_exception_type(UnreachableError),
+    stop=tenacity.stop_after_delay(2),
+    wait=tenacity.wait_fixed(0.1),
+    reraise=True,
+)
+"""For a topic that was just created: one broker lists it while another, which is asked next, does not know it yet."""
+
+
 def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa: ANN401  untyped client
     existing = _topics(client, names)
-    configs = _configs(client, existing)
+    configs = _SOON_KNOWN.copy()(lambda: _configs(client, existing))
     return {
         name: TopicState(
             name,
@@ -232,7 +241,7 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
     # The client drops the error, and a topic without any configuration would look like one on which none is set.
     if silent := sorted(name for name, configs in next(iter(answer.values()), {}).items() if not configs):
         raise UnreachableError(
-            f"Kafka does not tell the configurations of {_listed(silent)}: no authorization, or just deleted.",
+            f"Kafka does not tell the configurations of {_listed(silent)}: no authorization, or just made or deleted.",
             fix="use a principal that may see them (describe_configs, as the role planner has), or ask again.",
         )
     return {

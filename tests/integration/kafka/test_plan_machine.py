@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from sluice.clock import Clock, SystemClock
+from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.topics.administration import KafkaAdministration
+from sluice.launch.processes import wait_until
+from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.brokers import RunningCluster, running_cluster
 from tests.twins.plan_machine import PlanMachine
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
+
+ALIKE = 8
+"""Answers, of brokers that the client picks at random."""
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +28,26 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
         yield found
 
 
+class SteadyAdministration(KafkaPythonAdministration):
+    """Describes a topic once the brokers agree: each of the four learns of a change at a moment of its own."""
+
+    def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
+        """Return what so many answers in a row say."""
+        wanted, answers = list(names), list[Mapping[str, TopicState]]()
+
+        def agreed() -> bool:
+            try:
+                answers[:] = [super(SteadyAdministration, self).describe(wanted) for _ in range(ALIKE)]
+            except UnreachableError:  # one lists a topic that another does not know any more
+                return False
+            return answers == answers[:1] * ALIKE
+
+        assert wait_until(agreed, SystemClock(), deadline_seconds=60), "the brokers do not agree"
+        return answers[0]
+
+
 def test_whatever_happens_in_whatever_order_the_next_plan_leads_to_what_is_declared(cluster: RunningCluster) -> None:
-    with KafkaPythonAdministration(cluster.bootstrap) as administration:
+    with SteadyAdministration(cluster.bootstrap) as administration:
 
         class RealPlanMachine(PlanMachine):
             def cluster(self) -> KafkaAdministration:
