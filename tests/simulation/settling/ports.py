@@ -1,0 +1,100 @@
+"""The ports of a settler in a simulation: an actor stands still before and after each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.entries import SettleEntry
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.examination import Examination
+from sluice.settling.ports import SettledState, UncertainCommitError
+from tests.simulation.settling.source import is_below, rows_of, times
+from tests.simulation.settling.table import SettledDelta, StagedRows
+from tests.simulation.settling.world import World
+
+T = TypeVar("T")
+
+
+class _Gate:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def _pass(self, call: str, act: Callable[[], T]) -> T:
+        self._world.stand(f"before {call}")
+        answer = act()
+        self._world.tally[f"call: {call}"] = self._world.tally.get(f"call: {call}", 0) + 1
+        self._world.stand(f"after {call}")
+        return answer
+
+
+class RawGate(_Gate):
+    """Implements `sluice.settling.ports.RawSource`."""
+
+    def pin(self) -> RawPosition:
+        return self._pass("pin", self._world.raw.position)
+
+    def listed_ends(self) -> Reach:
+        return self._pass("listed_ends", self._world.topic.ends)
+
+    def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
+        return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
+
+    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> StagedRows:
+        return self._pass("compute", lambda: self._compute(below, intervals))
+
+    def _examine(self, pinned: Reach, since: Reach, settled_until: datetime | None) -> Examination:
+        world = self._world
+        most = 1_000 if world.ending else world.choices.pick((1_000, 1_000, 5, 2))
+        ends = {}
+        for partition, end in pinned.offsets.items():
+            first = since.offsets.get(partition, 0) if since.topics[-1:] == pinned.topics[-1:] else 0
+            ends[partition] = min(end, first + most)
+        reach = Reach(ends, pinned.topics)
+        new = [r for r in world.raw.stored if is_below(r.id, reach) and not is_below(r.id, since)]
+        found: Examination = world.code.examination.examined(map(times, new), ends, world.rules, settled_until)
+        return found
+
+    def _compute(self, below: Reach, intervals: Interval) -> StagedRows:
+        world, start, rows = self._world, intervals.start, {}
+        while start < intervals.end:
+            rows[start] = rows_of(world.raw.below(below), start, world.rules)
+            start += world.rules.length
+        return StagedRows(rows)
+
+
+class TableGate(_Gate):
+    """Implements `sluice.settling.ports.SettledTable`, and loses answers."""
+
+    def __init__(self, world: World, table: SettledDelta) -> None:
+        super().__init__(world)
+        self._table = table
+
+    def open(self) -> None:
+        self._pass("open", self._table.open)
+
+    def read(self) -> SettledState:
+        return self._pass("read", self._table.read)
+
+    def commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
+        world = self._world
+        lost = "answer is lost" in world.enabled and world.choices.chance(0.2)
+        if lost and world.choices.chance(0.5):
+            world.say("fault: commit is lost")
+            raise UncertainCommitError("lost on its way")
+        done = self._pass("commit", lambda: self._table.commit(state, entry, rows))
+        if done:
+            world.say("settled", f"until {entry.settled_until}, {len(entry.content)} with rows")
+            for start in entry.overtaken:
+                world.say("marked", f"{start:%H:%M}")
+            if entry.overtaken and not world.excused:
+                world.crew.fail(AssertionError(f"settled too early: {sorted(entry.overtaken)} lack records on time"))
+        if lost:
+            world.say("fault: answer is lost")
+            raise UncertainCommitError("no answer")
+        return done
+
+    def holds(self, state: SettledState, entry: SettleEntry) -> bool:
+        return self._pass("holds", lambda: self._table.holds(state, entry))
