@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -142,7 +143,10 @@ def _growing(
 
 
 def _credible(
-    waiting: Mapping[str, list[ArrivalSpan]], limit: datetime, live: Set[tuple[str, ArrivalSpan]], gap: timedelta
+    waiting: Mapping[str, list[ArrivalSpan]],
+    limit: datetime,
+    live: AbstractSet[tuple[str, ArrivalSpan]],
+    gap: timedelta,
 ) -> list[tuple[str, ArrivalSpan]]:
     return [
         (partition, span)

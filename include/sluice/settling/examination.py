@@ -24,6 +24,7 @@ class RecordTimes:
         event: when it happened (UTC); None unless the pipeline takes it into its rows.
         arrival: when it became known; None if it does not decode, or lies ahead of the broker's time.
         witnessed: the broker's own clock stamped it within the declared clock skew of `arrival`.
+        earlier: it is of a topic that was deleted since and created again, which is stored as far as it ever will be.
     """
 
     partition: str
@@ -31,6 +32,7 @@ class RecordTimes:
     event: datetime | None
     arrival: datetime | None
     witnessed: bool = False
+    earlier: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Examination:
         end: next offsets of what was read.
         spans: their arrival times, per partition.
         overtaken: by the start of an interval that was settled without them: the next offset per partition behind the
-            records on time that it lacks.
+            records on time that it lacks, in the newest topic; 0 if they are all of an earlier one.
         first_event: the earliest event time of a record on time; None without one.
         disorder: the farthest that an arrival time lay below the greatest before it in its partition.
     """
@@ -80,6 +82,6 @@ def examined(
         first = record.event if first is None else min(first, record.event)
         for interval in rules.touched(record.event):
             if settled_until is not None and interval.end <= settled_until:
-                overtaken[interval.start][record.partition] = record.offset + 1
+                overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
     spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
     return Examination(end, spans, overtaken, first, disorder)

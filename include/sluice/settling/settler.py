@@ -192,12 +192,15 @@ class Settler:
         )
 
     def _commit(self, state: SettledState, entry: SettleEntry, rows: Staged | None) -> Outcome:
+        lost: UncertainCommitError | None = None
         try:
             done = self._table.commit(state, entry, rows)
-        except UncertainCommitError:
-            done = self._table.holds(state, entry)
+        except UncertainCommitError as error:
+            done, lost = self._table.holds(state, entry), error
         if not done and rows is not None:
-            rows.discard()
+            rows.discard()  # whatever else is raised above leaves them: the log may name them
+        if lost is not None and not done:
+            raise lost
         return Outcome.SETTLED if done else Outcome.RACED
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime
 from functools import partial
 from itertools import count
 
+from sluice.settling.ports import UncertainCommitError
 from sluice.streams.position.fencing import FencedError
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
@@ -14,7 +15,7 @@ from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
 from tests.simulation.history import Outcome
 from tests.simulation.settling.ports import RawGate, TableGate
-from tests.simulation.settling.source import MINUTE, name, rows_of
+from tests.simulation.settling.source import MINUTE
 from tests.simulation.settling.world import APPENDER, DISORDER, LATENESS, SETTLER, World
 from tests.simulation.transitions import Tally
 
@@ -121,6 +122,8 @@ class _History:
                 world.say(f"round: {done.outcome}", f"by {generation}, until {done.settled_until}")
         except FencedError:
             world.say("settler: fenced", generation)
+        except UncertainCommitError:
+            world.say("settler: gave up", generation)
 
     @property
     def _ousted(self) -> str:
@@ -134,6 +137,9 @@ class _History:
         else:
             world.clock.sleep(choices.below(3))
             world.time += choices.below(4) * MINUTE
+        if choices.chance(0.1):
+            world.clock.sleep(25 * 60)
+            world.time = world.clock.now() if world.live else world.time + 25 * MINUTE
         partition = choices.below(len(world.topic.logs))
         kind = choices.below(20)
         arrival = world.time - choices.below(DISORDER + 1) * MINUTE
@@ -211,6 +217,10 @@ class _History:
         self._settle_all()
         self._heartbeat()  # after a long silence one record proves nothing: see `advanced`
         self._settle_all()
+        newest = world.settled()
+        if newest is not None and (spans := [s for own in newest[1].clocks.unconfirmed.values() for s in own]):
+            world.decide(max(spans).last)
+            self._settle_all()
         self._compare()
 
     def _settle_all(self) -> None:
@@ -240,16 +250,16 @@ class _History:
             return
         if ledger.closed_until is None or ledger.closed_until < world.rules.complete_until(world.time):
             raise BreachError(f"settled until {ledger.closed_until} only, though all has arrived by {world.time}")
-        while any(row.dirty for row in world.ledger().spans):
-            before = world.store.version
+        marked = [row for row in world.ledger().spans if row.dirty]
+        for _ in marked:
             self._run("repair", world.recompute)
-            if world.store.version == before:
-                raise BreachError("a mark that no repair can take away")
-        touched = {interval.start for record in on_time for interval in world.rules.touched(record.event)}
+        if any(row.dirty for row in world.ledger().spans):
+            raise BreachError("a mark that no repair can take away")
+        touched = {start for record in on_time for start in world.raw.index.intervals(record)}
         wrong = [start for start in sorted(touched) if self._lacks(start)]
         if wrong:
             raise BreachError(f"after all repairs {[f'{start:%d %H:%M}' for start in wrong]} are wrong")
 
-    def _lacks(self, start: object) -> bool:
+    def _lacks(self, start: datetime) -> bool:
         world = self._world
-        return world.store.rows.get(start, []) != rows_of(iter(world.raw.stored), start, world.rules)  # type: ignore[arg-type, call-overload]
+        return world.store.rows.get(start, []) != world.raw.index.rows(start, world.raw.position().reach)

@@ -11,7 +11,7 @@ from sluice.intervals.entries import SettleEntry
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.ports import SettledState, UncertainCommitError
-from tests.simulation.settling.source import is_below, rows_of, times
+from tests.simulation.settling.source import is_below, times
 from tests.simulation.settling.table import SettledDelta, StagedRows
 from tests.simulation.settling.world import World
 
@@ -43,6 +43,7 @@ class RawGate(_Gate):
         return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
 
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> StagedRows:
+        assert pinned.reach.covers(below), "rows are computed from records that the pinned table does not hold"
         return self._pass("compute", lambda: self._compute(below, intervals))
 
     def _examine(self, pinned: Reach, since: Reach, settled_until: datetime | None) -> Examination:
@@ -54,13 +55,15 @@ class RawGate(_Gate):
             ends[partition] = min(end, first + most)
         reach = Reach(ends, pinned.topics)
         new = [r for r in world.raw.stored if is_below(r.id, reach) and not is_below(r.id, since)]
-        found: Examination = world.code.examination.examined(map(times, new), ends, world.rules, settled_until)
+        found: Examination = world.code.examination.examined(
+            (times(record, pinned.topics[-1]) for record in new), ends, world.rules, settled_until
+        )
         return found
 
     def _compute(self, below: Reach, intervals: Interval) -> StagedRows:
         world, start, rows = self._world, intervals.start, {}
         while start < intervals.end:
-            rows[start] = rows_of(world.raw.below(below), start, world.rules)
+            rows[start] = world.raw.index.rows(start, below)
             start += world.rules.length
         return StagedRows(rows)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -77,11 +78,37 @@ class Topic:
         self.open_since = {}
 
 
+class Index:
+    """Which records the rows of each interval are made of: those on time in its read range."""
+
+    def __init__(self, rules: SettlingRules) -> None:
+        self._rules = rules
+        self._by_interval: dict[datetime, dict[RecordId, None]] = defaultdict(dict)
+
+    def add(self, record: Record) -> None:
+        if record.is_on_time(self._rules):
+            for start in self.intervals(record):
+                self._by_interval[start][record.id] = None
+
+    def intervals(self, record: Record) -> Iterator[datetime]:
+        """Yield the starts of the intervals in whose read range a record lies."""
+        rules = self._rules
+        start = EPOCH + (record.event - rules.lookahead - EPOCH) // rules.length * rules.length
+        while start - rules.lookback <= record.event:
+            if record.event < start + rules.length + rules.lookahead:
+                yield start
+            start += rules.length
+
+    def rows(self, start: datetime, below: Reach) -> list[RecordId]:
+        return sorted(record for record in self._by_interval.get(start, ()) if is_below(record, below))
+
+
 class RawStore:
     """The raw table: every record that its stream has read, topic after topic."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, rules: SettlingRules) -> None:
         self._topic = topic
+        self.index = Index(rules)
         self.version = 0
         self.topics: tuple[str, ...] = (topic.id,)
         self.ends: dict[str, int] = {}
@@ -95,15 +122,13 @@ class RawStore:
         end = min(first + most, self._topic.readable(partition))
         if end > first:
             self.stored += self._topic.logs[partition][first:end]
+            for record in self._topic.logs[partition][first:end]:
+                self.index.add(record)
             self.ends[name(partition)] = end
             self.version += 1
 
     def position(self) -> RawPosition:
         return RawPosition(self.version, Reach(dict(self.ends), self.topics))
-
-    def below(self, reach: Reach) -> Iterator[Record]:
-        """Yield the stored records below a reach."""
-        return (record for record in self.stored if is_below(record.id, reach))
 
 
 def name(partition: int) -> str:
@@ -119,12 +144,7 @@ def is_below(record: RecordId, reach: Reach) -> bool:
     return topic in reach.topics
 
 
-def times(record: Record) -> RecordTimes:
+def times(record: Record, newest: str) -> RecordTimes:
     event = record.event if record.taken else None
-    return RecordTimes(name(record.id[1]), record.id[2], event, record.arrival, record.witnessed)
-
-
-def rows_of(records: Iterator[Record], start: datetime, rules: SettlingRules) -> list[RecordId]:
-    """Return what the interval that starts then is made of: the records on time in its read range."""
-    first, end = start - rules.lookback, start + rules.length + rules.lookahead
-    return sorted(record.id for record in records if first <= record.event < end and record.is_on_time(rules))
+    topic, partition, offset = record.id
+    return RecordTimes(name(partition), offset, event, record.arrival, record.witnessed, topic != newest)

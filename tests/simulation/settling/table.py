@@ -1,4 +1,4 @@
-"""A Delta table and its writers, in memory: what the adapter of a settled table has to do, so that it can be done wrong.
+"""A Delta table and its writers, in memory: what the adapter of a settled table must do, so that it can be done wrong.
 
 `SettledStore.commit` follows the rules of Delta: a commit takes the next version; one that is pinned takes exactly one
 version or none; one that is not conflicts only with a transaction of its own name, or with who wrote the same files.
@@ -23,14 +23,14 @@ class StagedRows:
     """Computed rows."""
 
     rows: Mapping[datetime, list[RecordId]]
-    discarded: bool = False
+    committed: bool = False
 
     @property
     def content(self) -> dict[datetime, Content]:
         return {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in self.rows.items() if ids}
 
     def discard(self) -> None:
-        self.discarded = True
+        assert not self.committed, "files that the table's log names are deleted"
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class SettledDelta:
         self._store.commit(entry)
         if rows is not None and entry.since is not None and entry.settled_until is not None:
             self._store.replace(rows.rows, entry.since, entry.settled_until)
+            rows.committed = True
         self._store.checked()
         return True
 

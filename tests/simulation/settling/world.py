@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
 from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
-from tests.simulation.settling.source import EPOCH, MINUTE, RawStore, Record, Topic, is_below, rows_of
+from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic
 from tests.twins.clock import ManualClock
 
 LENGTH, LATENESS, DISORDER, MAX_ADVANCE = 10, 10, 5, 60
@@ -59,13 +59,14 @@ class World:
             lookahead=0 * MINUTE if self.follows else choices.pick((0, 0, 4)) * MINUTE,
         )
         self.topic = Topic(1 + choices.below(3))
-        self.raw = RawStore(self.topic)
+        self.raw = RawStore(self.topic, self.rules)
+        self.known_before = Index(self.rules)
+        """What the append engine had read."""
         self.store = code.table.SettledStore(self.clock.now, self.check)
         self.enabled: frozenset[str] = frozenset()
         self.actors: list[Actor] = []
         self.generation = 1
         self.appended: list[Record] = []
-        """What the append engine had read."""
         self.excused = False
         """Whether marks are to be expected: records came later than declared, or a person decided."""
 
@@ -112,14 +113,10 @@ class World:
 
     def _compare(self, row: LedgerRow, held: list[Any], below: Reach, what: str, *, missing_only: bool = False) -> None:
         start = row.interval.start
-        expected = rows_of(self._read_below(below), start, self.rules)
+        expected = sorted({*self.raw.index.rows(start, below), *self.known_before.rows(start, below)})
         wrong = [each for each in expected if each not in held] if missing_only else held != expected
         if wrong:
             raise BreachError(f"{start:%H:%M} holds {held}; {what} are {expected}, and it is not marked")
-
-    def _read_below(self, reach: Reach) -> Iterator[Record]:
-        """Yield what was read below a reach, by whichever engine."""
-        return (record for record in {*self.raw.stored, *self.appended} if is_below(record.id, reach))
 
     @property
     def raw_knows_history(self) -> bool:
@@ -142,11 +139,11 @@ class World:
         """Recompute one interval that is marked, as a backfill does: read, compute, publish if nobody else wrote it."""
         dirty = [row for row in self.ledger().spans if row.dirty and self.ledger().closes(row)]
         if not dirty:
-            return
+            return None
         start, version = dirty[0].interval.start, self.store.version
         pinned = self.raw.position()
         self.stand("backfill computes")
-        ids = rows_of(self.raw.below(pinned.reach), start, self.rules)
+        ids = self.raw.index.rows(start, pinned.reach)
         self.stand("backfill publishes")
         if self.store.written_at.get(start, -1) > version:
             return self.say("backfill: refused")
@@ -164,6 +161,8 @@ class World:
         """Let the append engine have written the table before: whole intervals, and a part of the one after them."""
         ends = self.topic.ends()
         self.appended = [record for log in self.topic.logs for record in log]
+        for record in self.appended:
+            self.known_before.add(record)
         on_time = [record for record in self.appended if record.is_on_time(self.rules)]
         if not on_time:
             return
@@ -172,16 +171,17 @@ class World:
         if closed <= first:
             return
         spans = [first + n * self.rules.length for n in range((closed - first) // self.rules.length + 1)]
-        rows = {start: rows_of(iter(on_time), start, self.rules) for start in spans}
+        rows = {start: self.known_before.rows(start, ends) for start in spans}
         rows[closed] = rows[closed][:1]
         self._stream(rows, ends, closed)
 
     def append_again(self) -> None:
         """Let a driver of the append engine that slept write to the interval that it has open."""
         snapshot = len(self.store.commits)
-        last = next((e for e in map(lambda x: x.entry, self.store.newest_first()) if isinstance(e, StreamEntry)), None)
+        entries = (logged.entry for logged in self.store.newest_first())
+        last = next((entry for entry in entries if isinstance(entry, StreamEntry)), None)
         if last is None or last.closed_until is None or self.store.marked:
-            return
+            return None
         self.stand("append engine writes")
         if any(APPENDER in commit.transactions for commit in self.store.commits[snapshot:]):
             return self.say("append engine: conflict")
