@@ -49,6 +49,7 @@ class _History:
         if choices.chance(0.8):
             world.enabled = frozenset(fault for fault in FAULTS if choices.chance(SHARE_OF_FAULTS))
         self._steps = 80 + choices.below(120)
+        self._still = 0
         self._settlers = 1 + choices.below(4)
         self._nonces = (f"n{number}" for number in count())
 
@@ -64,26 +65,40 @@ class _History:
         self._end()
 
     def _direct(self) -> Actor | None:
-        world, choices = self._world, self._world.choices
+        """Decide who goes on; None ends the play."""
         while self._steps > 0:
             self._steps -= 1
-            moving, dice = world.moving, choices.below(20)
-            if dice < 7 and world.crew.current in moving:
-                return world.crew.current
-            if dice < 11:
-                if moving:
-                    return choices.pick(moving)
-            elif dice < 15:
-                self._append()
-            elif dice < 17:
-                self._read()
-            elif dice == 17:
-                if self._settlers and len(moving) < 3:
-                    return self._begin()
-            elif dice == 18 and moving and "crash" in world.enabled:
-                return self._crash(choices.pick(moving))
-            else:
-                self._happen()
+            dice = self._dice()
+            chosen = self._move(dice) if dice < 11 else self._change(dice)
+            if chosen is not None:
+                return chosen
+        return None
+
+    def _dice(self) -> int:
+        choices = self._world.choices
+        if not self._still and not choices.chance(0.05):
+            return choices.below(20)
+        self._still = self._still - 1 if self._still else choices.below(30)
+        return 11 + choices.below(6)  # all stand where they are, while the world goes on
+
+    def _move(self, dice: int) -> Actor | None:
+        moving, current = self._world.moving, self._world.crew.current
+        if dice < 7 and current in moving:
+            return current
+        return self._world.choices.pick(moving) if moving else None
+
+    def _change(self, dice: int) -> Actor | None:
+        moving = self._world.moving
+        if dice < 15:
+            self._append()
+        elif dice < 17:
+            self._read()
+        elif dice == 17:
+            return self._begin() if self._settlers and len(moving) < 3 else None
+        elif dice == 18 and moving and "crash" in self._world.enabled:
+            return self._crash(self._world.choices.pick(moving))
+        else:
+            self._happen()
         return None
 
     def _begin(self) -> Actor:
