@@ -17,10 +17,10 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from sluice.airflow import runtime
 from sluice.airflow.batches.lineage_parent import parent_variables
 from sluice.airflow.batches.spark_connection import CONNECTION, at_connection
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import open_project
 from sluice.devstack.airflow.configuration import BATCH_POOL
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.launch.processes import STACK_MARK, die_with_parent, lower_priority
@@ -47,7 +47,6 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
 
     Args:
         pipeline: its name.
-        open_project: gives the project at run time.
         **arguments: those of `SparkSubmitOperator`.
     """
 
@@ -58,12 +57,10 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         self,
         *,
         pipeline: str,
-        open_project: Callable[[], Project] = open_project,
         **arguments: Any,  # noqa: ANN401 - SparkSubmitOperator's
     ) -> None:
         super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
         self.pipeline = pipeline
-        self._open_project = open_project
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments: a command and its options."""
@@ -77,7 +74,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             AirflowException: it could not say, or could not look; it is tried again.
         """
         with retried_only_if_unknown():
-            project = at_connection(self._open_project())
+            project = at_connection(runtime.open_project())
             self.conf = submit_settings(project, self.pipeline)
         self.application = str(project.settings.home / "spark_jobs" / "batch.py")
         self.application_args = list(self.batch_arguments(context))
