@@ -170,7 +170,7 @@ class Feed:
         return first, last
 
     def _manifest(self) -> Manifest:
-        topic_id = self._reader.topic_id()
+        topic_id = self._reader.extent().topic_id
         known = self._store.load()
         if known is not None and known.topic_id != topic_id:
             self._store.retire(known)
