@@ -23,5 +23,6 @@ class KafkaPythonReader:
 
     def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
         """Yield the records in [start, end) of each partition, ordered by offset within a partition."""
-        with KafkaPythonRecords(self._administration.bootstrap, self._administration.client) as records:
+        cluster = self._administration
+        with KafkaPythonRecords(cluster.bootstrap, cluster.client, patience_seconds=30) as records:
             yield from records.read(self._topic, start, end)

@@ -22,7 +22,7 @@ from sluice.airflow.alerts.failure import dag_url, new_id, printable
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
-from sluice.airflow.topics.topic_plans import differences, listed, log_table, plan_of
+from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, plan_of
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
@@ -30,6 +30,7 @@ from sluice.project.project import Project
 from sluice.provisioning.plans.changes import ChangeKind, is_principal
 from sluice.provisioning.plans.plan import Plan
 from sluice.specs.model.alerting import AlertClass
+from sluice.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,9 @@ class DriftTrigger(RoundTrigger):
             unused = unused_topics(project, plan)
         log.info("%s", log_table(plan))
         if unused:
-            log.info("Absent, and no stream of it was ever started, so there is no alert: %s.", listed(unused))
+            log.info(
+                "Absent, and no stream of it was ever started, so there is no alert: %s.", listed(unused, MAX_NAMES)
+            )
         reported = to_report({topic: what for topic, what in differences(plan).items() if topic not in unused})
         notify_recoveries({each["subject"] for each in reported}, SystemClock())
         return reported
@@ -156,7 +159,7 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
         for topic in alone
     ]
     if rest:
-        said = f"{listed(rest)} are not as declared; the log of `compare` says in what."
+        said = f"{listed(rest, MAX_NAMES)} are not as declared; the log of `compare` says in what."
         reported.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
     return reported
 

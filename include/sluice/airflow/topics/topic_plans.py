@@ -15,6 +15,7 @@ from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Refused, Risk
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.replicas.moving import MoveOptions, on_change
+from sluice.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -97,10 +98,4 @@ def summary(done: Plan) -> str:
     deleted = [change.subject for change in done.changes if change.kind is ChangeKind.DELETE]
     changed = sorted({change.subject for change in done.changes} - {*created, *deleted})
     verbs = (("created", created), ("changed", changed), ("deleted", deleted))
-    return "; ".join(f"{verb} {listed(names)}" for verb, names in verbs if names) or "nothing to change"
-
-
-def listed(names: list[str]) -> str:
-    """Return names in a line, not too many of them."""
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
+    return "; ".join(f"{verb} {listed(names, MAX_NAMES)}" for verb, names in verbs if names) or "nothing to change"

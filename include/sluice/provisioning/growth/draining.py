@@ -17,12 +17,12 @@ from sluice.provisioning.growth.effects import GrowthEffects
 from sluice.provisioning.growth.order_break import OrderBreak, OrderBreaks, grow_on_record
 from sluice.provisioning.retention.cut import Position
 from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.wording import counted, listed
 
 QUIET_SECONDS = 60.0
 """How long the ends must not move before the producers count as paused: longer than producers hold records back, with
 their retries (`delivery.timeout.ms` may be longer; a record that comes later makes the growth one with a break)."""
 _POLL_SECONDS = 5.0
-_MAX_NAMED = 8
 
 
 class GrowthStep(StrEnum):
@@ -91,11 +91,8 @@ class Undrained:
         """Return it as a clause."""
         if self.behind is None:
             return f"how far {self.stream} has read is not known"
-        count = sum(self.behind.values())
-        where = ", ".join(f"partition {p}" for p in sorted(self.behind)[:_MAX_NAMED])
-        more = len(self.behind) - _MAX_NAMED
-        also = f" and {more} more" if more > 0 else ""
-        return f"{self.stream} has yet to read {count:,} record{'' if count == 1 else 's'} of {where}{also}"
+        where = listed([f"partition {p}" for p in sorted(self.behind)])
+        return f"{self.stream} has yet to read {counted(sum(self.behind.values()), 'record')} of {where}"
 
 
 def undrained(topic: str, extent: TopicExtent, committed: Mapping[str, Position]) -> tuple[Undrained, ...]:
@@ -163,7 +160,7 @@ class Readiness:
         """Return what it waits for, as clauses."""
         waits = [str(each) for each in self.behind]
         if self.still_for < self.quiet:
-            where = f" (partition {', '.join(map(str, self.moved[:_MAX_NAMED]))})" if self.moved else ""
+            where = f" (partition {listed(self.moved)})" if self.moved else ""
             waits.append(f"records still came {self.still_for:.0f} s ago{where}")
         return "; ".join(waits) or "nothing: it is drained"
 

@@ -16,8 +16,7 @@ from typing import Protocol
 from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
-
-_MAX_NAMED = 8
+from sluice.wording import listed
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,7 @@ class OrderBreaks(Protocol):
 
 def at_offsets(topic: str, offsets: Mapping[int, int]) -> str:
     """Return offsets as a list for people, shortened."""
-    named = ", ".join(f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())[:_MAX_NAMED])
-    more = len(offsets) - _MAX_NAMED
-    return named + (f" and {more} more partitions" if more > 0 else "")
+    return listed([f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())], noun="partitions")
 
 
 def forecast(topic: str, extent: TopicExtent) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.wording import counted, listed
 
 Position = Mapping[str, int] | None
 """The next offset that a stream reads, per `topic/partition` (`Observation.committed`); None: it could not be read.
@@ -23,7 +24,6 @@ FOREVER = -1
 _DELETE = "delete"
 LARGEST_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, the size of the largest batch of records."""
-_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Unread:
         if self.records is None:
             return f"whether {self.stream} has yet to read some of them is not known"
         if not self.estimated:
-            return f"{self.stream} has yet to read {_records(self.records)} of them, and never will"
-        count = f"about {_records(self.records)}" if self.records else "some"
+            return f"{self.stream} has yet to read {counted(self.records, 'record')} of them, and never will"
+        count = f"about {counted(self.records, 'record')}" if self.records else "some"
         return f"{self.stream} may have yet to read {count} of them, and never will"
 
 
@@ -119,7 +119,7 @@ class Cut:
             return ("no record goes at once", *losses)
         most = "about" if self.estimated else "at most"
         whole = "" if self.estimated else ", as the broker deletes whole segments"
-        cut = f"{most} {_records(self.going)} go, {self.share:.1%} of {self.held:,}{whole}"
+        cut = f"{most} {counted(self.going, 'record')} go, {self.share:.1%} of {self.held:,}{whole}"
         return (f"{cut} ({_by_partition(self.topic, self.partitions)})", *losses)
 
 
@@ -299,11 +299,5 @@ def _unread(cut: Cut, stream: str, position: Position) -> Unread | None:
 
 
 def _by_partition(topic: str, partitions: Mapping[int, PartitionCut]) -> str:
-    losing = [(p, each) for p, each in partitions.items() if each.going]
-    named = ", ".join(f"{topic}/{p}: {each.going:,}" for p, each in losing[:_MAX_NAMED])
-    more = len(losing) - _MAX_NAMED
-    return named + (f" and {more} more partitions" if more > 0 else "")
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
+    losing = [f"{topic}/{p}: {each.going:,}" for p, each in partitions.items() if each.going]
+    return listed(losing, noun="partitions")
