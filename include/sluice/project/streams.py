@@ -12,7 +12,7 @@ from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
-from sluice.streams.health.driver_files import spark_ui_address
+from sluice.streams.life.driver_files import spark_ui_address
 from sluice.streams.life.life import UnitLife
 from sluice.streams.life.lives import Lives
 from sluice.streams.life.timeline import Timeline, timeline

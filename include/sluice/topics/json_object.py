@@ -68,14 +68,6 @@ def read_object(value: bytes | None) -> dict[str, Any] | None:
         return None
 
 
-def read_instant(value: object) -> datetime | None:
-    """Return a plausible time (UTC) that is written in ISO 8601 with its zone; None of anything else."""
-    if not isinstance(value, str) or (match := _INSTANT.fullmatch(value)) is None or match["zone"] is None:
-        return None
-    moment = as_moment(value)
-    return None if moment is None else moment.astimezone(UTC)
-
-
 def as_moment(text: str) -> datetime | None:
     """Return a plausible time in ISO 8601, without a zone if it names none; None of anything else."""
     if _INSTANT.fullmatch(text) is None:

@@ -21,11 +21,11 @@ from sluice.clock import Clock, SystemClock
 from sluice.lineage.emitter import Lineage, MakeEvents, lineage
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.failures.last_report import ended_alone
 from sluice.streams.health.batch_log import newest_batch
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.life.status import UnitStatus
 
 if TYPE_CHECKING:

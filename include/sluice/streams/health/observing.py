@@ -12,9 +12,9 @@ from typing import Generic, Protocol, TypedDict, TypeVar
 from sluice.errors import SluiceError
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.observation import Observation
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import CheckpointState

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from sluice.errors import SluiceError
+from sluice.streams.life.driver_files import codes_of
 from sluice.streams.life.status import UnitStatus
-
-
-def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
-    """Return the code hash of each pipeline of a driver, as it said at its start; {} if it said nothing.
-
-    Args:
-        file: the unit's.
-        unit: the driver's name in the specs.
-        generation: the attempt's.
-    """
-    try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        if (said["unit"], said["generation"]) != (unit, generation):
-            return {}
-        return {str(pipeline): str(code) for pipeline, code in said["codes"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # it proves nothing by its absence
 
 
 def outdated(status: UnitStatus, file: Path, code_of: Callable[[str], str]) -> str:
