@@ -81,7 +81,7 @@ def test_an_exit_code_is_on_record_though_the_submitter_is_long_gone(launcher: L
 from pathlib import Path
 from sluice.launch.launcher import LocalLauncher
 from sluice.streams.life.launcher import Job
-LocalLauncher(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
+LocalLauncher(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
     eventually(lambda: launcher.find(KEY).dead)
@@ -327,7 +327,7 @@ def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_c
 ) -> None:
     monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
     with pytest.raises(NotReadyError, match="dies at once"):
-        LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
+        LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
     monkeypatch.undo()
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
@@ -337,7 +337,7 @@ def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_c
 def test_a_keeper_that_dies_before_the_driver_spends_the_key(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path
 ) -> None:
-    dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_driver"))
+    dying = LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_driver"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert drivers.runs() == []
@@ -347,7 +347,7 @@ def test_a_keeper_that_dies_before_the_pid_record_leaves_a_driver_that_is_found_
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
-    dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_pid"))
+    dying = LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_pid"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
     run = drivers.one_ready()
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
@@ -372,7 +372,7 @@ class Dying(launcher.LocalLauncher):
             launcher._read_to_end = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             super()._start_keeper(key, folder, job, lock)
         os.kill(os.getpid(), signal.SIGKILL)
-Dying(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
+Dying(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == -signal.SIGKILL
     if moment == "before":
@@ -406,7 +406,7 @@ def test_a_disk_without_space_refuses_the_start_with_its_reason(
     full = tmp_path / "full_keeper.py"
     full.write_text("import sys; sys.exit('[Errno 28] No space left on device')")
     with pytest.raises(NotReadyError, match="No space left on device"):
-        LocalLauncher(launcher._root, keeper=full).submit(KEY, drivers.job(OBEDIENT))
+        LocalLauncher(launcher.root, keeper=full).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
 
 
