@@ -118,7 +118,7 @@ def _behind(topic: str, extent: TopicExtent, position: Position) -> Mapping[int,
 
 @dataclass(frozen=True)
 class Stillness:
-    """Since when a topic's ends stand still. JSON values: a deferred task keeps them.
+    """Since when a topic's ends stand still.
 
     Attributes:
         ends: the end of each partition.
@@ -163,28 +163,6 @@ class Readiness:
             where = f" (partition {listed(self.moved)})" if self.moved else ""
             waits.append(f"records still came {self.still_for:.0f} s ago{where}")
         return "; ".join(waits) or "nothing: it is drained"
-
-
-def ready(
-    topic: str,
-    extent: TopicExtent,
-    committed: Mapping[str, Position],
-    still: Stillness,
-    now: float,
-    *,
-    quiet_seconds: float = QUIET_SECONDS,
-) -> Readiness:
-    """Judge one observation. Pure: a caller that defers between two observations keeps `still`.
-
-    Args:
-        topic: its name.
-        extent: what it holds, asked after the positions.
-        committed: the position of every stream that reads it.
-        still: since when its ends stand still, `extent` included.
-        now: the present, by the clock of `still`.
-        quiet_seconds: how long they must.
-    """
-    return Readiness(undrained(topic, extent, committed), now - still.since, quiet_seconds, still.moved)
 
 
 @dataclass(frozen=True)
@@ -245,7 +223,8 @@ class DrainedGrowth:
             committed = self.positions(topic)  # first: an end that is asked later is no earlier than what was read
             extent, now = self.cluster.extent(topic), self.clock.monotonic()
             still = Stillness(extent.ends, now) if still is None else still.next(extent.ends, now)
-            found = ready(topic, extent, committed, still, now, quiet_seconds=quiet_seconds)
+            behind = undrained(topic, extent, committed)
+            found = Readiness(behind, now - still.since, quiet_seconds, still.moved)
             if found:
                 return extent.ends
             if now >= until:
