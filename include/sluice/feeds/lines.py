@@ -87,13 +87,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line], list[Fault]]:
-    """Return the lines that are records, and what is wrong with the others.
-
-    Args:
-        lines: of the file.
-        file: its name, as faults show it.
-        fields: which fields say what.
-    """
+    """Return the lines that are records, and what is wrong with the others."""
     found: list[Line] = []
     faults: list[Fault] = []
     seen: dict[bytes, int] = {}

@@ -42,10 +42,6 @@ class BatchProcess:
 
     Its output goes into the folder of its backfill, which is only known once it has claimed one.
 
-    Args:
-        job: what runs.
-        folder: where the folders of all backfills are.
-
     Raises:
         NotReadyError: it cannot be started.
     """

@@ -37,12 +37,7 @@ class UnitFacts:
 
 
 def unit_evidence(project: Project, unit: str) -> UnitFacts:
-    """Gather the records of a unit and the errors in its driver's log. A failure to read them is a fact too.
-
-    Args:
-        project: gives the control database and the launcher.
-        unit: the driver's name in the specs.
-    """
+    """Gather the records of a unit and the errors in its driver's log. A failure to read them is a fact too."""
     facts: list[str] = []
     verdicts: list[RecordedVerdict] = []
     halted, ended_at = False, None

@@ -153,12 +153,7 @@ def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
 
 
 def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowException:
-    """Return what the task fails with: final if the main judged and said why.
-
-    Args:
-        exit_code: the main's.
-        reason: what it said.
-    """
+    """Return what the task fails with: final if the main judged and said why."""
     if reason is None:
         return AirflowException(
             f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."

@@ -29,11 +29,7 @@ def build_backfill_dags() -> list[DAG]:
 
 
 def build_backfill_dag(spec: PipelineSpec) -> DAG:
-    """Build the DAG of one pipeline.
-
-    Args:
-        spec: the pipeline.
-    """
+    """Build the DAG of one pipeline."""
     with sluice_dag(
         backfill_dag_id(spec.name),
         doc=_documentation(spec),

@@ -39,11 +39,7 @@ ACTIVE = ("queued", "running")
 
 
 def build_reconcile_dag(*, clock: Clock | None = None) -> DAG:
-    """Build the reconciler.
-
-    Args:
-        clock: gives the time.
-    """
+    """Build the reconciler."""
     with sluice_dag(
         "reconcile_streams",
         doc=__doc__ or "",
@@ -111,11 +107,7 @@ def notified(unit: str, since: datetime) -> bool:
 
 
 class AirflowRuns:
-    """What Airflow's API says of runs, asked for a task that is running.
-
-    Args:
-        ti: the SDK's task instance.
-    """
+    """What Airflow's API says of runs, asked for a task that is running."""
 
     def __init__(self, ti: Any) -> None:  # noqa: ANN401 - the SDK's
         self._ti = ti

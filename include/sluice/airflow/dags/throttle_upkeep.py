@@ -21,11 +21,7 @@ DAG_ID = "lift_throttles"
 
 
 def build_lift_throttles_dag(*, clock: Clock | None = None) -> DAG:
-    """Build the DAG.
-
-    Args:
-        clock: to wait by.
-    """
+    """Build the DAG."""
     with sluice_dag(
         DAG_ID,
         doc=__doc__ or "",

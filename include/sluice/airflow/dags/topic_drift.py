@@ -165,12 +165,7 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
 
 
 def notify_recoveries(still: Collection[str], clock: Clock) -> None:
-    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not.
-
-    Args:
-        still: the subjects of what lasts.
-        clock: gives the time.
-    """
+    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not."""
     dispatcher = airflow_dispatcher(clock)
     for subject, alert in dispatcher.read().lasting(DAG_ID).items():
         if subject not in still:

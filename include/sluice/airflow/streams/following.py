@@ -34,12 +34,7 @@ class NextRun:
 
 
 def following(status: UnitStatus, now: datetime) -> NextRun | str:
-    """Return the run to ask for, or why none is needed.
-
-    Args:
-        status: what is recorded and seen of the unit.
-        now: the present (UTC).
-    """
+    """Return the run to ask for, or why none is needed."""
     attempt, desired = status.attempt, status.desired
     if attempt is None or desired is None or desired.state is Desired.STOPPED:
         return "nobody wants it to run"

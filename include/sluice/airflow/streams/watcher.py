@@ -317,13 +317,7 @@ def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
 
 
 def hints(watches: Iterable[Watch], statuses: Mapping[str, UnitStatus], now: datetime) -> dict[Watch, Hint]:
-    """Say which watches have something to see. A unit without a status could not be observed.
-
-    Args:
-        watches: all that wait.
-        statuses: what was seen, by unit.
-        now: the present (UTC).
-    """
+    """Say which watches have something to see. A unit without a status could not be observed."""
     waiting = list(watches)
     youngest: dict[tuple[str, int], Watch] = {}
     for watch in waiting:

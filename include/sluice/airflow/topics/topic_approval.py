@@ -131,9 +131,6 @@ class Answer:
     def approval(self, found: Plan) -> Approval:
         """Return the approval of a plan.
 
-        Args:
-            found: the plan as it is now.
-
         Raises:
             RefusedError: it is another plan than the one on the page, or what was typed is not what it takes.
         """

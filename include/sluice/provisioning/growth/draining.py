@@ -50,11 +50,7 @@ class Step:
 
 
 def drain_then_grow(found: GrowthEffects) -> tuple[Step, ...]:
-    """Return the steps by which a keyed topic grows without a break of order.
-
-    Args:
-        found: what the growth affects.
-    """
+    """Return the steps by which a keyed topic grows without a break of order."""
     writers = " and ".join(found.writers)
     known = f"{writers}, and every other producer" if writers else "its producers, which no spec names"
     streams = ", ".join(each.stream for each in found.streams)

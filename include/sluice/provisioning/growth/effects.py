@@ -80,11 +80,7 @@ class AffectedUnit:
     declared_in: str
 
     def clause(self, partitions: int) -> str:
-        """Return it as a clause.
-
-        Args:
-            partitions: how many there will be.
-        """
+        """Return it as a clause."""
         shared = f", which {self.readers} streams share" if self.readers > 1 else ""
         load = f"{self.unit}: {partitions} partitions, {counted(self.cores, 'core')}{shared}: "
         rounds = f"a batch takes {counted(self.after, 'round')} of tasks"

@@ -80,12 +80,7 @@ class ImpactAnalysis:
         return {(impact.topic, impact.value): impact for impact in impacts if impact is not None}
 
     def impact(self, change: PlannedChange, state: TopicState | None) -> Impact | None:
-        """Return what a change affects; None where nothing is known of its kind.
-
-        Args:
-            change: of a plan.
-            state: its topic as in the plan.
-        """
+        """Return what a change affects; None where nothing is known of its kind."""
         if isinstance(change.detail, PartitionIncrease):
             return self._growth(change.subject, change.detail)
         if isinstance(change.detail, ConfigUpdate) and change.risk is Risk.LOSS and change.value in (RETENTION, SIZE):

@@ -158,11 +158,6 @@ def settle(breaks: OrderBreaks, state: TopicState, clock: Clock) -> OrderBreak |
 
     One that was not confirmed, because the process died meanwhile, is confirmed now: as one that was not drained, since
     that was not verified.
-
-    Args:
-        breaks: the record.
-        state: the topic as the cluster has it.
-        clock: gives the time.
     """
     own = [each for each in breaks.of(state.name) if each.topic_id == state.topic_id]
     last = next((each for each in own if each.after == state.partitions), None)

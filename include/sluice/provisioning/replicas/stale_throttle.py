@@ -42,10 +42,6 @@ def remove_stale_throttles(
 def throttled(administration: KafkaAdministration, topics: Collection[str]) -> tuple[str, ...]:
     """Return the topics under a throttle, in alphabetical order.
 
-    Args:
-        administration: the cluster.
-        topics: those to check.
-
     Raises:
         UnreachableError: it did not answer.
     """

@@ -253,27 +253,13 @@ def observe_cut_by_size(
 def stays_at(
     cluster: KafkaAdministration, topic: str, extent: TopicExtent, retention_ms: int, *, now: datetime
 ) -> Mapping[int, int]:
-    """Return the first offset of each partition that is young enough; without one, the end.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        extent: what it holds.
-        retention_ms: how long records are kept.
-        now: the present (UTC).
-    """
+    """Return the first offset of each partition that is young enough; without one, the end."""
     at = cutoff(now, retention_ms)
     return extent.beginnings if at == _EPOCH else cluster.offsets_at(topic, at)
 
 
 def kept_at(cluster: KafkaAdministration, topic: str, *, now: datetime) -> Callable[[int], int]:
-    """Return how many records a retention of so many milliseconds keeps; each is asked for once.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        now: the present (UTC), from which all of them count.
-    """
+    """Return how many records a retention of so many milliseconds keeps; each is asked for once."""
     extent, known = cluster.extent(topic), dict[int, int]()
 
     def kept(retention_ms: int) -> int:

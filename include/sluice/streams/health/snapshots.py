@@ -185,12 +185,7 @@ _NEARLY = 0.9
 
 
 def rates_of(window: Window, now: datetime) -> Rates:
-    """Return how fast records came and were read of late.
-
-    Args:
-        window: the stream's recent past.
-        now: the present (UTC).
-    """
+    """Return how fast records came and were read of late."""
     until = now.timestamp()
     since = until - RATE_SPAN.total_seconds()
     samples, batches = window.samples, window.batches

@@ -71,13 +71,7 @@ def executors_of(file: Path, unit: str, generation: int | None) -> Executors | N
 
 
 def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
-    """Return the code hash of each pipeline of a driver, as it said at its start; {} if it said nothing.
-
-    Args:
-        file: the unit's.
-        unit: the driver's name in the specs.
-        generation: the attempt's.
-    """
+    """Return the code hash of each pipeline of a driver, as it said at its start; {} if it said nothing."""
     codes = _of_unit(file, unit, generation).get("codes")
     return {str(pipeline): str(code) for pipeline, code in codes.items()} if isinstance(codes, dict) else {}
 

@@ -62,11 +62,7 @@ class UnitStatus:
         )
 
     def outlook(self, now: datetime) -> Outlook:
-        """Return what the governor says about the next attempt, should the latest be dead.
-
-        Args:
-            now: the present (UTC).
-        """
+        """Return what the governor says about the next attempt, should the latest be dead."""
         if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
             return Go("nothing holds it back")
         return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)
