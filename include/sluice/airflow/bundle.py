@@ -117,12 +117,7 @@ class ParseScheduler:
 
 
 class SpecsBundle(LocalDagBundle):
-    """A local folder of DAG files that are parsed when specs or code have changed.
-
-    Args:
-        clock: gives the time.
-        **arguments: those of `LocalDagBundle`.
-    """
+    """A local folder of DAG files that are parsed when specs or code have changed."""
 
     def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - Airflow's
         super().__init__(**arguments)

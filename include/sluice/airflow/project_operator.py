@@ -12,12 +12,7 @@ from airflow.sdk import BaseOperator, Context
 
 
 class ProjectOperator(BaseOperator):
-    """A task of one unit or pipeline.
-
-    Args:
-        subject: the unit's or the pipeline's name.
-        **arguments: those of `BaseOperator`.
-    """
+    """A task of one unit or pipeline."""
 
     template_fields = ("subject",)
     """Nothing of it is a template; the log shows the rendered ones."""

@@ -95,12 +95,7 @@ def _why(said: dict[str, Any]) -> str:
 
 
 def trigger_decided(decided: RoundOperator, *, doc: str) -> None:
-    """Trigger the runs that a round has decided on. What fails is not tried again: the next round decides anew.
-
-    Args:
-        decided: the round's task.
-        doc: for the page of the task `trigger`.
-    """
+    """Trigger the runs that a round has decided on. What fails is not tried again: the next round decides anew."""
     TriggerDagRunOperator.partial(
         task_id="trigger",
         map_index_template="{{ task.trigger_dag_id }}",

@@ -17,12 +17,7 @@ def is_internal(topic: str) -> bool:
 
 
 def unknown_topic(topic: str, known: Iterable[str]) -> SpecError:
-    """Return what is said of a topic that the cluster does not have.
-
-    Args:
-        topic: what somebody has written.
-        known: all topics of the cluster.
-    """
+    """Return what is said of a topic that the cluster does not have."""
     return SpecError(f"The cluster has no topic {topic!r}.", fix=near(topic, known))
 
 

@@ -112,12 +112,7 @@ class ReportOperator(ProjectOperator):
 
 
 class PublishAssetOperator(ProjectOperator):
-    """Emits the event of the output table's asset if the ledger says that this run owns intervals.
-
-    Args:
-        table: the output table.
-        **arguments: those of `ProjectOperator`.
-    """
+    """Emits the event of the output table's asset if the ledger says that this run owns intervals."""
 
     def __init__(self, *, table: str, **arguments: Any) -> None:  # noqa: ANN401 - ProjectOperator's
         super().__init__(**{"outlets": [published(table)], **arguments})

@@ -44,10 +44,6 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
 
     A subclass says with which arguments. What the main judged (a failed gate, a difference, a refusal) fails the task
     at once, in the main's own sentence; anything else is retried.
-
-    Args:
-        pipeline: its name.
-        **arguments: those of `SparkSubmitOperator`.
     """
 
     template_fields = ("name",)
@@ -162,22 +158,14 @@ def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowExcepti
 
 
 def class_in(output: str) -> AlertClass | None:
-    """Return what the main says that its failure is about; None if it says nothing.
-
-    Args:
-        output: see `last_words`.
-    """
+    """Return what the main says that its failure is about; None if it says nothing."""
     known = set(AlertClass)
     said = [found for found in _CLASS.findall(output) if found in known]
     return AlertClass(said[-1]) if said else None
 
 
 def last_error(output: str) -> SluiceError | None:
-    """Return the reason in the last error that the main logged; None if it logged none.
-
-    Args:
-        output: the provider's error, which ends with the last lines of the process.
-    """
+    """Return the reason in the last error that the main logged; None if it logged none."""
     for line in reversed(output.splitlines()):
         if "[error" in line and (found := _WHY.search(line)):
             text = found["text"]

@@ -41,12 +41,7 @@ def build_quality_dags() -> list[DAG]:
 
 
 def build_quality_dag(spec: PipelineSpec, rhythm: Frequency = Frequency.DAILY) -> DAG:
-    """Build the DAG of one pipeline.
-
-    Args:
-        spec: the pipeline; it has a suite.
-        rhythm: how often the table is checked though nobody published.
-    """
+    """Build the DAG of one pipeline."""
     with sluice_dag(
         quality_dag_id(spec.name),
         doc=_documentation(spec, TIMES[rhythm]),
@@ -93,11 +88,7 @@ class QualityOperator(BatchOperator):
 
 
 def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says.
-
-    Args:
-        extras: what the events of publishes carry.
-    """
+    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says."""
     said = [(extra["from"], extra["to"]) for extra in extras if "from" in extra and "to" in extra]
     if not said:
         return {}

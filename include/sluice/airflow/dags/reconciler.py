@@ -61,13 +61,7 @@ def build_reconcile_dag(*, clock: Clock | None = None) -> DAG:
 
 
 def reconcile_round(ti: AskedOfAirflow, open_project: Callable[[], Project], clock: Clock) -> Found:
-    """Send the alerts that are due, and return one run to trigger per unit that needs it.
-
-    Args:
-        ti: is asked about runs.
-        open_project: gives the project.
-        clock: gives the time.
-    """
+    """Send the alerts that are due, and return one run to trigger per unit that needs it."""
     opened = cache(lambda: at_connection(open_project()))
     alert_round(opened, AirflowRuns(ti), airflow_dispatcher(clock))
     with retried_only_if_unknown():

@@ -67,10 +67,7 @@ class RepairTrigger(RoundTrigger):
 def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime) -> list[tuple[str, Repair]]:
     """Decide for every pipeline, log it, and return the repairs to start. What cannot be looked at is left alone.
 
-    Args:
-        project: the specs, ledgers and backfills.
-        runs_of: counts runs of a DAG, by `dag_id` with `states` or `run_ids`.
-        now: the present (UTC).
+    `runs_of` counts runs of a DAG, by `dag_id` with `states` or `run_ids`.
     """
     needed = []
     for pipeline, spec in project.catalog.interval_pipelines.items():

@@ -39,12 +39,7 @@ def build_lift_throttles_dag(*, clock: Clock | None = None) -> DAG:
 
 
 class LiftOperator(RoundOperator):
-    """Looks for throttles in the triggerer, and removes them in a worker, which may wait.
-
-    Args:
-        clock: to wait by.
-        **arguments: those of `BaseOperator`.
-    """
+    """Looks for throttles in the triggerer, and removes them in a worker, which may wait."""
 
     def __init__(self, *, clock: Clock, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
         super().__init__(in_triggerer=ThrottleTrigger, in_worker=lambda _: self._lifted(), **arguments)

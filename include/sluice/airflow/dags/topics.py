@@ -120,12 +120,7 @@ def planned() -> dict[str, Any]:
 
 
 def applied(given: Mapping[str, Any] | None, *, drain_minutes: float | None = None) -> dict[str, Any]:
-    """Compare again, apply, and return what was done and who approved it.
-
-    Args:
-        given: what `approve` has returned; None if it was skipped.
-        drain_minutes: see `apply_to`.
-    """
+    """Compare again, apply, and return what was done and who approved it."""
     answer = None if given is None else Answer.of(given)
     with retried_only_if_unknown():
         done = apply_approved(runtime.open_project(), answer, drain_minutes=drain_minutes)

@@ -22,10 +22,6 @@ class GrowthSensor(BaseSensorOperator):
     """Waits, without a worker between its looks, until every running stream of a topic that grew has taken that.
 
     Skipped if nothing has grown. Red when the time is over.
-
-    Args:
-        clock: gives the time.
-        **arguments: those of `BaseSensorOperator`.
     """
 
     def __init__(

@@ -48,10 +48,6 @@ def page_of(found: Plan, impacts: Impacts) -> dict[str, Any] | None:
 
     They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
     as Markdown).
-
-    Args:
-        found: the plan; one that waits for nobody's word has no page.
-        impacts: what its changes affect.
     """
     if not needs_approval(found):
         return None

@@ -94,10 +94,7 @@ class Undrained:
 def undrained(topic: str, extent: TopicExtent, committed: Mapping[str, Position]) -> tuple[Undrained, ...]:
     """Return the streams that have not read all that a topic holds; none: it is drained.
 
-    Args:
-        topic: its name.
-        extent: what it holds, asked after the positions.
-        committed: the position of every stream that reads it. A partition that it does not name was never read.
+    The extent is asked after the positions. A partition that a position does not name was never read.
     """
     found = [Undrained(stream, _behind(topic, extent, position)) for stream, position in sorted(committed.items())]
     return tuple(each for each in found if each.behind is None or each.behind)

@@ -124,25 +124,14 @@ class Cut:
 
 
 def cutoff(now: datetime, retention_ms: int) -> datetime:
-    """Return the time before which records go; the epoch where nothing goes.
-
-    Args:
-        now: the present (UTC).
-        retention_ms: how long records are kept; -1: for ever.
-    """
+    """Return the time before which records go; the epoch where nothing goes, as with -1."""
     if retention_ms < 0 or retention_ms >= (now - _EPOCH) / timedelta(milliseconds=1):
         return _EPOCH
     return now - timedelta(milliseconds=retention_ms)
 
 
 def cut_by_time(topic: str, extent: TopicExtent, stays: Mapping[int, int]) -> Cut:
-    """Return what goes of a topic.
-
-    Args:
-        topic: its name.
-        extent: what it holds.
-        stays: the offset of the first record that is young enough, per partition; without one, the end.
-    """
+    """Return what goes of a topic of which each partition keeps what `stays` names as its first young record."""
     firsts, ends = extent.beginnings, extent.ends
     bounded = {p: min(max(stays.get(p, end), firsts[p]), end) for p, end in ends.items()}
     return Cut(topic, {p: PartitionCut(firsts[p], end, bounded[p], bounded[p]) for p, end in sorted(ends.items())})
@@ -188,13 +177,7 @@ def deletes(cleanup_policy: str | None) -> bool:
 
 
 def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]:
-    """Return which streams lose records that they have yet to read, or may.
-
-    Args:
-        cut: what goes.
-        committed: the position of every stream that reads the topic. A partition that it does not name was never read:
-            all that goes of it is unread.
-    """
+    """Return which streams lose records that they have yet to read, or may: all of a partition that was never read."""
     found = [_unread(cut, stream, position) for stream, position in sorted(committed.items())]
     return tuple(each for each in found if each is not None)
 
@@ -202,14 +185,7 @@ def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]
 def observe_cut(
     cluster: KafkaAdministration, topic: str, retention_ms: int, committed: Mapping[str, Position], *, now: datetime
 ) -> Cut:
-    """Ask the cluster what goes if records are kept for a shorter time, and which streams lose it.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        retention_ms: how long records are kept.
-        committed: the position of every stream that reads the topic, asked before this.
-        now: the present (UTC).
+    """Ask the cluster what goes if records are kept for a shorter time, and which streams lose it, by their positions.
 
     Raises:
         RefusedError: there is no such topic.

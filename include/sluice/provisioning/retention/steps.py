@@ -105,16 +105,9 @@ class Lowered:
 def planned_steps(
     cluster: KafkaAdministration, topic: str, before_ms: int | None, after_ms: int, *, now: datetime
 ) -> tuple[int, ...]:
-    """Return the steps for a topic as it is now. Changes nothing.
+    """Return the steps for a topic as it is now, see `steps`. Changes nothing.
 
     Records count as old as they are when a broker has looked: until then they age.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        before_ms: its retention; None or negative: everything is kept, or it is not known how much.
-        after_ms: the target; not negative.
-        now: the present (UTC).
     """
     then = now + timedelta(milliseconds=GRAIN_MS)
     longest_ms = -((_EPOCH - then) // timedelta(milliseconds=1))
@@ -134,14 +127,6 @@ def lower_in_steps(
 
     Before each step the rest is planned again, as records come and age while it waits. It may be killed anywhere, and
     whoever asks for no more leaves the rest of the steps to the next plan.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        before_ms: its retention; None or negative: everything is kept, or it is not known how much.
-        after_ms: the target; not negative.
-        clock: gives the time, and waits.
-        patience_seconds: how long one step waits for the broker.
 
     Raises:
         RefusedError: the cluster refused. What was set before stays.

@@ -75,12 +75,7 @@ class NoCapacityError(RefusedError):
 
 
 def minimum_cores(streams: int, allowed: int) -> int:
-    """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more.
-
-    Args:
-        streams: how many share the driver.
-        allowed: what `resources.cores` allows.
-    """
+    """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more."""
     return max(1, min(streams, allowed))
 
 

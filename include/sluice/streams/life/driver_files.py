@@ -56,13 +56,7 @@ def ended_alone(progress: Path, generation: int) -> Failure | None:
 
 
 def executors_of(file: Path, unit: str, generation: int | None) -> Executors | None:
-    """Return what a generation's driver said; None if it said nothing, or needs none.
-
-    Args:
-        file: the unit's.
-        unit: the driver's name in the specs.
-        generation: the attempt's; None if there is none.
-    """
+    """Return what a generation's driver said in its unit's file; None if it said nothing, or needs none."""
     content = _of_unit(file, unit, generation)
     try:
         return Executors(int(content["executors"]), int(content["cores"]), datetime.fromisoformat(content["since"]))
@@ -79,10 +73,7 @@ def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
 def spark_ui_address(progress: Path, unit: str, generation: int) -> str | None:
     """Return the address of a generation's Spark UI; None before its first batch is done.
 
-    Args:
-        progress: the folder with the progress files, each of which may have it.
-        unit: the driver's name in the specs.
-        generation: the attempt's.
+    Each progress file of the folder may have it.
     """
     contents = (_of_unit(file, unit, generation) for file in sorted(progress.glob("*.json")))
     return next((str(content["spark_ui"]) for content in contents if content.get("spark_ui")), None)

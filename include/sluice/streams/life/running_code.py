@@ -11,13 +11,7 @@ from sluice.streams.life.status import UnitStatus
 
 
 def outdated(status: UnitStatus, file: Path, code_of: Callable[[str], str]) -> str:
-    """Return a sentence if a unit's driver lives and runs other code than the files hold; else nothing.
-
-    Args:
-        status: what is seen of the unit.
-        file: the unit's, which its driver writes.
-        code_of: returns the code hash of a pipeline as its files are now.
-    """
+    """Return a sentence if a unit's driver lives and runs other code than the files hold; else nothing."""
     if status.attempt is None or not status.alive:
         return ""
     unit, generation = status.unit, status.attempt.generation
