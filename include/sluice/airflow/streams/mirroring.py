@@ -31,7 +31,7 @@ class Mirrors:
         self._warned_at: float | None = None
 
     def mirror(self, project: Project, observations: Mapping[str, Mapping[str, Observation]]) -> None:
-        """Write the positions that have changed. Raises nothing. A cluster that has just not answered is not asked again."""
+        """Write the positions that have changed. Raises nothing. A cluster that is silent is not asked again."""
         changed = {
             group: seen.committed
             for stream, group in project.catalog.mirrored

@@ -87,7 +87,7 @@ def older(file: Path) -> Path:
 
 
 def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
-    """Return the newest batches of both files, oldest first. Lines that are torn or that nobody understands are left out."""
+    """Return the newest batches, oldest first. Lines that are torn or that nobody understands are left out."""
     lines = _lines(file)
     if len(lines) < most:
         lines = [*_lines(older(file)), *lines]
