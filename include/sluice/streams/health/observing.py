@@ -147,7 +147,7 @@ def _unit_observations(
     driver, notes = (None, target.notes) if status is None else _driver(status)
     base = Observation(at, driver, None, unit=target.unit, notes=notes)
     generation: int | None = None
-    executors: Callable[[], Executors | None] = lambda: None
+    executors: Callable[[], Executors | None] | None = None
     if status is not None:
         halt = status.halt(at)
         base = replace(
@@ -228,7 +228,10 @@ def _observation(
 
 
 def _with_driver_reports(
-    observation: Observation, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
+    observation: Observation,
+    source: ProgressSource,
+    executors: Callable[[], Executors | None] | None,
+    generation: int | None,
 ) -> Observation:
     """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
     if (
@@ -241,9 +244,8 @@ def _with_driver_reports(
     ended = None
     if observation.lag_records and generation is not None:  # what stopped it is still unread
         ended = _ask("progress file", partial(source.ended_alone, generation)).value
-    return replace(
-        observation, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended
-    )
+    running = None if executors is None else _ask("unit file", executors).value
+    return replace(observation, reported_at=reported_at, executors=running, ended_alone=ended)
 
 
 def _wants_stamps(observation: Observation, stamps: Stamps) -> bool:
