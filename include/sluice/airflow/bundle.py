@@ -84,7 +84,8 @@ class ParseScheduler:
         if self._seen is None:  # the processor has just begun, and parses all by itself
             self._begin(now, seen, changed=False)
         elif seen != self._seen:
-            log.info("%d files have changed, so all DAG files are parsed.", _changes(self._seen, seen))
+            changed = {path for path, *_ in self._seen ^ seen}
+            log.info("%d files have changed, so all DAG files are parsed.", len(changed))
             self.ask()
             self._begin(now, seen, changed=True)
         elif now - self._asked_at >= LONGEST:
@@ -177,7 +178,3 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 else:
                     found = entry.stat()
                     yield entry.path, found.st_mtime_ns, found.st_size
-
-
-def _changes(before: Files, after: Files) -> int:
-    return len({path for path, *_ in before ^ after})

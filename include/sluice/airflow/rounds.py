@@ -86,12 +86,10 @@ class RoundOperator(BaseOperator):
         """Take over what was found, or do the round here if the triggerer has not done it."""
         if next_method != _FAILED:
             return super().resume_execution(next_method, next_kwargs, context)
-        self.log.warning("The triggerer has not done this round, so it is done here: %s", _why(next_kwargs or {}))
+        failure = next_kwargs or {}
+        why = "\n".join([str(failure.get("error", "no reason given")), *map(str, failure.get("traceback") or ())])
+        self.log.warning("The triggerer has not done this round, so it is done here: %s", why)
         return self.execute(context)
-
-
-def _why(said: dict[str, Any]) -> str:
-    return "\n".join([str(said.get("error", "nobody says why")), *map(str, said.get("traceback") or ())])
 
 
 def trigger_decided(decided: RoundOperator, *, doc: str) -> None:

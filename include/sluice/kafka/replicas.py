@@ -136,7 +136,7 @@ class ReplicaCalls(AdminSession):
                 f"The cluster refused to delete {listed(faults, 3)}.",
                 fix="see `delete.topic.enable` at the brokers.",
             )
-        self._until(lambda: not self._shown(topics))
+        self._until(lambda: all(topic["error_code"] for topic in self._described(topics)))
 
     def _begun(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> bool:
         """Whether the cluster shows each move: under way, arrived, or ended."""
@@ -162,9 +162,6 @@ class ReplicaCalls(AdminSession):
             for partition in topic["partitions"]
             if partition["partition_index"] in wanted[topic["name"]]
         )
-
-    def _shown(self, topics: Iterable[str]) -> bool:
-        return any(not topic["error_code"] for topic in self._described(topics))
 
     def _described(self, topics: Iterable[str]) -> list[dict[str, Any]]:
         names = sorted(topics)

@@ -130,8 +130,8 @@ class LocalLauncher:
             key,
             DriverState.ENDED if ended else DriverState.RUNNING if lives else DriverState.LOST,
             pid=process["pid"] if process else None,
-            started_at=_time((process or started)["at"]),
-            ended_at=_time(ended["at"]) if ended else None,
+            started_at=datetime.fromisoformat((process or started)["at"]),
+            ended_at=datetime.fromisoformat(ended["at"]) if ended else None,
             exit_code=ended["exit_code"] if ended else None,
             failure=None if lives else _exit_report(folder / failure.FILE),
         )
@@ -305,7 +305,3 @@ def _exit_report(path: Path) -> failure.Failure | None:
         return failure.from_record(json.loads(path.read_bytes()))
     except (OSError, ValueError):
         return None
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

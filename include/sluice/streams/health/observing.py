@@ -13,7 +13,7 @@ from sluice.errors import SluiceError
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.health.observation import Observation
-from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.status import UnitStatus
@@ -152,7 +152,7 @@ def _unit_observations(
         halt = status.halt(at)
         base = replace(
             base,
-            stop_requested=status.desired is not None and status.desired.state is Desired.STOPPED,
+            stop_requested=status.stop_requested,
             never_requested=status.never_requested,
             halted="" if halt is None else halt.reason,
             halted_fix="" if halt is None else halt.fix,

@@ -48,6 +48,11 @@ class UnitStatus:
         return self.desired is None and self.attempt is None
 
     @property
+    def stop_requested(self) -> bool:
+        """Whether a stop is on record."""
+        return self.desired is not None and self.desired.state is Desired.STOPPED
+
+    @property
     def alive(self) -> bool:
         """Whether the launcher sees a driver."""
         return self.report is not None and self.report.state is DriverState.RUNNING
