@@ -164,8 +164,8 @@ class AlertPolicySpec(Spec):
     name: Name
     """The deployment's."""
     description: str = ""
-    runbook: str = "docs/runbook.md"
-    """Where the runbook is read, such as its address in a wiki; the section is put behind it."""
+    runbook: str = "sluice docs runbook"
+    """The address of the runbook, such as that of a wiki; the section is appended to it."""
     channels: dict[Name, Channel] = Field(min_length=1)
     quiet_hours: dict[Name, QuietHours] = Field(default_factory=dict)
     rules: tuple[AlertRule, ...] = Field(min_length=1)
