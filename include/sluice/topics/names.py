@@ -12,7 +12,7 @@ _INTERNAL = "__"
 
 
 def is_internal(topic: str) -> bool:
-    """Whether a topic is Kafka's own, or that of a program beside it: nobody else writes to it."""
+    """Whether a topic is Kafka's own, or that of a program beside it: no user writes to it."""
     return topic.startswith(_INTERNAL)
 
 
