@@ -31,7 +31,8 @@ class Nycflights13:
     def __init__(self, flights: pd.DataFrame) -> None:
         self._flights = flights
         counts = flights["date"].value_counts().sort_index()
-        self._days = {pd.Timestamp(day).date(): int(count) for day, count in counts.items()}
+        days: list[date] = counts.index.to_numpy("datetime64[D]").tolist()
+        self._days = dict(zip(days, counts.tolist(), strict=True))
 
     @classmethod
     def load(cls) -> Nycflights13:

@@ -118,9 +118,7 @@ def grow_on_record(
         RefusedError: there is no such topic, it has more partitions, or the cluster refused.
         UnreachableError: cluster or control database did not answer.
     """
-    state = cluster.describe([topic]).get(topic)
-    if state is None:
-        raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+    state = _existing(cluster, topic)
     if state.partitions > partitions:
         raise RefusedError(
             f"{topic} has {state.partitions} partitions, and is to have {partitions}: Kafka takes none away.",
@@ -175,6 +173,13 @@ def happened(found: Iterable[OrderBreak], state: TopicState) -> tuple[OrderBreak
     """
     own = [each for each in found if each.topic_id == state.topic_id]
     return tuple(each for each in own if each.grown_at is not None or each.after == state.partitions)
+
+
+def _existing(cluster: KafkaAdministration, topic: str) -> TopicState:
+    state = cluster.describe([topic]).get(topic)
+    if state is None:
+        raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
+    return state
 
 
 def grown_already(found: OrderBreak) -> RefusedError:
