@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -111,13 +111,9 @@ def _read(
     reader: RecordReader, topic: str, start: Mapping[int, int], end: Mapping[int, int], wanted: Wanted
 ) -> Mapping[int, list[Record]]:
     found: dict[int, list[Record]] = defaultdict(list)
-    for record in _only(reader.read(topic, start, end), wanted):
+    for record in filter(wanted, reader.read(topic, start, end)):
         found[record.partition].append(record)
     return found
-
-
-def _only(records: Iterable[Record], wanted: Wanted) -> Iterable[Record]:
-    return filter(wanted, records)
 
 
 def _time(record: Record) -> datetime:

@@ -49,13 +49,11 @@ def scopes_exist(reading: Reading) -> Iterator[Finding]:
 
 def principals_are_in_deployments(reading: Reading) -> Iterator[Finding]:
     """A principal is restricted to deployments that there are."""
-    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
     for name, spec in reading.catalog.access.items():
         for position, deployment in enumerate(spec.deployments or ()):
-            if deployment not in known:
-                message = f"there is no deployment {deployment!r} in include/deployments."
-                fix = nearest(deployment, known)
-                yield reading.finding(Kind.PRINCIPAL, name, ("deployments", position), message, fix)
+            if (Kind.DEPLOYMENT, deployment) not in reading.documents:
+                absent = reading.absent(Kind.DEPLOYMENT, deployment)
+                yield reading.finding(Kind.PRINCIPAL, name, ("deployments", position), *absent)
 
 
 def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
@@ -88,20 +86,19 @@ def _meet(one: PrincipalSpec, other: PrincipalSpec) -> bool:
 
 
 def _declared(reading: Reading, role: Role) -> Collection[str]:
-    names = {kind: {stem for k, stem in reading.documents if k is kind} for kind in Kind}
     match role:
         case Role.FEED:
-            return names[Kind.FEED]
+            return reading.names(Kind.FEED)
         case Role.STREAM:
             return _drivers(reading)
         case Role.BACKFILL:
             closing = reading.catalog.interval_pipelines.keys()
-            return names[Kind.PIPELINE] - (reading.catalog.pipelines.keys() - closing)
+            return set(reading.names(Kind.PIPELINE)) - (reading.catalog.pipelines.keys() - closing)
         case Role.SERVER:
             written = (p.written_topics for p in reading.catalog.pipelines.values())
             return {output.topic for outputs in written for output in outputs if isinstance(output, TopicOutput)}
         case _:
-            return names[Kind.TOPIC]
+            return reading.names(Kind.TOPIC)
 
 
 def _drivers(reading: Reading) -> set[str]:
