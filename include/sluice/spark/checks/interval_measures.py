@@ -26,7 +26,8 @@ R = TypeVar("R")
 Found = Measured | str
 """What was measured, or why nothing could be."""
 
-_START = "_start"
+START = "_start"
+"""The column with the start of a row's interval, in microseconds."""
 _WIDTH = 120
 _PARTS = ("rows", "value", "unexpected", "sample")
 
@@ -57,7 +58,7 @@ def measure(
         For each interval, what was found of each expectation, in their order. One that cannot be evaluated says why,
         and keeps none of the others from being.
     """
-    marked = rows.withColumn(_START, F.unix_micros(named(column)))
+    marked = rows.withColumn(START, F.unix_micros(named(column)))
     together = [number for number, each in enumerate(expectations) if each.expect not in UNIQUE]
     found: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
     for number, each in enumerate(expectations):
@@ -99,9 +100,9 @@ def _collected(
     if not built:
         return found
     columns = [column for number, aggregates in built.items() for column in _columns(number, aggregates)]
-    for row in rows.groupBy(_START).agg(*columns).collect():
+    for row in rows.groupBy(START).agg(*columns).collect():
         for number in built:
-            found[number][instant(row[_START])] = _measured(row, number, asked[number])
+            found[number][instant(row[START])] = _measured(row, number, asked[number])
     return found
 
 
@@ -172,24 +173,25 @@ def _repeated(rows: DataFrame, expectation: Expectation) -> dict[datetime, Measu
     """Count the rows that share their values with another row of their interval.
 
     Args:
-        rows: `_START` (long, microseconds) and the columns of the expectation.
+        rows: `START` (long, microseconds) and the columns of the expectation.
         expectation: about uniqueness.
     """
     given = cast("Mapping[str, Any]", expectation.kwargs)
     columns = [str(each) for each in given.get("column_list") or [given["column"]]]
     looked_at = rows.where(_where(expectation) & considered(expectation))
-    per_value = looked_at.groupBy(_START, *map(named, columns)).agg(F.count("*").alias("_rows"))
+    per_value = looked_at.groupBy(START, *map(named, columns)).agg(F.count("*").alias("_rows"))
     shared = F.col("_rows") > 1
     text = F.first(F.when(shared, _text(expectation)), ignorenulls=True)
-    counted = per_value.groupBy(_START).agg(
+    counted = per_value.groupBy(START).agg(
         F.sum("_rows").alias("rows"), F.sum(F.when(shared, F.col("_rows")).otherwise(0)).alias("bad"), text.alias("one")
     )
-    return {
-        instant(row[_START]): Measured(
-            row["rows"], float(row["bad"]), row["bad"], () if row["one"] is None else (row["one"][:_WIDTH],)
-        )
-        for row in counted.collect()
-    }
+    return {instant(row[START]): counted_rows(row) for row in counted.collect()}
+
+
+def counted_rows(row: Row) -> Measured:
+    """Return what was counted: rows, those that are bad, and one of these as text."""
+    sample = () if row["one"] is None else (row["one"][:_WIDTH],)
+    return Measured(row["rows"], float(row["bad"]), row["bad"], sample)
 
 
 def _where(expectation: Expectation) -> Column:

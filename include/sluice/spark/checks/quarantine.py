@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.quarantine import Browsed, Quarantined, QuarantineFilter, Revalidation
-from sluice.quality.reasons import Outcome, Reason, details_of
+from sluice.quality.reasons import Outcome, Reason, counts_of, details_of
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.instants import instant
@@ -83,10 +83,7 @@ class Quarantine:
         groups = [
             (Reason(row[REASON]), row[DETAIL], row["count"]) for row in found.groupBy(REASON, DETAIL).count().collect()
         ]
-        counts = Counter[Reason]()
-        for reason, _, count in groups:
-            counts[reason] += count
-        return positions_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
+        return positions_of(found), counts_of(groups), details_of(groups)
 
     def revalidate(self, positions: RecordPositions) -> Revalidation:
         """Return what today's rules make of records."""
