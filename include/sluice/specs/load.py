@@ -75,10 +75,10 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     Raises:
         SpecFaults: with all faults of all files.
     """
-    found = scan(include, deployment=deployment)
-    if found.faults:
-        raise SpecFaults(found.faults)
-    return found.catalog
+    scanned = scan(include, deployment=deployment)
+    if scanned.faults:
+        raise SpecFaults(scanned.faults)
+    return scanned.catalog
 
 
 def scan(

@@ -60,50 +60,50 @@ def measure(
     """
     marked = rows.withColumn(START, F.unix_micros(named(column)))
     together = [number for number, each in enumerate(expectations) if each.expect not in UNIQUE]
-    found: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
+    measured: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
     for number, each in enumerate(expectations):
         if each.expect in UNIQUE:
-            found[number] = value_or_error(_repeated, marked, each)
-    return {start: [_of(found[n], start, each) for n, each in enumerate(expectations)] for start in starts}
+            measured[number] = value_or_error(_repeated, marked, each)
+    return {start: [_of(measured[n], start, each) for n, each in enumerate(expectations)] for start in starts}
 
 
-def _of(found: Mapping[datetime, Measured] | str, start: datetime, expectation: Expectation) -> Found:
-    if isinstance(found, str):
-        return found
+def _of(measured: Mapping[datetime, Measured] | str, start: datetime, expectation: Expectation) -> Found:
+    if isinstance(measured, str):
+        return measured
     without_rows = Measured(rows=0, value=0.0) if expectation.expect in OF_ROWS else Measured(rows=0, unexpected=0)
-    return found.get(start, without_rows)
+    return measured.get(start, without_rows)
 
 
 def _aggregated(rows: DataFrame, asked: Mapping[int, Expectation]) -> dict[int, dict[datetime, Measured] | str]:
     """Evaluate all in one aggregation; if that breaks, each alone, so that the one to blame is known."""
     built: dict[int, _Asked] = {}
-    found: dict[int, dict[datetime, Measured] | str] = {}
+    measured: dict[int, dict[datetime, Measured] | str] = {}
     for number, expectation in asked.items():
         try:
             built[number] = aggregates = _asked(expectation, rows)
             rows.agg(*_columns(number, aggregates))  # only analysed: names and types
         except Exception as error:  # noqa: BLE001 - arguments may be whatever the file says; the others are evaluated
             built.pop(number, None)
-            found[number] = error_text(error)
+            measured[number] = error_text(error)
     with suppress(PySparkException):
-        return found | dict(_collected(rows, asked, built))
+        return measured | dict(_collected(rows, asked, built))
     for number, aggregates in built.items():
         alone = value_or_error(_collected, rows, asked, {number: aggregates})
-        found[number] = alone if isinstance(alone, str) else alone[number]
-    return found
+        measured[number] = alone if isinstance(alone, str) else alone[number]
+    return measured
 
 
 def _collected(
     rows: DataFrame, asked: Mapping[int, Expectation], built: Mapping[int, _Asked]
 ) -> dict[int, dict[datetime, Measured]]:
-    found: dict[int, dict[datetime, Measured]] = {number: {} for number in built}
+    measured: dict[int, dict[datetime, Measured]] = {number: {} for number in built}
     if not built:
-        return found
+        return measured
     columns = [column for number, aggregates in built.items() for column in _columns(number, aggregates)]
     for row in rows.groupBy(START).agg(*columns).collect():
         for number in built:
-            found[number][instant(row[START])] = _measured(row, number, asked[number])
-    return found
+            measured[number][instant(row[START])] = _measured(row, number, asked[number])
+    return measured
 
 
 def _columns(number: int, asked: _Asked) -> list[Column]:

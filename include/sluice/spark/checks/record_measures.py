@@ -48,9 +48,9 @@ def measure_records(
         Own.COUNTED: interval.counted,
         Own.REFERENCE: interval.referred,
     }
-    found = [value_or_error(ask[each.expect], each) for each in expectations]
+    measured = [value_or_error(ask[each.expect], each) for each in expectations]
     nothing = Measured(rows=0, unexpected=0)
-    return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in found] for start in starts}
+    return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in measured] for start in starts}
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class _Intervals:
             offset.between(F.col("_first"), F.col("_last")),
         ]
         each = there.join(F.broadcast(spans), inside).groupBy(START, *where, "offset")
-        found = each.agg(F.count("*").alias("times")).groupBy(START)
-        counted = found.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
+        grouped = each.agg(F.count("*").alias("times")).groupBy(START)
+        counted = grouped.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
         wanted = spans.groupBy(START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))
         return {instant(row[START]): _complete(row) for row in wanted.join(counted, START).collect()}
 

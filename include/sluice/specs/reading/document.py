@@ -136,8 +136,8 @@ class _Builder:
                 root = self._value(event, ())
         if isinstance(root, dict):
             return Document(self._file, root, self._lines, tuple(self._duplicates))
-        found = "nothing" if root is None else _NAMED.get(type(root), "one value")
-        return _unreadable(self._file, 1, f"a spec is a mapping of keys to values; found {found}.")
+        kind = "nothing" if root is None else _NAMED.get(type(root), "one value")
+        return _unreadable(self._file, 1, f"a spec is a mapping of keys to values; found {kind}.")
 
     def _value(self, event: yaml.Event, loc: Loc) -> object:
         _refuse_decorations(event)
@@ -148,25 +148,25 @@ class _Builder:
         return self._list(loc) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(loc)
 
     def _list(self, loc: Loc) -> list[object]:
-        found: list[object] = []
+        items: list[object] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            place = (*loc, len(found))
+            place = (*loc, len(items))
             self._lines[place] = _line(event)
-            found.append(self._value(event, place))
-        return found
+            items.append(self._value(event, place))
+        return items
 
     def _mapping(self, loc: Loc) -> dict[str, object]:
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = _key(event)
             place = (*loc, key)
-            if key in found:
+            if key in values:
                 message = f"the key is written twice; the first time in line {self._lines[place]}."
                 self._duplicates.append(Fault(self._file, _line(event), dotted(place), message, "keep one of the two."))
             else:
                 self._lines[place] = _line(event)
-            found[key] = self._value(next(self._events), place)
-        return found
+            values[key] = self._value(next(self._events), place)
+        return values
 
 
 def _key(event: yaml.Event) -> str:

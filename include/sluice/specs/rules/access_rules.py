@@ -73,7 +73,7 @@ def undecided_principals(
     A topic or pipeline that is left out would look as if no principal needed it, and rights to it would be revoked.
     """
     telling = (Kind.TOPIC, Kind.PIPELINE, Kind.FEED)
-    faults = {fault for key, found in broken.items() if key[0] in telling for fault in found}
+    faults = {fault for key, own in broken.items() if key[0] in telling for fault in own}
     faults.update(fault for fault in strays if fault.file.split("/")[1:2] in [[kind.folder] for kind in telling])
     return {key: tuple(sorted(faults)) for key in principals if faults and key not in broken}
 
@@ -103,11 +103,11 @@ def _declared(reading: Reading, role: Role) -> Collection[str]:
 
 def _drivers(reading: Reading) -> set[str]:
     """Return the units that any file names, from their text: a broken one names one, too."""
-    found: set[str] = set()
+    drivers: set[str] = set()
     for (kind, _), document in reading.documents.items():
         data = document.data or {}
         place = data.get("raw") if kind is Kind.TOPIC else data if kind is Kind.PIPELINE else None
         driver = place.get("driver") if isinstance(place, dict) else None
         if isinstance(driver, str):
-            found.add(driver)
-    return found
+            drivers.add(driver)
+    return drivers

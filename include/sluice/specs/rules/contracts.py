@@ -138,13 +138,13 @@ def _unpublished(history: ContractHistory, shown: str, *, publishing: bool) -> I
 def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
     versions = history.versions
     newest = versions[-1]
-    found: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
+    breaches: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
     for writer, reader in spec.value.compatibility.pairs(len(versions)):
         older = min(writer, reader)
         for breach in between(versions[writer], versions[reader]):
-            found[reader == len(versions) - 1, breach].append(versions[older].number)
+            breaches[reader == len(versions) - 1, breach].append(versions[older].number)
     document = history.documents[newest.number]
-    for (backward, breach), numbers in found.items():
+    for (backward, breach), numbers in breaches.items():
         others = f"version{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
         whose = f"records of {others} under version {newest.number}"
         if not backward:

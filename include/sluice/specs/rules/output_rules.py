@@ -41,14 +41,14 @@ def written_table(output: Output) -> tuple[str, str]:
 
 def live_outputs(pipeline: PipelineSpec) -> dict[str, LatestOutput | TopicOutput]:
     """Return the outputs that hold newest values, by the name of their table or topic."""
-    found: dict[str, LatestOutput | TopicOutput] = {}
+    live: dict[str, LatestOutput | TopicOutput] = {}
     for output in pipeline.every_output:
         match output:
             case LatestOutput():
-                found[output.table] = output
+                live[output.table] = output
             case TopicOutput():
-                found[output.topic] = output
-    return found
+                live[output.topic] = output
+    return live
 
 
 def data_alerts_watch_live_outputs(reading: Reading) -> Iterator[Finding]:
