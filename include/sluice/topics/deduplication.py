@@ -71,12 +71,7 @@ class Deduplication:
         }
 
     def is_new(self, partition: Hashable, delivery: DeliveryHeaders) -> bool:
-        """Return whether a record is seen for the first time, and remember it.
-
-        Args:
-            partition: where it was read.
-            delivery: what its headers say.
-        """
+        """Return whether a record is seen for the first time, and remember it."""
         seen = self._partitions.setdefault(partition, _Seen(delivery.generation, delivery.position))
         if delivery.generation < seen.generation:  # a driver that was replaced: its successor sends the batch itself
             return False

@@ -46,7 +46,7 @@ def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_c
 ) -> None:
     monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
     with pytest.raises(NotReadyError, match="dies at once"):
-        LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
+        LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_start")).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
     monkeypatch.undo()
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
@@ -56,7 +56,7 @@ def test_a_keeper_that_dies_before_the_start_record_leaves_nothing_and_the_key_c
 def test_a_keeper_that_dies_before_the_driver_spends_the_key(
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path
 ) -> None:
-    dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_driver"))
+    dying = LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_driver"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert drivers.runs() == []
@@ -66,7 +66,7 @@ def test_a_keeper_that_dies_before_the_pid_record_leaves_a_driver_that_is_found_
     launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sluice.launch.launcher._RACE_SECONDS", 0.2)
-    dying = LocalLauncher(launcher._root, keeper=dying_keeper(tmp_path, "before_pid"))
+    dying = LocalLauncher(launcher.root, keeper=dying_keeper(tmp_path, "before_pid"))
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
     run = drivers.one_ready()
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.RUNNING
@@ -91,7 +91,7 @@ class Dying(launcher.LocalLauncher):
             launcher._read_to_end = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             super()._start_keeper(key, folder, job, lock)
         os.kill(os.getpid(), signal.SIGKILL)
-Dying(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
+Dying(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == -signal.SIGKILL
     if moment == "before":

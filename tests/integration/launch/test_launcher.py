@@ -44,7 +44,7 @@ def test_an_exit_code_is_on_record_though_the_submitter_is_long_gone(launcher: L
 from pathlib import Path
 from sluice.launch.launcher import LocalLauncher
 from sluice.streams.life.launcher import Job
-LocalLauncher(Path({str(launcher._root)!r})).submit({KEY!r}, Job({job.argv!r}))
+LocalLauncher(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
     eventually(lambda: launcher.find(KEY).dead)
@@ -115,7 +115,7 @@ def test_a_disk_without_space_refuses_the_start_with_its_reason(
     full = tmp_path / "full_keeper.py"
     full.write_text("import sys; sys.exit('[Errno 28] No space left on device')")
     with pytest.raises(NotReadyError, match="No space left on device"):
-        LocalLauncher(launcher._root, keeper=full).submit(KEY, drivers.job(OBEDIENT))
+        LocalLauncher(launcher.root, keeper=full).submit(KEY, drivers.job(OBEDIENT))
     assert state(launcher) is DriverState.ABSENT
 
 

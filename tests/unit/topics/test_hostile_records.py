@@ -243,11 +243,10 @@ NO_RECORDS = {
         "delta/table.py",
         "launch/master.py",
         "spark/driver/progress.py",
-        "streams/health/driver_files.py",
+        "streams/life/driver_files.py",
     ),
     *(
         "streams/health/batch_log.py",
-        "streams/failures/last_report.py",
         "devstack/airflow/configuration.py",
     ),
     *(
@@ -257,7 +256,7 @@ NO_RECORDS = {
         "launch/ports.py",
         "devstack/jars.py",
     ),
-    *("spark/session/class_archive.py", "streams/life/running_code.py"),
+    "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
 }
 SHARED = {"topics/json_object.py"}

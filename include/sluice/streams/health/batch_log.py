@@ -68,12 +68,7 @@ class BatchFigures:
 
 
 def append_batch(file: Path, values: Mapping[str, Any], *, max_bytes: int = MAX_BYTES) -> None:
-    """Add a line, and begin a new file where this one is full.
-
-    Args:
-        file: the newer of the two files.
-        values: what `batches` reads, as JSON values.
-        max_bytes: of a file.
+    """Add a line of what `batches` reads to the newer of the two files, and begin a new one where that is full.
 
     Raises:
         OSError: it cannot be written.
@@ -92,12 +87,7 @@ def older(file: Path) -> Path:
 
 
 def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
-    """Return the newest batches, oldest first. Lines that are torn or cannot be parsed are left out.
-
-    Args:
-        file: the newer of the two files.
-        most: how many.
-    """
+    """Return the newest batches, oldest first. Lines that are torn or cannot be parsed are left out."""
     lines = _lines(file)
     if len(lines) < most:
         lines = [*_lines(older(file)), *lines]

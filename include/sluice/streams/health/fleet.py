@@ -94,13 +94,7 @@ class StreamStatus:
 
 
 def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[StreamStatus]:
-    """Return how the streams of a unit stand.
-
-    Args:
-        unit: the unit.
-        records: what is on record of it.
-        now: the present (UTC).
-    """
+    """Return how the streams of a unit stand."""
     newest = records.attempts[0] if records.attempts else None
     status = UnitStatus(unit.name, records.desired, newest, None, earlier=tuple(records.attempts[1:]))
     ended = newest is None or newest.state is AttemptState.ENDED

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.driver_files import Executors
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp

@@ -28,9 +28,5 @@ class PollRate:
     most: float = MAX_SECONDS
 
     def period(self, cost: float) -> float:
-        """Return how many seconds the next round lasts.
-
-        Args:
-            cost: CPU seconds of a round.
-        """
+        """Return how many seconds the next round lasts."""
         return max(self.seconds, min(cost / self.share, self.most))

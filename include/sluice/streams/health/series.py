@@ -15,13 +15,7 @@ Record = TypeVar("Record")
 
 
 class Series(Sequence[Record]):
-    """Records of equally many numbers, oldest first. It never changes.
-
-    Args:
-        make: makes a record of its numbers.
-        width: how many numbers that are.
-        numbers: those of all records, one record after the other.
-    """
+    """Records of equally many numbers, oldest first. It never changes."""
 
     __slots__ = ("_make", "_numbers", "_width")
 

@@ -12,7 +12,7 @@ Invariants:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -119,7 +119,8 @@ class Window(NamedTuple):
         window = _begun_again(self, observation)
         if observation.ends is not None:
             window = _heard(window, observation)
-        for batch in _news(observation, window.newest):
+        news = (batch for batch in observation.history if batch.batch_id > window.newest)
+        for batch in sorted(news, key=lambda batch: batch.batch_id):  # oldest first
             window = _committed(window, batch, observation.rhythm)
         return window._replace(
             observations=window.observations + 1,
@@ -226,11 +227,6 @@ def _rested(last: CommitSample, planned: float, rhythm: Rhythm) -> bool:
     if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
         return False  # it waited for its trigger although more was there
     return planned - last.committed >= max(_MIN_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
-
-
-def _news(observation: Observation, newest: int) -> Sequence[CommittedBatch]:
-    """Return the batches that are new, oldest first."""
-    return sorted((batch for batch in observation.history if batch.batch_id > newest), key=lambda batch: batch.batch_id)
 
 
 def _highest(known: Mapping[str, int], observation: Mapping[str, int]) -> Mapping[str, int]:

@@ -145,7 +145,8 @@ def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) 
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
     row = of_same_class(streak(ends))
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:
-        return Halt(_halted(newest, row, policy), _fix(newest))
+        fix = advice(class_of(newest), newest.unit, failed_stream(newest.reason))
+        return Halt(_halted(newest, row, policy), fix)
     until = _ended_at(newest) + policy.wait(len(row)) * (1 + JITTER * chance(newest.key))
     end = f"generation {newest.generation} {newest.reason} ({_counted(newest, row)})"
     if now >= until:
@@ -216,7 +217,3 @@ def _halted(newest: Attempt, row: Sequence[Attempt], policy: RestartPolicy) -> s
 def _counted(newest: Attempt, row: Sequence[Attempt]) -> str:
     kind = class_of(newest)
     return f"{kind}" if len(row) == 1 else f"{kind}, {len(row)} in a row"
-
-
-def _fix(newest: Attempt) -> str:
-    return advice(class_of(newest), newest.unit, failed_stream(newest.reason))

@@ -48,6 +48,11 @@ class UnitStatus:
         return self.desired is None and self.attempt is None
 
     @property
+    def stop_requested(self) -> bool:
+        """Whether a stop is on record."""
+        return self.desired is not None and self.desired.state is Desired.STOPPED
+
+    @property
     def alive(self) -> bool:
         """Whether the launcher sees a driver."""
         return self.report is not None and self.report.state is DriverState.RUNNING
@@ -62,11 +67,7 @@ class UnitStatus:
         )
 
     def outlook(self, now: datetime) -> Outlook:
-        """Return what the governor says about the next attempt, should the latest be dead.
-
-        Args:
-            now: the present (UTC).
-        """
+        """Return what the governor says about the next attempt, should the latest be dead."""
         if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
             return Go("nothing holds it back")
         return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)

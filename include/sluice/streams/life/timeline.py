@@ -88,15 +88,7 @@ def timeline(
     log: Callable[[str], Path],
     spark_ui: str | None = None,
 ) -> Timeline:
-    """Put together what is known of a unit's attempts.
-
-    Args:
-        status: what is recorded and seen of the unit.
-        attempts: all to tell of, newest first.
-        now: the present (UTC).
-        log: returns the log of a key.
-        spark_ui: the address of the living driver's Spark UI.
-    """
+    """Put together what is known of a unit's attempts."""
     latest = None if status.attempt is None else status.attempt.generation
     entries = []
     for attempt in attempts:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.ending import as_ended
 from sluice.streams.life.governor import Go, Halt, Hold, class_of
 from sluice.streams.life.launcher import DriverState
@@ -76,7 +76,7 @@ def _examine_unseen(status: UnitStatus, attempt: Attempt) -> WatchFinding:
     if status.report is None:
         why = "; ".join(status.notes) or "the launcher is silent"
         return _watching(f"Generation {attempt.generation} cannot be seen: {why}.")
-    if attempt.state is AttemptState.INTENT and _stop_requested(status):
+    if attempt.state is AttemptState.INTENT and status.stop_requested:
         never = f"Generation {attempt.generation} was never submitted"
         return WatchFinding(WatchState.STOPPED, f"{never}: {_who_stopped(status)}.")
     return _watching(f"The launcher has no trace of {attempt.key}, which proves nothing.")
@@ -86,10 +86,11 @@ def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: ti
     known = attempt.ended_at is not None or (status.report is not None and status.report.ended_at is not None)
     end = as_ended(attempt, status.report, now)
     ended = f"Generation {end.generation} {end.reason}"
-    if _stop_requested(status):
+    if status.stop_requested:
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(status)}.")
     if class_of(end) is not FailureClass.STOPPED:
-        settle = min(settle, SETTLE_FAILED) if _requested_since(status, attempt) else timedelta(0)
+        requested_since = status.desired is not None and status.desired.at > attempt.intended_at
+        settle = min(settle, SETTLE_FAILED) if requested_since else timedelta(0)
     if known and end.ended_at is not None and now - end.ended_at < settle:
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
@@ -115,14 +116,6 @@ def _what_follows(status: UnitStatus, now: datetime) -> tuple[str, str]:
 
 def _watching(why: str) -> WatchFinding:
     return WatchFinding(WatchState.WATCHING, why)
-
-
-def _stop_requested(status: UnitStatus) -> bool:
-    return status.desired is not None and status.desired.state is Desired.STOPPED
-
-
-def _requested_since(status: UnitStatus, attempt: Attempt) -> bool:
-    return status.desired is not None and status.desired.at > attempt.intended_at
 
 
 def _who_stopped(status: UnitStatus) -> str:

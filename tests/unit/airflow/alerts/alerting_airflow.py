@@ -27,6 +27,7 @@ from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import StreamSnapshot
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Desired
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
 
@@ -112,14 +113,9 @@ class Airflow:
         self._call(Level.DAG, ti.dag_id, {"ti": ti, "run_id": ti.run_id, "reason": reason})
 
     def _call(self, level: Level, dag_id: str, values: Mapping[str, Any]) -> None:
-        notifier = FailureNotifier(
-            level,
-            subject_of(dag_id),
-            open_project=lambda: cast(Project, self.twin),
-            find=self.find,
-            clock=self.twin.clock,
-        )
-        notifier.notify(cast(Context, {"dag": Dag(dag_id), "dag_run": DagRun(), **values}))
+        notifier = FailureNotifier(level, subject_of(dag_id), find=self.find, clock=self.twin.clock)
+        with opened_project(self.twin):
+            notifier.notify(cast(Context, {"dag": Dag(dag_id), "dag_run": DagRun(), **values}))
 
     def ends(self, dag_id: str, run_id: str, state: str) -> None:
         self.states[dag_id, run_id] = state
