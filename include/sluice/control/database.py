@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityEr
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.control.sqlite_file import BUSY_SECONDS, SqliteFile
+from sluice.control.tables import metadata
 from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
@@ -164,9 +165,12 @@ def _upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
-    known = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
     found = _revision(connection)
-    if found is not None and found not in known:
+    if found is None:  # a new database: today's tables, without the steps that led to them
+        metadata.create_all(connection)
+        command.stamp(config, "head")
+        return
+    if found not in [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]:
         raise RefusedError(
             f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {found}, "
             f"which this version of Sluice does not know (it knows up to {SCHEMA}).",
