@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, inser
 
 from sluice.clock import Clock, SystemClock
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.tables import backfill
 from sluice.errors import CorruptionError
 from sluice.intervals.alignment import Interval
@@ -26,15 +27,11 @@ from sluice.intervals.backfill.claiming import (
 from sluice.intervals.backfill.request import Mode, Only, Request
 
 
-class SqlBackfills:
-    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment.
-
-    Safe from several processes at once.
-    """
+class SqlBackfills(DeploymentRecords):
+    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment."""
 
     def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
-        self._engine = engine
-        self._deployment = deployment
+        super().__init__(engine, deployment)
         self._clock = clock or SystemClock()
 
     def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
@@ -125,9 +122,8 @@ class SqlBackfills:
         if pipeline is not None:
             wanted = and_(wanted, backfill.c.pipeline == pipeline)
         newest_first = (backfill.c.claimed_at.desc(), backfill.c.id.desc())
-        with transaction(self._engine) as connection:
-            rows = connection.execute(select(backfill).where(wanted).order_by(*newest_first).limit(limit)).all()
-        return tuple(map(_backfill, rows))
+        query = select(backfill).where(wanted).order_by(*newest_first).limit(limit)
+        return tuple(map(_backfill, self._read(query)))
 
     def _put(
         self, connection: Connection, request: Request, key: str, own: Backfill | None, state: BackfillState

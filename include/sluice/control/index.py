@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, extract, func, insert, select
 
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.interval_rows import columns_of, ledger_row
 from sluice.control.tables import interval, ledger, ledger_entry
 from sluice.errors import CorruptionError
@@ -75,7 +76,7 @@ class Overview:
     counts: Mapping[State, int]
 
 
-class LedgerIndex:
+class LedgerIndex(DeploymentRecords):
     """The index of one deployment. Safe from several processes at once.
 
     Args:
@@ -85,8 +86,7 @@ class LedgerIndex:
     """
 
     def __init__(self, engine: Engine, deployment: str, sources: Mapping[str, LedgerSource]) -> None:
-        self._engine = engine
-        self._deployment = deployment
+        super().__init__(engine, deployment)
         self._sources = sources
 
     def overview(self) -> Mapping[str, Overview]:
