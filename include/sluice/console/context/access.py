@@ -6,11 +6,13 @@ a new route is behind it before anybody thinks of that; a page then asks the vis
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
-from typing import Annotated, Protocol, cast
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Annotated, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
+
+Subject = TypeVar("Subject")
 
 
 class Visitor(Protocol):
@@ -76,6 +78,11 @@ def current(request: Request) -> Visitor:
 
 
 VisitorDep = Annotated[Visitor, Depends(current)]
+
+
+def readable(visitor: Visitor, by_dag: Mapping[str, Subject]) -> list[Subject]:
+    """Return the subjects whose DAGs a visitor may see."""
+    return [by_dag[dag_id] for dag_id in visitor.readable(list(by_dag))]
 
 
 def refuse_foreign_origin(request: Request) -> None:

@@ -15,7 +15,7 @@ from sluice.console.context.commands import ConsoleCommand
 from sluice.console.context.log_tail import last_lines
 from sluice.console.context.page_context import ContextDep
 from sluice.console.html.batch_charts import charts_of
-from sluice.console.html.rendering import base_of, page
+from sluice.console.html.site import base_of, page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -48,7 +48,6 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: C
     return page(
         request,
         "stream.html",
-        now=now,
         stream_status=stream_status,
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),
