@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import AwareDatetime, TypeAdapter, ValidationError
+from pydantic import AwareDatetime
+
+from sluice.alerts.json_record import JsonRecord
 
 if TYPE_CHECKING:
     from sluice.alerts.alert import Alert
@@ -22,7 +24,7 @@ GRACE = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class RunCount:
+class RunCount(JsonRecord):
     """How many runs of a DAG had ended, at a time.
 
     Attributes:
@@ -45,26 +47,6 @@ class RunCount:
     unnamed: str = ""
     open_alerts: tuple[str, ...] = ()
     unexplained_since: AwareDatetime | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
-        return found
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> RunCount:
-        """Return what `as_dict` gave.
-
-        Raises:
-            ValueError: it is no count.
-        """
-        try:
-            return _ADAPTER.validate_python(values)
-        except ValidationError as error:
-            raise ValueError(f"no count: {error}") from error
-
-
-_ADAPTER = TypeAdapter(RunCount)
 
 
 @dataclass(frozen=True)
