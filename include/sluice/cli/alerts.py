@@ -214,11 +214,6 @@ def _as_dict(alert: Alert, history: AlertHistory) -> dict[str, Any]:
     return {**alert.as_dict(), "delivery": None if delivery is None else delivery.as_dict()}
 
 
-def _delivery(alert: Alert, history: AlertHistory) -> str:
-    delivery = history.deliveries.get(alert.id)
-    return "unknown" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
-
-
 def _print_alerts(newest: list[Alert], history: AlertHistory) -> None:
     out.print(_table(newest, history) if newest else "No alerts.")
     for note in history.notes:
@@ -244,9 +239,10 @@ def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
 
 
 def _print_alert(alert: Alert, history: AlertHistory) -> None:
+    delivery = history.deliveries.get(alert.id)
     out_lines.print(alert.what, style="bold")
     out_lines.print(f"\n{alert.text()}")
-    out_lines.print(f"\nDelivery: {_delivery(alert, history)}")
+    out_lines.print(f"\nDelivery: {'unknown' if delivery is None else f'{delivery.outcome}: {delivery.detail}'}")
 
 
 def _table(newest: list[Alert], history: AlertHistory) -> Table:
@@ -256,14 +252,9 @@ def _table(newest: list[Alert], history: AlertHistory) -> Table:
         delivery = history.deliveries.get(alert.id)
         word = "unknown" if delivery is None else delivery.outcome.value
         style = "yellow" if delivery is None else _STYLES.get(delivery.outcome, "")
-        first_line = alert.why.splitlines()[0] if alert.why else ""
-        table.add_row(
-            alert.id,
-            f"{alert.at:%Y-%m-%d %H:%M:%S}",
-            escape(alert.what),
-            escape(first_line[:_MAX_CHARACTERS]),
-            f"[{style}]{word}[/]" if style else word,
-        )
+        reason = alert.why.partition("\n")[0][:_MAX_CHARACTERS]
+        styled = f"[{style}]{word}[/]" if style else word
+        table.add_row(alert.id, f"{alert.at:%Y-%m-%d %H:%M:%S}", escape(alert.what), escape(reason), styled)
     return table
 
 

@@ -14,7 +14,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from sluice.cli.feed_check import check
-from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import FeedArgument
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -29,9 +29,6 @@ from sluice.specs.model.feeds import FeedSpec
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
 app.command("check")(check)
 
-FeedName = Annotated[
-    str, typer.Argument(help="A feed: a file in include/feeds, without .yaml.", autocompletion=completion.feeds)
-]
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
 _SECONDS_BETWEEN_LINES = 5.0
@@ -39,7 +36,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @app.command()
 def send(  # noqa: PLR0917  typer turns each into an option
-    name: FeedName,
+    name: FeedArgument,
     first: Annotated[
         datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="The first local day.")
     ] = None,
@@ -77,17 +74,17 @@ def send(  # noqa: PLR0917  typer turns each into an option
 
 
 @app.command()
-def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
+def manifest(name: FeedArgument, output: OutputOption = Output.TABLE) -> None:
     """Show what was sent of a feed, by range, day and key, from the manifest of the last run.
 
     Exit codes: 0; 2 the feed does not exist; 6 the manifest cannot be read.
     """
     project = Project.open_strict(settings())
     spec = _spec(project, name)
-    found = ManifestStore(project.folder.feeds / name).load()
+    sent = ManifestStore(project.folder.feeds / name).load()
     nothing = f"Nothing of {spec.name} was sent."
-    data = found.model_dump(mode="json") if found else None
-    emit(output, data, lambda: out_lines.print(nothing) if found is None else _show(found))
+    data = sent.model_dump(mode="json") if sent else None
+    emit(output, data, lambda: out_lines.print(nothing) if sent is None else _show(sent))
 
 
 @contextmanager
@@ -157,19 +154,19 @@ def summary(done: Sending) -> str:
     return f"{', '.join(parts)}; {done.manifest.topic} now has {done.manifest.records:,} of this feed."
 
 
-def _show(found: Manifest) -> None:
-    ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{found.feed}: ranges")
-    for entry in found.ranges:
+def _show(sent: Manifest) -> None:
+    ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{sent.feed}: ranges")
+    for entry in sent.ranges:
         beat = f"{entry.heartbeat:%Y-%m-%d %H:%M}" if entry.heartbeat else "-"
         state = "complete" if entry.finished else "not finished"
         ranges.add_row(str(entry.first), str(entry.last), f"{entry.records:,}", beat, state)
     out.print(ranges)
-    for title, counts in (("day", found.days()), ("key", found.keys())):
+    for title, counts in (("day", sent.days()), ("key", sent.keys())):
         table = Table(title, "records", box=None)
         for label, count in sorted(counts.items()):
             table.add_row(str(label), f"{count:,}")
         out.print(table)
-    out_lines.print(f"{found.records:,} records in topic {found.topic} ({found.topic_id})")
+    out_lines.print(f"{sent.records:,} records in topic {sent.topic} ({sent.topic_id})")
 
 
 def _spec(project: Project, name: str) -> FeedSpec:
