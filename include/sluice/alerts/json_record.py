@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -31,6 +30,10 @@ class JsonRecord:
         return found
 
 
-@cache
+_ADAPTERS: dict[type[JsonRecord], TypeAdapter[Any]] = {}
+
+
 def _adapter(kind: type[JsonRecord]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]

@@ -134,9 +134,7 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        with ProgressLine(
-            process, backfills, project.processes.backfill_lock, clock, project.settings.batch_niceness
-        ) as line:
+        with ProgressLine(process, project, clock) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before `follow` handles it
         process.end()

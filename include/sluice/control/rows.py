@@ -26,7 +26,7 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
     """Return a row of `attempt`: after the state its columns and the fields of an attempt have one order."""
     _deployment, unit, generation, key, state, *times_and_exit, reason, failure = row
     failed = None if failure is None else FailureClass(failure)
-    return Attempt(unit, generation, key, AttemptState(state), *times_and_exit, reason, failed)
+    return Attempt(unit, generation, key, AttemptState(state), *times_and_exit, reason=reason, failure=failed)
 
 
 def verdict_of(row: Sequence[Any]) -> RecordedVerdict:

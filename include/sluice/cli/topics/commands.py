@@ -124,23 +124,27 @@ def apply(
     password is missing, or streams were not ready in time; 4 no broker answered; 5 the plan was refused.
     """
     project = Project.open_strict(settings())
-    if (losing or widening) and not plan:
-        raise RefusedError(
-            "--losing and --widening need --plan, so nothing was applied.",
-            fix="read `sluice topics plan`, and pass its id with --plan.",
-        )
     moves = MoveOptions(int(throttle_mb * 1e6), batch, on_change(_note))
     seconds = None if drain_minutes is None else drain_minutes * 60
     done, topics = apply_specs(
         project.topics.declared().only(only or ()),
         project.kafka.administration(),
         None if only else project.topics.access(),
-        approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
+        approval=_approval(plan, losing, widening),
         options=ApplyOptions(moves, project.records.order_breaks(), project.streams.positions, seconds, _note),
     )
     _emit_applied(project, done, topics, output)
     if follow_minutes and (growths := [project.topics.with_unread(growth) for growth in growths_of(done)]):
         project.topics.wait_for_adoption(growths, seconds=follow_minutes * 60, notify=_note, clock=SystemClock())
+
+
+def _approval(plan: str, losing: list[str] | None, widening: list[str] | None) -> Approval | None:
+    if (losing or widening) and not plan:
+        raise RefusedError(
+            "--losing and --widening need --plan, so nothing was applied.",
+            fix="read `sluice topics plan`, and pass its id with --plan.",
+        )
+    return Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None
 
 
 def _note(what: str) -> None:
