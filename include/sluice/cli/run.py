@@ -57,11 +57,12 @@ def run(
     config = settings()
     specs = scan(config.home / "include")
     topic = specs.catalog.topics[specs.pipeline(pipeline).source]
-    in_lines(topic)  # refuse before reading the sample: standard input may be a terminal
-    broker_time(topic, arrived_at, SystemClock())
-    found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=config)
-    emit(output, report(found, limit), lambda: show(found, limit, terminal_for_data()))
-    if hint := arrival_hint(topic, found.outcomes, found.reasons):
+    in_lines(topic)
+    lines = [] if sample == "-" else read_sample(sample)
+    broker_time(topic, arrived_at, SystemClock(), lines)  # refuse before reading a terminal
+    preview = trial(pipeline, lines or read_sample(sample), arrived_at=arrived_at, place=config)
+    emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
+    if hint := arrival_hint(topic, preview.outcomes, preview.reasons):
         err.print(hint, style="yellow", soft_wrap=True)
 
 
