@@ -123,13 +123,14 @@ class Alert(JsonRecord):
         return "\n\n".join(part for part in parts if part)
 
     def markdown(self) -> str:
-        """Return everything but the title, as Markdown. What came from outside stands in code blocks, not as markup."""
+        """Return everything but the title, as Markdown. Foreign text stands in code blocks, not as markup."""
+        runbook = f"<{self.runbook}>" if "://" in self.runbook else f"`{self.runbook}`"
         parts = [
             _code(self.why),
             "**Evidence**\n" + _code("\n".join(self.evidence)) if self.evidence else "",
             "**What to do**\n" + _code(self.what_to_do) if self.what_to_do else "",
             f"**Where**: <{self.where}>" if self.where else "",
-            f"**Runbook**: {_as_link(self.runbook)}" if self.runbook else "",
+            f"**Runbook**: {runbook}" if self.runbook else "",
             self._footer(),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -138,10 +139,6 @@ class Alert(JsonRecord):
         tried = "" if self.try_number is None else f", try {self.try_number}"
         host = f" on {self.host}" if self.host else ""
         return f"Alert {self.id}, {self.at:%Y-%m-%d %H:%M:%S} UTC{host}{tried}."
-
-
-def _as_link(place: str) -> str:
-    return f"<{place}>" if "://" in place else f"`{place}`"
 
 
 def _code(text: str) -> str:

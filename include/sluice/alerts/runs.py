@@ -98,8 +98,8 @@ def review(counts: Sequence[RunCount], alerts: Sequence[Alert], now: RunCount) -
 def successes_before(alert: Alert, counts: Sequence[RunCount]) -> int | None:
     """Return a number of successes that a success after an alert exceeds; None if none is known.
 
-    Whoever records a failure may not be able to ask for them. The counts that were made while the alert was the newest
-    of its incident say it as well, and more: runs that were removed from Airflow's database count no longer.
+    The process that records a failure may be unable to count them. The counts that were made while the alert was the
+    newest of its incident say it, too, and more: runs that were removed from Airflow's database no longer count.
 
     Args:
         alert: the newest of an incident about runs of a DAG.

@@ -83,7 +83,7 @@ def pipeline(
     source: Annotated[
         str, typer.Option(help="The topic that it reads, in include/topics.", autocompletion=completion.topics)
     ],
-    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "somebody",
+    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "unassigned",
 ) -> None:
     """Write a pipeline that counts the records of each hour: spec, transform, suite and test.
 

@@ -6,8 +6,7 @@ from fastapi import FastAPI
 
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate
-from sluice.console.context.commands import DagRunner
-from sluice.console.context.page_context import ConsoleContext
+from sluice.console.context.page_context import ConsoleContext, DagRunner
 from sluice.console.html.rendering import console_site
 from sluice.console.pages import (
     alerts,

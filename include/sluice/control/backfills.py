@@ -82,7 +82,7 @@ class SqlBackfills(DeploymentRecords):
             return self._existing(connection, backfill_id)
 
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
-        """Record that somebody wants it to stop; the first who asked stays on record. What has not begun ends."""
+        """Record a request to stop; the first requester stays on record. A backfill that has not begun ends."""
         waiting = and_(self._of(backfill_id), backfill.c.state == BackfillState.SUBMITTED)
         ended = {"state": BackfillState.CANCELLED.value, "ended_at": self._clock.now(), "why": withdrawn(by)}
         asked = and_(self._of(backfill_id), backfill.c.cancel_requested_by == "")
@@ -130,7 +130,9 @@ class SqlBackfills(DeploymentRecords):
     ) -> Backfill:
         now = self._clock.now()
         if own is None:
-            name = backfill_id(request.pipeline, now, key, lambda taken: self._taken(connection, taken))
+            name = backfill_id(
+                request.pipeline, now, key, lambda id_: self._one(connection, backfill.c.id == id_) is not None
+            )
             claimed = Backfill(name, key, request, state, now)
             connection.execute(insert(backfill).values(deployment=self._deployment, **_columns(claimed)))
         else:
@@ -145,9 +147,6 @@ class SqlBackfills(DeploymentRecords):
 
     def _of(self, name: str) -> ColumnElement[bool]:
         return and_(backfill.c.deployment == self._deployment, backfill.c.id == name)
-
-    def _taken(self, connection: Connection, name: str) -> bool:
-        return self._one(connection, backfill.c.id == name) is not None
 
     def _all(self, connection: Connection, wanted: ColumnElement[bool]) -> list[Backfill]:
         query = select(backfill).where(backfill.c.deployment == self._deployment, wanted)

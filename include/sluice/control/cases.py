@@ -1,4 +1,4 @@
-"""The record of cases in SQL: a case is one row, its events are rows that nobody changes."""
+"""The record of cases in SQL: a case is one row, its events are rows that never change."""
 
 from __future__ import annotations
 

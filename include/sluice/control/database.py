@@ -27,7 +27,7 @@ SCHEMA = "0011"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _TURNS = 0x511CE
-"""Class of our advisory locks in PostgreSQL: any number that nobody else in that database uses."""
+"""Class of our advisory locks in PostgreSQL: any number that no other user of that database has."""
 
 
 def sqlite_url(path: Path) -> str:
@@ -110,7 +110,7 @@ def compact(engine: Engine) -> int:
     SQLite keeps its file as large as it ever was. PostgreSQL uses the room again by itself.
 
     Raises:
-        UnreachableError: somebody else kept writing, or there is no room for the copy that it needs; nothing is lost.
+        UnreachableError: another process kept writing, or there is no room for the copy that it needs; nothing is lost.
     """
     path = Path(engine.url.database or "") if engine.url.get_backend_name() == "sqlite" else None
     if path is None or not path.exists():
@@ -184,7 +184,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # SQLAlchemy's begin event decides how a transaction begins; the driver must not begin one by itself.
     connection.isolation_level = None
     # In this mode readers and a writer do not wait for each other. It is kept in the file; switching a new file to it
-    # needs a moment without anybody else, and does not wait for one. Whoever connects next tries again.
+    # needs a moment without other connections, and does not wait for one. The next connection tries again.
     with contextlib.suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA foreign_keys = ON")

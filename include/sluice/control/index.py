@@ -1,6 +1,6 @@
 """The index of the interval ledger: what the tables' logs say, where it can be asked quickly and by others.
 
-The logs are the truth. The index copies their entries once and folds them into rows; whatever is in it can be dropped
+The logs are the truth. The index copies their entries once and folds them into rows; its content can be dropped
 and comes back the same. An index that does not follow from the logs is never shown as if it did: it says so, loudly.
 """
 

@@ -46,7 +46,7 @@ class SqlRegistry(DeploymentRecords):
         self._clock = clock or SystemClock()
 
     def desired(self, unit: str) -> DesiredState | None:
-        """Return the latest desired state, or None if nobody ever asked."""
+        """Return the latest desired state, or None before the first request."""
         desired_states = desired_state.c
         ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
         query = select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)

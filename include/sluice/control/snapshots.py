@@ -35,7 +35,7 @@ class SqlSnapshotStore(DeploymentRecords):
 
     def store(self, snapshots: Sequence[StreamSnapshot]) -> None:
         """Put snapshots in place of older ones of the same streams."""
-        # In one order, whoever writes: two transactions that lock the same rows then wait, and never for each other.
+        # In one order in every process: two transactions that lock the same rows then wait, and never for each other.
         rows = [
             self._parameters(self._row(snapshot))
             for snapshot in sorted(snapshots, key=lambda snapshot: (snapshot.unit, snapshot.stream))

@@ -110,7 +110,7 @@ def query(request: Request, live: LiveDep, limit: Limit = SHOWN) -> dict[str, An
 async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> StreamingResponse:
     """Send newest values as server-sent events: first the present values, then changes.
 
-    Whoever comes back with the id of the last event gets what changed since.
+    A client that returns with the id of its last event gets the changes since then.
     """
     if serving.listeners >= MAX_LISTENERS:
         raise HTTPException(503, f"{MAX_LISTENERS} listen already; come back later, or ask without events")

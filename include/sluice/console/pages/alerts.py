@@ -61,6 +61,6 @@ def _history(context: ConsoleContext) -> AlertHistory:
 
 
 def readable_alerts(history: AlertHistory, visitor: Visitor) -> AlertHistory:
-    """Return what is on record of DAGs that a visitor may see; an alert that is about none is everybody's."""
+    """Return the history of DAGs that a visitor may see; every visitor may see an alert that is about no DAG."""
     readable = set(visitor.readable({alert.dag_id for alert in history.alerts if alert.dag_id}))
     return replace(history, alerts=[alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable])

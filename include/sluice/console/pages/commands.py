@@ -11,8 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.context.commands import ConsoleCommand
-from sluice.console.context.page_context import ConsoleContext, ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ConsoleContext, ContextDep
 from sluice.console.html.site import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.errors import SpecError

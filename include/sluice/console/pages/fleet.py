@@ -1,4 +1,4 @@
-"""The fleet: every stream, and who needs somebody first."""
+"""The fleet: every stream, the most urgent first."""
 
 from __future__ import annotations
 

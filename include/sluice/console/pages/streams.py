@@ -11,9 +11,8 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.commands import ConsoleCommand
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.page_context import ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ContextDep
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.site import base_of, page
 from sluice.project.project import Project

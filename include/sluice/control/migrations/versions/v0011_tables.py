@@ -7,4 +7,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Change nothing: whatever has this revision has its tables."""
+    """Change nothing: a database at this revision has its tables."""
