@@ -225,6 +225,11 @@ def test_a_module_is_small_and_so_are_its_functions(path: Path) -> None:
     assert long == {}
 
 
+def test_a_module_of_tests_has_one_subject() -> None:
+    lines = {name(path): len(path.read_text().splitlines()) for path in python_files("tests")}
+    assert {where: count for where, count in lines.items() if count > MODULE_LINES} == {}
+
+
 def test_no_two_classes_have_one_name() -> None:
     places: dict[str, list[str]] = {}
     for path in PACKAGE_MODULES:

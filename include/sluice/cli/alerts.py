@@ -135,10 +135,10 @@ def try_delivery(
         case DeliveryOutcome.NOT_CONFIGURED:
             raise NotReadyError(
                 f"Alert {alert.id} is only in the journal: {detail}",
-                fix="add a connection, as docs/alerts.md shows for mail, Slack and webhooks.",
+                fix="add a connection; `sluice docs alerts` shows how, for mail, Slack and webhooks.",
             )
         case DeliveryOutcome.FAILED:
-            raise SluiceError(f"Alert {alert.id}: {detail}", fix="correct the connection; docs/alerts.md has examples.")
+            raise SluiceError(f"Alert {alert.id}: {detail}", fix="correct the connection (`sluice docs alerts`).")
 
 
 def find_alert(history: AlertHistory, alert_id: str) -> Alert:

@@ -23,10 +23,10 @@ def desired_state_of(row: Sequence[Any]) -> DesiredState:
 
 
 def attempt_of(row: Sequence[Any]) -> Attempt:
-    """Return a row of `attempt`: after the state its columns and the fields of an attempt have one order."""
-    _deployment, unit, generation, key, state, *times_and_exit, reason, failure = row
-    failed = None if failure is None else FailureClass(failure)
-    return Attempt(unit, generation, key, AttemptState(state), *times_and_exit, reason=reason, failure=failed)
+    """Return a row of `attempt`."""
+    _deployment, unit, generation, key, state, intended_at, bound_at, ended_at, exit_code, reason, failure = row
+    failed, now = None if failure is None else FailureClass(failure), AttemptState(state)
+    return Attempt(unit, generation, key, now, intended_at, bound_at, ended_at, exit_code, reason, failed)
 
 
 def verdict_of(row: Sequence[Any]) -> RecordedVerdict:

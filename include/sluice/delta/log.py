@@ -1,7 +1,7 @@
 """The ledger entries in a Delta table's log, and the copy of them that outlives it.
 
 Delta forgets old commits (after 30 days, when it writes a checkpoint). So an upkeep task copies the entries into a
-small Delta table beside the output; whoever reads the ledger reads both.
+small Delta table beside the output; a reader of the ledger reads both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
 
 
 def newest_first(table: Path) -> Iterator[Logged]:
-    """Yield what `read_log` returns, newest first: whoever looks for something recent reads no long log."""
+    """Yield what `read_log` returns, newest first: a search for something recent reads no long log."""
     try:
         delta = open_table(table)
     except NotReadyError:
@@ -73,7 +73,7 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
 
 
 def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
-    """Return the newest entry of a stream as it stands: what somebody has withdrawn since, it did not close.
+    """Return the newest entry of a stream as it stands: what has been withdrawn since, it did not close.
 
     Args:
         table: its folder.
@@ -131,10 +131,10 @@ def write_no_files(table: DeltaTable, properties: CommitProperties) -> None:
 
 
 def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
-    """Make one commit; return False if somebody else was quicker: `table` is then up to date, and it may be repeated.
+    """Make one commit; return False if another writer was quicker: `table` is then up to date, and it may be repeated.
 
     Raises:
-        CommitFailedError: it failed, and nobody was quicker: repeating it would fail for ever.
+        CommitFailedError: it failed, and no other writer was quicker: repeating it would fail for ever.
     """
     before = table.version()
     try:
@@ -204,7 +204,7 @@ def _commit(file: Path, version: int) -> _Commit:
             if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
                 at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
                 return version, at, from_json(info.get("userMetadata"))
-    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # somebody else's: it may lack one
+    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # another writer's: it may lack one
 
 
 def _action(line: str, file: Path) -> dict[str, Any]:

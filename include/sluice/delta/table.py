@@ -56,7 +56,7 @@ def ensure_table(
             return
         try:
             table.alter.add_columns(added)
-        except DeltaError:  # somebody else has committed first, maybe the same columns
+        except DeltaError:  # another writer has committed first, maybe the same columns
             if attempt == _TRIES:
                 raise
         else:

@@ -113,8 +113,8 @@ def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, w
     from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
 
     for name, poisoned in healing.tables.items():
-        table = project.catalog.pipelines[name].intervals.table
-        append_entry(project.folder.table(table), WithdrawnEntry(poisoned.since, by, why))
+        folder = project.folder.table(project.catalog.pipelines[name].intervals.table)
+        append_entry(folder, WithdrawnEntry(poisoned.since, by, why))
     for table in healing.open_values:
         table.clean()
     for reset in healing.resets:

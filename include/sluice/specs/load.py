@@ -96,7 +96,7 @@ def scan(
     Args:
         include: see `load_catalog`.
         deployment: see `load_catalog`.
-        rules: what must hold between specs; whoever has time for it adds rules of adapters.
+        rules: what must hold between specs; a caller with time for it adds rules of adapters.
         parse: reads the bytes of a file; see `sluice.specs.reading.memo`.
         kinds: what is read; a spec that names one of another kind lacks it. Without suites the catalog names no gate.
         unwritten: specs that are no files yet, to see whether they would be sound beside the others.
@@ -141,7 +141,7 @@ def _read_alone(
 
 
 def _with_schemas(spec: Spec, include: Path) -> Spec:
-    """Return a topic's spec with the schemas that its values are written under: whoever decodes needs no folder."""
+    """Return a topic's spec with the schemas that its values are written under: a decoder needs no folder."""
     if not isinstance(spec, TopicSpec):
         return spec
     value = spec.value.with_schemas(include / FOLDER / spec.name)

@@ -1,7 +1,7 @@
 """Which units are declared, and which of them are broken: a unit is as sound as all of its specs.
 
 A broken spec still shows the unit that it belongs to, as long as its text names a driver. Such a unit is looked after
-but started by nobody, because a driver without one of its streams is not the unit that was declared.
+but never started, because a driver without one of its streams is not the unit that was declared.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class _Seen:
 class Deduplication:
     """Tells news from repetitions, partition by partition, in the order of their offsets.
 
-    Whoever must not forget across a restart keeps `state()` together with the offsets that it belongs to.
+    A caller that must not forget across a restart keeps `state()` together with the offsets that it belongs to.
 
     Args:
         state: what `state()` returned; None to begin with.

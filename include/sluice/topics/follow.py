@@ -11,7 +11,7 @@ from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.records import Record, RecordReader
 
 Report: TypeAlias = Callable[[str], None]
-"""Says one sentence to whoever watches."""
+"""Shows one sentence to the user who follows."""
 
 _PAUSE_SECONDS = 0.5
 
@@ -67,7 +67,7 @@ class _Outage:
 
     def begin(self, error: UnreachableError) -> None:
         if not self._lasts:
-            self._report(f"{error.message} It is tried again until somebody answers.")
+            self._report(f"{error.message} It is tried again until a broker answers.")
         self._lasts = True
 
     def end(self) -> None:

@@ -1,7 +1,7 @@
 """A record's value as a JSON object, and its times, for every reader in Python. Pure.
 
-Anybody may write into a topic, so these read anything: what is no JSON object is said to be none, and nothing that a
-value holds raises anything else. What validation refuses as `malformed` or `not_finite`, these refuse too.
+Any producer may write into a topic, so these read anything: what is no JSON object is said to be none, and nothing
+that a value holds raises anything else. What validation refuses as `malformed` or `not_finite`, these refuse too.
 """
 
 from __future__ import annotations

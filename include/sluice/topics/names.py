@@ -12,7 +12,7 @@ _INTERNAL = "__"
 
 
 def is_internal(topic: str) -> bool:
-    """Whether a topic is Kafka's own, or that of a program beside it: nobody else writes to it."""
+    """Whether a topic is Kafka's own, or that of a program beside it: no user writes to it."""
     return topic.startswith(_INTERNAL)
 
 
@@ -20,7 +20,7 @@ def unknown_topic(topic: str, known: Iterable[str]) -> SpecError:
     """Return what is said of a topic that the cluster does not have.
 
     Args:
-        topic: what somebody has written.
+        topic: the name that a user wrote.
         known: all topics of the cluster.
     """
     return SpecError(f"The cluster has no topic {topic!r}.", fix=near(topic, known))

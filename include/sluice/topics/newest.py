@@ -17,7 +17,7 @@ Wanted: TypeAlias = Callable[[Record], bool]
 """Which records are looked for."""
 
 MAX_OFFSETS = 100_000
-"""Of each partition: further nobody looks for the records of a key."""
+"""Of each partition: a search for the records of a key goes no further."""
 
 _GROWTH = 4
 _NO_TIME = datetime(1, 1, 1, tzinfo=UTC)

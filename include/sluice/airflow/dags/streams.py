@@ -92,7 +92,7 @@ def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) 
         broken=bool(declared.faults),
         open_project=open_project,
         retries=0,  # the reconciler does the same a minute later
-        doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
+        doc_md="After a death that was not requested: asks for the run that starts the next generation, as soon as "
         "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
     ).as_teardown(on_failure_fail_dagrun=False)
     claim >> submit >> watch >> follow

@@ -64,7 +64,7 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
     with sluice_dag(
         "topics",
         doc=DOCUMENTATION,
-        description="Makes the topics what is declared, asks somebody where that is not safe, and verifies them.",
+        description="Makes the topics what is declared, asks for approval where that is not safe, and verifies them.",
         tags=(Tag.TOPICS,),
         max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
@@ -189,7 +189,7 @@ def _form() -> dict[str, Param]:
             exclusiveMinimum=0,
             maximum=24 * 30,
             title="Hours to wait for an approval",
-            description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
+            description_md="How long a plan that is not safe waits for an answer. Then the run fails.",
         ),
         "follow_minutes": Param(
             FOLLOW_MINUTES,

@@ -27,7 +27,7 @@ class WatchOperator(BaseOperator):
 
     Green when the stop is on record and the driver has ended, when a newer generation or a younger watch took over, and
     after `limit`: the reconciler then attaches a fresh one, so that no run is older than a day. Red, without retries,
-    when the driver is proven dead and nobody asked for that. Everything else is watched on: unknown is not dead.
+    when the driver is proven dead and its stop was not requested. Everything else is watched on: unknown is not dead.
 
     Args:
         unit: the driver's name in the specs. Its spec is not needed.
@@ -68,7 +68,7 @@ class WatchOperator(BaseOperator):
         """Read the truth, and end or watch on.
 
         Raises:
-            AirflowFailException: the driver is proven dead and nobody asked for that.
+            AirflowFailException: the driver is proven dead and its stop was not requested.
         """
         _ = context
         generation, until = int(event["generation"]), datetime.fromisoformat(event["until"])

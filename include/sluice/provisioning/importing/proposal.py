@@ -114,7 +114,7 @@ def _no_name(topic: str) -> Rejection | None:
 
 
 def _no_value(topic: str, sample: RecordSample) -> Rejection | None:
-    by_hand = f"write include/topics/{topic}.yaml by hand (docs/specs.md)"
+    by_hand = f"write include/topics/{topic}.yaml by hand (`sluice docs specs`)"
     if not sample.records:
         return Rejection(topic, "it holds no record, so nothing is known of its fields", f"send one, or {by_hand}.")
     if not sample.objects:

@@ -1,6 +1,6 @@
 """What a backfill leaves behind: per chunk what it found, and at its end the reports for people and programs.
 
-A chunk's evidence is on disk before the chunk is published, so whoever resumes a backfill can still report all of it.
+A chunk's evidence is on disk before the chunk is published, so a resumed backfill can still report all of it.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Steps:
         """Take a step, and return what was found.
 
         Raises:
-            RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
+            RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
             CorruptionError: the table's log does not say what it should.
         """
         examined = self.examiner.examine(mode, chunk.rows, chunk.number)
@@ -146,7 +146,7 @@ class Steps:
         return gate.check(rows, starts, records, input_records=input_records)
 
     def _store_quality(self, examined: ExaminedChunk, result: ChunkResult) -> None:
-        """Put what the gate found of each interval on record; whoever checks the published table can also find it."""
+        """Put what the gate found of each interval on record; a check of the published table can also find it."""
         if self.gate is None or result.gate is None:
             return
         try:

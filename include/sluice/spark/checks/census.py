@@ -1,7 +1,7 @@
 """The raw table seen through validation: how many records are good, quarantined (and why), late or control.
 
-Validation belongs to the pipeline and is recomputed from raw bytes by whoever needs it, so there is no table of rejects
-that could disagree with today's rules.
+Validation belongs to the pipeline and is recomputed from raw bytes wherever it is needed, so there is no table of
+rejects that could disagree with today's rules.
 """
 
 from __future__ import annotations

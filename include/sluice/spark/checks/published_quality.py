@@ -1,4 +1,4 @@
-"""The quality gate on what is published: nobody is about to publish it, so a failure only says so."""
+"""The quality gate on what is published: nothing is about to be published, so a failure is only reported."""
 
 from __future__ import annotations
 

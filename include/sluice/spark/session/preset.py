@@ -89,7 +89,7 @@ def effective_settings(
     Args:
         resources: cores and memory of the driver.
         jars: the folder with the connector and Delta jars.
-        warehouse: where Spark may put what nobody names; nothing should land there.
+        warehouse: where Spark may put unnamed tables; nothing should land there.
         master: `local` for as many local cores as `resources` say, or a master URL.
         overrides: settings that win over the preset.
         archive: the code that executors import.

@@ -74,7 +74,7 @@ class TopicShape(Spec):
     placement: Placement = "any"
     """On which brokers its replicas lie."""
     protected: bool = False
-    """No plan takes records from it, whoever approves."""
+    """No plan takes records from it, even if a user approves."""
 
     deployments: dict[Name, ShapeDifference] = Field(default_factory=dict)
     """What is different in some deployments, by their names."""

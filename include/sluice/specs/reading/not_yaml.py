@@ -11,7 +11,7 @@ _KEY_WITHOUT_BLANK = re.compile(r"\s*[\w.-]+:[^\s:]")
 
 
 def not_yaml(error: yaml.YAMLError, text: str) -> tuple[int, str, str]:
-    """Return the line to mend, what is wrong there, and what to do; the last is empty where nobody can say it."""
+    """Return the line to mend, what is wrong there, and what to do; the last is empty where it is unknown."""
     lines = text.splitlines()
     gave_up, began = _lines_of(error, text)
     problem = str(getattr(error, "problem", None) or "")

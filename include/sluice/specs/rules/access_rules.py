@@ -59,7 +59,7 @@ def principals_are_in_deployments(reading: Reading) -> Iterator[Finding]:
 
 
 def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
-    """A flag that nothing needs would let through what somebody adds later."""
+    """A flag that nothing needs would let through what a later change adds."""
     for name, spec in reading.catalog.access.items():
         for position, widening in enumerate(spec.widens):
             if widening not in spec.widenings:
@@ -70,9 +70,9 @@ def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
 def undecided_principals(
     broken: Mapping[Key, tuple[Fault, ...]], strays: Iterable[Fault], principals: Iterable[Key]
 ) -> dict[Key, tuple[Fault, ...]]:
-    """Return the principals of which nobody can say what they need, with the faults of the files that would say it.
+    """Return the principals whose needs are unknown, with the faults of the files that would say it.
 
-    A topic or pipeline that is left out would look as if nobody needed it any more, and rights to it would be revoked.
+    A topic or pipeline that is left out would look as if no principal needed it, and rights to it would be revoked.
     """
     telling = (Kind.TOPIC, Kind.PIPELINE, Kind.FEED)
     faults = {fault for key, found in broken.items() if key[0] in telling for fault in found}

@@ -38,7 +38,7 @@ def policies_leave_nothing_out(reading: Reading) -> Iterator[Finding]:
     for name, policy in reading.catalog.alerts.items():
         *others, last = policy.rules
         if not last.fits_all:
-            message = "an alert that no rule fits would be told to nobody, and nobody would know."
+            message = "an alert that no rule fits would reach no recipient, and its loss would go unnoticed."
             fix = "add a last rule without `classes`, `about` and `owners`; with `tell: []` it keeps a record only."
             yield reading.finding(Kind.POLICY, name, ("rules", len(others)), message, fix)
         for place, rule in enumerate(others):

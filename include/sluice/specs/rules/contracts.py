@@ -128,7 +128,7 @@ def _unpublished(history: ContractHistory, shown: str, *, publishing: bool) -> I
     for version in history.versions:
         known = history.published.get(version.number)
         if known is None and version.number != newest and not publishing:
-            message = f"a newer version is there, and nobody has published version {version.number}."
+            message = f"a newer version is there, and version {version.number} is not published."
             fix = f"run `sluice contracts publish {topic}`, or remove it if nothing was written under it."
             yield Fault(version.file, 1, "", message, fix)
         elif known is not None and known != version.digest:

@@ -56,7 +56,7 @@ from sluice.specs.rules.suites import suites_guard_pipelines
 
 
 def names_are_stems(reading: Reading) -> Iterator[Finding]:
-    """A spec is named like its file, so that whoever knows one finds the other."""
+    """A spec is named like its file, so that a reader who knows one finds the other."""
     for (kind, stem), document in reading.documents.items():
         name = (document.data or {}).get("name")
         if isinstance(name, str) and name != stem and re.match(NAME_PATTERN, name):
@@ -213,11 +213,11 @@ def shapes_are_sound(reading: Reading) -> Iterator[Finding]:
 
 
 def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
-    """Secrets are mounted as files; a spec is read by everybody."""
+    """Secrets are mounted as files; every user can read a spec."""
     for name, deployment in reading.catalog.deployments.items():
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
-            message = "this is a secret, and specs are read by everybody."
+            message = "this is a secret, and every user can read specs."
             fix = "say `login` instead, or `users`: they name the variable that holds the password."
             yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
 

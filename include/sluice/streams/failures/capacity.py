@@ -1,6 +1,6 @@
 """Whether a cluster has capacity for a unit's driver: what it needs at least, against what is offered and what is free.
 
-Spark's own answer to too little capacity is to wait, without a word that anybody sees, and a driver that waits looks
+Spark's own answer to too little capacity is to wait, without a word that a user sees, and a driver that waits looks
 like one that works. So capacity is checked before a driver is submitted, and what has none waits under its reserved
 key.
 """

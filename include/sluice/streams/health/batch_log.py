@@ -39,7 +39,7 @@ class BatchFigures:
         state_bytes: memory of the state.
         late_rows: rows that it dropped because their window was closed.
         lag_records: records that were there and that it did not read; None where Spark does not say.
-        cpu_seconds: of the driver's process and all below it since it began; None where nobody counts.
+        cpu_seconds: of the driver's process and all below it since it began; None if it is not counted.
         read: records that the stream has read since its driver began, by offsets; None where that is not known.
         quarantined: records that it quarantined, by reason; None where its driver did not count them.
     """
@@ -92,7 +92,7 @@ def older(file: Path) -> Path:
 
 
 def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
-    """Return the newest batches, oldest first. Lines that are torn or that nobody understands are left out.
+    """Return the newest batches, oldest first. Lines that are torn or cannot be parsed are left out.
 
     Args:
         file: the newer of the two files.

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 STAMPS_AFTER = timedelta(minutes=2)
 AT_WORK = timedelta(minutes=1)
-"""Who committed a batch so recently has executors, and somebody who says so need not be asked."""
+"""Who committed a batch so recently has executors, and its commit proves it, so it need not be asked."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def _observation(
 def _with_driver_reports(
     observation: Observation, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
 ) -> Observation:
-    """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
+    """Add what a driver says of itself, if the caller wants it: that is not worth two files for all the others."""
     if (
         not observation.lag_records
         and observation.committed_at is not None

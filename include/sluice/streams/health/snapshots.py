@@ -72,7 +72,7 @@ class StreamSnapshot:
         at: when it was looked at (UTC).
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
-        valid_for: by then there is another one, if anybody still looks.
+        valid_for: by then there is another one, if the watcher still observes.
         since: since when its watcher has seen this health without a break (UTC); None: not known.
         deadlines: those of which it is certain whether they are missed.
     """

@@ -142,9 +142,9 @@ class Window(NamedTuple):
         return bool(self.samples) and self.samples.number(0, 1) <= end
 
     def arrival(self, end: int) -> float | None:
-        """Return when the first record after an offset sum arrived, or None if nobody saw that.
+        """Return when the first record after an offset sum arrived, or None if no observation saw that.
 
-        Records arrive evenly between two observations, as far as anybody knows. A record that the first observation
+        Records arrive evenly between two observations, as far as is known. A record that the first observation
         found there already has arrived by then, at the latest.
         """
         after = bisect_right(self.samples.column(1), end)
@@ -196,7 +196,7 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     planned = min(committed, committed if news.planned_at is None else news.planned_at.timestamp())
     last = window.batches[-1] if window.batches else None
     if last is not None and last.number != news.batch_id - 1:
-        last = None  # what the stream did between two batches that nobody has read is not known
+        last = None  # what the stream did between two batches that were not read is not known
     records = None if last is None else max(0, end - last.end)
     batches = window.batches.plus(news.batch_id, planned, committed, end, _UNKNOWN if records is None else records)
     arrived = window.arrival(end)

@@ -1,6 +1,6 @@
 """The name of an attempt, for launchers.
 
-It is a function of deployment, unit and generation alone, so whoever comes back after a crash can compute it and ask.
+It is a function of deployment, unit and generation alone, so a process that restarts after a crash can compute it.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class UnitLife:
 
         Args:
             governed: obey backoff and budget. A person's claim does not, because a person has seen what there is to
-                see; nobody's claim does without the proof of death.
+                see; no claim does without the proof of death.
 
         Raises:
             UnreachableError: the control database could not be asked.
@@ -143,7 +143,7 @@ class UnitLife:
 
         Raises:
             NotConfiguredError: a driver would lack a variable that its specs name; nothing was changed.
-            RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
+            RefusedError: the claim was refused, or a user asked for a stop meanwhile.
             UnreachableError: the desired state may be recorded; repeat it, or let the reconciler go on.
         """
         self.refuse_unconfigured()
@@ -242,7 +242,7 @@ class UnitLife:
         The reconciler then starts the next generation, if the unit is to run.
 
         Raises:
-            RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
+            RefusedError: there is no such attempt, its driver is seen alive, or no person's word is needed.
         """
         status = self.observe()
         attempt = status.attempt

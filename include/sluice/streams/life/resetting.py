@@ -108,7 +108,7 @@ class Resetting:
         """Put the new epoch of a stream on record, and return it; None if it is there already.
 
         Raises:
-            RefusedError: somebody else has begun the epoch meanwhile.
+            RefusedError: another process has begun the epoch meanwhile.
             UnreachableError: it cannot be written.
         """
         if reset.done:

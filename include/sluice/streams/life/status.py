@@ -25,7 +25,7 @@ class UnitStatus:
 
     Attributes:
         unit: the driver's name in the specs.
-        desired: the latest desired state; None if nobody ever asked.
+        desired: the latest desired state; None if no user ever asked.
         attempt: the highest generation; None before the first.
         report: None if the launcher could not be asked, or there is no attempt to ask for.
         notes: why something could not be seen.
@@ -44,7 +44,7 @@ class UnitStatus:
 
     @property
     def never_requested(self) -> bool:
-        """Whether nobody ever asked for it to run."""
+        """Whether no user ever asked for it to run."""
         return self.desired is None and self.attempt is None
 
     @property

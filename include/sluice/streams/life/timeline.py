@@ -15,7 +15,7 @@ from sluice.streams.life.governor import Go, class_of, lived
 from sluice.streams.life.status import UnitStatus
 
 SHOWN = 10
-"""How many attempts are told of where nobody asked for all of them."""
+"""How many attempts are shown where the user did not ask for all of them."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a watch of one generation makes of a unit's status, as a pure function.
 
-A watch is red only for a death that is proven and that nobody asked for. What cannot be seen is watched on.
+A watch is red only for a death that is proven and that was not requested. What cannot be seen is watched on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.status import UnitStatus
 
 SETTLE = timedelta(seconds=10)
-"""A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""
+"""A restart has no driver for a moment: a death becomes a finding only when no start has followed for this long."""
 
 SETTLE_FAILED = timedelta(seconds=3)
 """The same where the driver did not end as one that is asked to: then at most a restart that ran out of patience is
@@ -31,7 +31,7 @@ class WatchState(StrEnum):
     WATCHING = "watching"  # it lives, or nothing is proven: look again
     STOPPED = "stopped"  # it ended and the stop is on record: done
     SUPERSEDED = "superseded"  # a newer generation took over: its own watch looks after it
-    DIED = "died"  # it ended and nobody asked for that
+    DIED = "died"  # it ended without a request
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def examine(status: UnitStatus, generation: int, *, now: datetime, settle: timed
         status: what is recorded and seen of its unit.
         generation: the generation that is watched.
         now: the present (UTC).
-        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if nobody has wished
+        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if no user has wished
             for anything since its attempt was reserved.
     """
     attempt, report = status.attempt, status.report
