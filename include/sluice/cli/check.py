@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 
 import typer
 
@@ -53,7 +54,7 @@ def report(found: Scan, config: Settings) -> dict[str, object]:
         "unguarded": without_suite(found),
         "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in shared_drivers(found)],
         "unset": variables_not_set(found, config),
-        "faults": [fault.as_dict() for fault in found.faults],
+        "faults": [asdict(fault) for fault in found.faults],
     }
 
 

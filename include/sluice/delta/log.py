@@ -91,14 +91,14 @@ def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lamb
 
 def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
     """Return the entry of `newest_stream_commit`."""
-    found = newest_stream_commit(table, writer)
-    return None if found is None else found[1]
+    newest = newest_stream_commit(table, writer)
+    return None if newest is None else newest[1]
 
 
 def raw_position(table: Path) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest commit has read."""
-    found = newest_stream_commit(table)
-    return RawPosition() if found is None else RawPosition(found[0], found[1].reach)
+    newest = newest_stream_commit(table)
+    return RawPosition() if newest is None else RawPosition(newest[0], newest[1].reach)
 
 
 def append_entry(table: Path, entry: Entry) -> int:
@@ -167,15 +167,15 @@ def _commits(table: Path, after: int) -> list[_Commit]:
         return []
     kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
     known = max((version for version, _, _ in kept), default=after)
-    found = list(_in_log(table, delta.version(), known))[::-1]
-    oldest = found[0][0] if found else delta.version() + 1
+    missing = list(_in_log(table, delta.version(), known))[::-1]
+    oldest = missing[0][0] if missing else delta.version() + 1
     if oldest > known + 1:
         raise CorruptionError(
             f"{table} has forgotten its commits {known + 1} to {oldest - 1}, and no copy of their ledger entries "
             f"is in {archive_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
-    return [*kept, *found]
+    return [*kept, *missing]
 
 
 def _kept(folder: Path) -> list[_Commit]:

@@ -219,14 +219,14 @@ class WriterLog:
     def _newest_entry(self) -> StreamEntry | None:
         if self._delta.transaction_version(self.writer) is None:
             return None
-        found = newest_stream_entry(self.table, self.writer)
-        if found is None:
+        newest = newest_stream_entry(self.table, self.writer)
+        if newest is None:
             raise CorruptionError(
                 f"{self.table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
                 "it covers is unknown.",
                 fix="restore the table's log, or reset the stream to a new epoch.",
             )
-        return found
+        return newest
 
     def _knows(self, entry: DirtyEntry) -> bool:
         """Whether an entry since the batch before says the same."""

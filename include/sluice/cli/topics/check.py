@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,7 +67,7 @@ def report(*, declared: int, faults: Sequence[Fault] = (), plan: Plan | None = N
         "ok": not faults and not (plan and plan.differences),
         "declared": declared,
         "differences": None if plan is None else differences_as_dict(plan),
-        "faults": [fault.as_dict() for fault in faults],
+        "faults": [asdict(fault) for fault in faults],
     }
 
 

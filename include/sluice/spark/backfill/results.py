@@ -118,9 +118,9 @@ class ResultFolder:
         Raises:
             CorruptionError: a file cannot be read.
         """
-        found = sorted((int(path.stem.partition("-")[2]), path) for path in self._folder.glob("chunk-*.json"))
+        files = sorted((int(path.stem.partition("-")[2]), path) for path in self._folder.glob("chunk-*.json"))
         try:
-            return {number: _adapter().validate_json(path.read_bytes()) for number, path in found}
+            return {number: _adapter().validate_json(path.read_bytes()) for number, path in files}
         except ValidationError as error:
             raise CorruptionError(
                 f"{self._folder} holds a chunk's evidence that cannot be read: {error}.",

@@ -187,12 +187,12 @@ class Steps:
     def _refuse_other_owner(self, rows: list[LedgerRow]) -> None:
         now = self.project.tables.ledger(self.examiner.code.pipeline.name).rows
         for row in rows:
-            found = now.get(row.interval.start, LedgerRow(row.interval))
-            if (found.base, found.current, found.dirty) != (row.base, row.current, row.dirty):
-                owner = found.current.owner if found.current else "nobody"
+            latest = now.get(row.interval.start, LedgerRow(row.interval))
+            if (latest.base, latest.current, latest.dirty) != (row.base, row.current, row.dirty):
+                owner = latest.current.owner if latest.current else "no writer"
                 raise RefusedError(
                     f"the interval {row.interval.start:%FT%RZ} is not what it was when it was chosen: it belongs to "
-                    f"{owner} now{', and is dirty' if found.dirty else ''}. Nothing was changed.",
+                    f"{owner} now{', and is dirty' if latest.dirty else ''}. Nothing was changed.",
                     fix="see `sluice intervals show`, then run the backfill again.",
                 )
 

@@ -96,10 +96,10 @@ class Catalog:
     @cached_property
     def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
         """The pipelines of each topic that is read."""
-        found: dict[str, list[PipelineSpec]] = defaultdict(list)
+        by_topic: dict[str, list[PipelineSpec]] = defaultdict(list)
         for pipeline in self.pipelines.values():
-            found[pipeline.source].append(pipeline)
-        return {topic: tuple(readers) for topic, readers in found.items()}
+            by_topic[pipeline.source].append(pipeline)
+        return {topic: tuple(readers) for topic, readers in by_topic.items()}
 
     def units_at(self, topic: str) -> frozenset[str]:
         """Return the units whose streams read a topic or write it."""

@@ -250,12 +250,12 @@ class PrincipalSpec(Spec):
     @property
     def widenings(self) -> frozenset[Widening]:
         """What is open to every user or about everything."""
-        found = {
+        applies = {
             Widening.PRINCIPAL: self.user in (ANYTHING, ANONYMOUS),
             Widening.HOST: ANYTHING in self.hosts,
             Widening.RESOURCE: any(right.name == ANYTHING for right in self.extra),
         }
-        return frozenset(widening for widening, there in found.items() if there)
+        return frozenset(widening for widening, there in applies.items() if there)
 
     def exists_in(self, deployment: str) -> bool:
         """Whether it is declared for a deployment."""

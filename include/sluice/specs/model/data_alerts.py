@@ -36,8 +36,8 @@ class Bound(Spec):
     @property
     def limits(self) -> dict[str, float]:
         """The limits that are set, by their key."""
-        found = {"above": self.above, "at_least": self.at_least, "below": self.below, "at_most": self.at_most}
-        return {name: limit for name, limit in found.items() if limit is not None}
+        every_limit = {"above": self.above, "at_least": self.at_least, "below": self.below, "at_most": self.at_most}
+        return {name: limit for name, limit in every_limit.items() if limit is not None}
 
     def words(self) -> Iterator[str]:
         """Yield it as people say it."""

@@ -99,6 +99,13 @@ class ValueField(Spec):
             raise ValueError("a number of `epoch` has no zone; keep one")
         return form
 
+    @property
+    def types_read(self) -> frozenset[str]:
+        """The types whose values it reads: a number since 1970 is a whole number, a local time any text."""
+        if self.epoch:
+            return frozenset({FieldType.LONG})
+        return frozenset({self.type, FieldType.STRING} if self.zone else {self.type})
+
 
 class TopicValue(Encoding):
     """What a record's bytes mean, and where its two times are."""

@@ -11,11 +11,10 @@ from sluice.specs.reading.reading import Finding, Reading
 
 def policies_are_of_deployments(reading: Reading) -> Iterator[Finding]:
     """A policy is named like the deployment in which it holds."""
-    deployments = [name for kind, name in reading.documents if kind is Kind.DEPLOYMENT]
     for name in reading.catalog.alerts:
-        if name not in deployments:
+        if (Kind.DEPLOYMENT, name) not in reading.documents:
             message = f"there is no deployment {name!r} in include/deployments, so this policy holds nowhere."
-            yield reading.finding(Kind.POLICY, name, ("name",), message, nearest(name, deployments))
+            yield reading.finding(Kind.POLICY, name, ("name",), message, nearest(name, reading.names(Kind.DEPLOYMENT)))
 
 
 def policies_name_what_they_have(reading: Reading) -> Iterator[Finding]:

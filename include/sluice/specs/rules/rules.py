@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
@@ -54,6 +54,9 @@ from sluice.specs.rules.spark_settings import spark_settings_are_safe
 from sluice.specs.rules.stamping_rules import timestamps_are_bounded
 from sluice.specs.rules.suites import suites_guard_pipelines
 
+TOPIC_KEYS: Mapping[Kind, str] = {Kind.PIPELINE: "source", Kind.FEED: "topic"}
+"""Under which key a spec of a kind names its topic."""
+
 
 def names_are_stems(reading: Reading) -> Iterator[Finding]:
     """A spec is named like its file, so that a reader who knows one finds the other."""
@@ -66,24 +69,12 @@ def names_are_stems(reading: Reading) -> Iterator[Finding]:
 
 def topics_exist(reading: Reading) -> Iterator[Finding]:
     """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
-    topics = dict.fromkeys(name for kind, name in reading.documents if kind is Kind.TOPIC)
-    for (kind, name), (loc, topic) in topic_references(reading).items():
-        if topic not in topics:
-            message = f"there is no topic {topic!r} in include/topics."
-            yield reading.finding(kind, name, loc, message, nearest(topic, topics))
-        elif topic in reading.catalog.absent:
-            yield reading.finding(kind, name, loc, *absence(topic))
-
-
-def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
-    """Return which spec names which topic, and where: from its text, so that other faults in it hide none here."""
-    references: dict[Key, tuple[Loc, str]] = {}
-    for key, document in reading.documents.items():
-        field = {Kind.PIPELINE: "source", Kind.FEED: "topic"}.get(key[0])
-        topic = document.data.get(field) if field and isinstance(document.data, dict) else None
-        if field and isinstance(topic, str) and re.match(NAME_PATTERN, topic):  # what is no name is a fault of its own
-            references[key] = ((field,), topic)
-    return references
+    for kind, key in TOPIC_KEYS.items():
+        for (_, name), topic in reading.references(kind, key).items():
+            if (Kind.TOPIC, topic) not in reading.documents:
+                yield reading.finding(kind, name, (key,), *reading.absent(Kind.TOPIC, topic))
+            elif topic in reading.catalog.absent:
+                yield reading.finding(kind, name, (key,), *absence(topic))
 
 
 def tables_are_unique(reading: Reading) -> Iterator[Finding]:
@@ -263,7 +254,6 @@ RULES: tuple[Rule, ...] = (
 
 def deployment_exists(reading: Reading, deployment: str) -> Iterator[Fault]:
     """The deployment that the settings name has a spec; no spec is to blame if not."""
-    names = sorted(name for kind, name in reading.documents if kind is Kind.DEPLOYMENT)
-    if deployment not in names:
+    if (Kind.DEPLOYMENT, deployment) not in reading.documents:
         message = f"SLUICE_DEPLOYMENT is {deployment!r}, and there is no include/deployments/{deployment}.yaml."
-        yield Fault("include/deployments", 1, "", message, nearest(deployment, names))
+        yield Fault("include/deployments", 1, "", message, nearest(deployment, reading.names(Kind.DEPLOYMENT)))
