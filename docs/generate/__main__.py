@@ -11,7 +11,7 @@ from pathlib import Path
 from generate.commands import commands_page
 from generate.drawing import drawing
 from generate.failures import errors_page
-from generate.glossary import glossary_page, with_catalogue
+from generate.glossary import glossary_page, with_catalogue, with_reasons
 from generate.rooms import rooms_page
 from sluice.settings import inherited
 
@@ -20,7 +20,7 @@ def write_pages(folder: Path) -> None:
     """Write all pages.
 
     Args:
-        folder: for the references; created if missing. The folder above it holds the words and the page of metrics.
+        folder: for the references; created if missing. The folder above it holds the other made page and tables.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cli.md").write_text(commands_page(), encoding="utf-8")
@@ -28,8 +28,9 @@ def write_pages(folder: Path) -> None:
     (folder / "rooms.md").write_text(rooms_page(), encoding="utf-8")
     (folder / "architecture.svg").write_text(drawing(), encoding="utf-8")
     (folder.parent / "codes.md").write_text(glossary_page(), encoding="utf-8")
-    metrics = folder.parent / "metrics.md"
-    metrics.write_text(with_catalogue(metrics.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, with_table in (("metrics.md", with_catalogue), ("validation.md", with_reasons)):
+        page = folder.parent / name
+        page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="sluice-airflow-") as home:  # Airflow writes into its home when imported
         subprocess.run(
             [sys.executable, "-m", "generate.dags", str(folder / "dags.md")],

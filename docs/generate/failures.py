@@ -51,15 +51,7 @@ def errors_page() -> str:
     )  # fmt: skip
     drivers = table(
         ("class", "exit code", "the driver", "what to do"),
-        (
-            (
-                code(kind.value),
-                code("" if kind.exit_code is None else str(int(kind.exit_code))),
-                kind.meaning,
-                kind.what_to_do,
-            )
-            for kind in FailureClass
-        ),
+        ((code(kind.value), code(_exit_code(kind)), kind.meaning, kind.what_to_do) for kind in FailureClass),
     )
     return f"{_HEAD}\n{classes}\n{_DRIVERS}\n{drivers}\n{_SPECS}"
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from generate.markdown import code, table
 from sluice.cli.glossary.entries import entries
 from sluice.console.metrics.catalogue import CATALOGUE
+from sluice.quality.reasons import Reason
 
 _HEAD = """# Words
 
@@ -26,9 +27,20 @@ def glossary_page() -> str:
 
 
 def with_catalogue(page: str) -> str:
-    """Return the page of metrics with the catalogue of the code as its last section."""
+    """Return the page of metrics with the catalogue of the code as the table of its last section."""
     rows = (
         (code(metric.name), metric.kind.value, ", ".join(map(code, metric.labels)), metric.help) for metric in CATALOGUE
     )
-    catalogue = table(("metric", "kind", "labels", "what it is"), rows)
-    return re.sub(r"(?<=^## Catalogue\n\n)(\|.*\n)+", lambda _: f"{catalogue}\n", page, flags=re.MULTILINE)
+    return _with_table(page, "Catalogue", table(("metric", "kind", "labels", "what it is"), rows))
+
+
+def with_reasons(page: str) -> str:
+    """Return the page of validation with the reasons of the code as the table of its section."""
+    rows = ((code(reason), reason.meaning, reason.what_to_do) for reason in Reason)
+    return _with_table(page, "Reasons", table(("reason", "meaning", "what to do"), rows))
+
+
+def _with_table(page: str, heading: str, new: str) -> str:
+    """Return a page with another table in place of the first one of a section."""
+    first_table = re.compile(rf"(^## {heading}\n(?:[^|#\n].*\n|\n)*)(?:\|.*\n)+", re.MULTILINE)
+    return first_table.sub(lambda section: f"{section[1]}{new}\n", page, count=1)

@@ -15,7 +15,6 @@ from sluice.errors import UnreachableError
 from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass, class_of_exit
-from sluice.streams.life.identity import parse_submission_key
 from sluice.streams.life.launcher import DriverReport, DriverState, Job
 from tests.simulation.table import Driver
 from tests.simulation.transitions import Tally
@@ -74,7 +73,7 @@ class Machine:
         if key not in self._known:
             if not self.room:
                 raise NoCapacityError(_LACK)
-            driver = self._model.Driver(parse_submission_key(key).generation, self.table, self.checkpoint)
+            driver = self._model.Driver(int(key.rpartition(".g")[2]), self.table, self.checkpoint)
             process = Process(key, driver, self._clock.now(), 100 + len(self.processes))
             self._started(process)
             self.processes.append(process)

@@ -46,11 +46,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the next generation is reserved after whatever is the newest by now",
         LIFE,
-        "            self._registry.intend(self._unit, after_generation=generation, key=key)",
-        "            newest = self._registry.latest_attempt(self._unit)\n"
+        "            self.registry.intend(self.unit, after_generation=generation, key=key)",
+        "            newest = self.registry.latest_attempt(self.unit)\n"
         "            after = newest.generation if newest else 0\n"
-        "            key = submission_key(self._deployment, self._unit, after + 1)\n"
-        "            self._registry.intend(self._unit, after_generation=after, key=key)",
+        "            key = submission_key(self.deployment, self.unit, after + 1)\n"
+        "            self.registry.intend(self.unit, after_generation=after, key=key)",
     ),
     Mutant(
         "the next generation is reserved before the death is on record",
@@ -68,24 +68,24 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a submit starts once more what was confirmed and cannot be found",
         LIFE,
-        "        if attempt.state is AttemptState.INTENT:\n            return self._launcher.submit(",
-        "        if True:\n            return self._launcher.submit(",
+        "        if attempt.state is AttemptState.INTENT:\n            return self.launcher.submit(",
+        "        if True:\n            return self.launcher.submit(",
         seed=1526,
     ),
     Mutant(
         "a submit does not look for a stop once more",
         LIFE,
-        "            if self._stop_requested():\n                report = self._launcher.stop(",
-        "            if False:\n                report = self._launcher.stop(",
+        "            if self._stop_requested():\n                report = self.launcher.stop(",
+        "            if False:\n                report = self.launcher.stop(",
         seed=338,
     ),
     Mutant(
         "a stop looks for the driver before it is on record",
         LIFE,
-        "        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        self.registry.set_desired_state(self.unit, Desired.STOPPED, by=by, why=why)\n"
         "        return self._end_driver(deadline_seconds)",
         "        report = self._end_driver(deadline_seconds)\n"
-        "        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)\n"
+        "        self.registry.set_desired_state(self.unit, Desired.STOPPED, by=by, why=why)\n"
         "        return report",
     ),
     Mutant(
@@ -98,9 +98,9 @@ MUTANTS: tuple[Mutant, ...] = (
         "a restart starts beside the driver that it did not end",
         LIFE,
         "        self._end_driver(deadline_seconds)\n        return self._claim_and_submit()",
-        "        attempt = self._registry.latest_attempt(self._unit)\n"
+        "        attempt = self.registry.latest_attempt(self.unit)\n"
         "        if attempt is not None:\n"
-        "            self._registry.end(self._unit, attempt.generation, exit_code=0, reason='restarted')\n"
+        "            self.registry.end(self.unit, attempt.generation, exit_code=0, reason='restarted')\n"
         "        return self._claim_and_submit()",
     ),
     Mutant(
@@ -132,8 +132,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a resume records no desired state",
         LIFE,
-        "        self._registry.set_desired_state("
-        'self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")\n',
+        "        self.registry.set_desired_state("
+        'self.unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")\n',
         "",
     ),
     Mutant(
@@ -217,7 +217,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a watch is red for a stop",
         WATCH,
-        '    if _stop_requested(status):\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
+        '    if status.stop_requested:\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
         '    if False:\n        return WatchFinding(WatchState.STOPPED, f"{ended}',
     ),
     Mutant(

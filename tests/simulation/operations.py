@@ -69,7 +69,7 @@ def claim_task(world: World, run: Run, *, stands: bool) -> None:
     life = world.life(caller)
     request = UnitRequest(UNIT, run.asked, f"ada ({run.run_id})", "asked for", 60.0)
     cleared = run.cleared
-    claimed = _tried(world, run, lambda: world.code.stream_request.claim(request, life, life._registry))
+    claimed = _tried(world, run, lambda: world.code.stream_request.claim(request, life, life.registry))
     if claimed is None or run.task != "claim" or run.cleared != cleared:
         return
     if claimed.generation is None:

@@ -11,8 +11,8 @@ import random
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from sluice.feeds.ports import StoredRecord
-from sluice.topics.records import RecordPosition
+from sluice.topics.administration import TopicExtent
+from sluice.topics.records import Record, RecordPosition
 
 
 class InMemoryAcknowledgement:
@@ -51,8 +51,8 @@ class InMemoryTopic:
         self.let_time_pass()
         return acknowledgement
 
-    def topic_id(self) -> str:
-        return self.id
+    def extent(self) -> TopicExtent:
+        return TopicExtent(self.id, self.beginnings(), self.ends(), self.held())
 
     def beginnings(self) -> Mapping[int, int]:
         return dict(enumerate(self.trimmed))
@@ -63,10 +63,10 @@ class InMemoryTopic:
     def held(self) -> Mapping[int, int]:
         return {partition: count for partition, count in self.behind_open.items() if count}
 
-    def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:
+    def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
         for partition, last in end.items():
             for offset in range(start[partition], last):
-                yield StoredRecord(RecordPosition(partition, offset), self.log[partition][offset])
+                yield Record(partition, offset, None, False, None, self.log[partition][offset])
 
     def append(self, value: bytes | None, partition: int = 0) -> None:
         """Add a record of somebody else."""

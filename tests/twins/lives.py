@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sluice.errors import NotConfiguredError
 from sluice.streams.life.attempts import Attempt, DesiredState
 from sluice.streams.life.launcher import Job
-from sluice.streams.life.life import UnitLife, no_preflight
+from sluice.streams.life.life import UnitLife
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.registry import InMemoryRegistry
 
@@ -17,7 +17,7 @@ def job(attempt: Attempt) -> Job:
 
 
 def life_of(
-    registry: InMemoryRegistry, launcher: DictionaryLauncher, refuse: Callable[[str], None] = no_preflight
+    registry: InMemoryRegistry, launcher: DictionaryLauncher, refuse: Callable[[str], None] = lambda _unit: None
 ) -> UnitLife:
     return UnitLife(
         registry, launcher, deployment="local", unit="flights", job=job, refuse=refuse, clock=registry.clock

@@ -16,7 +16,6 @@ from typing import Any
 from sluice.clock import SystemClock
 from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
 from sluice.devstack.airflow.configuration import COMPONENTS, airflow_command, stack_environment
-from sluice.devstack.airflow.health import unhealthy_components
 from sluice.devstack.supervision import Supervisor
 from sluice.errors import SluiceError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
@@ -115,7 +114,7 @@ class Orchestrator:
 
     def healthy(self) -> bool:
         """Whether every component says that it works."""
-        return not unhealthy_components(self.airflow._url)
+        return not self.airflow.unhealthy_components()
 
     @contextmanager
     def another(self, component: str) -> Iterator[int]:

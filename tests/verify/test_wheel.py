@@ -95,6 +95,10 @@ def test_the_wheel_brings_the_lock_of_the_jars_and_the_decoders_sources(installe
     assert installed.run("python", "-m", "sluice.devstack.jars") == ""
 
 
+def test_the_wheel_brings_the_pages_to_which_messages_refer(installed: Installation) -> None:
+    assert installed.run("sluice", "docs", "runbook#halted").startswith("## HALTED")
+
+
 def test_the_specs_of_the_project_are_sound(installed: Installation, project: str) -> None:
     assert "1 topic, 1 pipeline" in installed.run("sluice", "check", at=project)
 

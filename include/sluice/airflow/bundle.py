@@ -38,6 +38,7 @@ with it, so it needs another parse where the two came close together.
 """
 FIRST = ("streams.py", "spec_errors.py", "backfills.py", "quality.py")
 """The files in which a new spec, or its fault, shows: they are parsed before the others."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _PASSED_BY = ("__pycache__",)
 
 
@@ -58,43 +59,37 @@ class _Round:
     only_unread: bool
 
 
+@dataclass
 class ParseScheduler:
     """Decides when the files are to be parsed. It is called every few seconds.
 
-    Args:
+    Attributes:
         files: looks at what parsing reads.
         parsed: returns when each DAG that is not gone was parsed last (UTC).
         ask: has all files parsed soon.
         clock: gives the time.
     """
 
-    def __init__(
-        self,
-        *,
-        files: Callable[[], Files],
-        parsed: Callable[[], Mapping[str, datetime]],
-        ask: Callable[[], None],
-        clock: Clock,
-    ) -> None:
-        self._files = files
-        self._parsed = parsed
-        self._ask = ask
-        self._clock = clock
-        self._seen: Files | None = None
-        self._asked_at = datetime.min.replace(tzinfo=UTC)
-        self._round: _Round | None = None
+    files: Callable[[], Files]
+    parsed: Callable[[], Mapping[str, datetime]]
+    ask: Callable[[], None]
+    clock: Clock
+    _seen: Files | None = None
+    _asked_at: datetime = _NEVER
+    _round: _Round | None = None
 
     def check(self) -> None:
         """Ask for the files if something has changed, if the last time is long ago, or if DAGs are still unread."""
-        now, seen = self._clock.now(), self._files()
+        now, seen = self.clock.now(), self.files()
         if self._seen is None:  # the processor has just begun, and parses all by itself
             self._begin(now, seen, changed=False)
         elif seen != self._seen:
-            log.info("%d files have changed, so all DAG files are parsed.", _changes(self._seen, seen))
-            self._ask()
+            changed = {path for path, *_ in self._seen ^ seen}
+            log.info("%d files have changed, so all DAG files are parsed.", len(changed))
+            self.ask()
             self._begin(now, seen, changed=True)
         elif now - self._asked_at >= LONGEST:
-            self._ask()
+            self.ask()
             self._begin(now, seen, changed=False)
         elif self._round is not None:
             self._go_on(self._round, now)
@@ -102,7 +97,7 @@ class ParseScheduler:
     def _begin(self, now: datetime, present: Files, *, changed: bool) -> None:
         """Note that all was asked for: last of all, so that what fails before is tried again by the next look."""
         asks = [AGAIN, *UNREAD] if changed else [*UNREAD]
-        self._round = _Round(now, frozenset(self._parsed()), asks, only_unread=not changed)
+        self._round = _Round(now, frozenset(self.parsed()), asks, only_unread=not changed)
         self._seen, self._asked_at = present, now
 
     def _go_on(self, asked: _Round, now: datetime) -> None:
@@ -111,24 +106,19 @@ class ParseScheduler:
         if asked.only_unread and not self._unread(asked):
             self._round = None
             return
-        self._ask()
+        self.ask()
         asked.only_unread = True
         del asked.asks[0]
         if not asked.asks:
             self._round = None
 
     def _unread(self, asked: _Round) -> bool:
-        parsed = self._parsed()
+        parsed = self.parsed()
         return any(parsed[dag_id] < asked.begun for dag_id in asked.dags if dag_id in parsed)
 
 
 class SpecsBundle(LocalDagBundle):
-    """A local folder of DAG files that are parsed when specs or code have changed.
-
-    Args:
-        clock: gives the time.
-        **arguments: those of `LocalDagBundle`.
-    """
+    """A local folder of DAG files that are parsed when specs or code have changed."""
 
     def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - Airflow's
         super().__init__(**arguments)
@@ -188,7 +178,3 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 else:
                     found = entry.stat()
                     yield entry.path, found.st_mtime_ns, found.st_size
-
-
-def _changes(before: Files, after: Files) -> int:
-    return len({path for path, *_ in before ^ after})

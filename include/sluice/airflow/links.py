@@ -16,68 +16,58 @@ PREFIX = "/sluice"
 """Where the pages are mounted in Airflow's web server."""
 
 
-class SparkUiLink(BaseOperatorLink):
-    """Opens the Spark UI of the unit's driver."""
+class PageLink(BaseOperatorLink):
+    """Opens a page of the console.
 
-    name = "Spark UI"
+    Attributes:
+        page: its path below `PREFIX`, with attributes of the operator.
+    """
+
+    page: str = ""
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the page that redirects to it."""
+        """Return the page's path; empty if no backfill was claimed."""
         _ = ti_key
-        return page_of(operator, "spark-ui")
+        return "" if getattr(operator, "backfill_id", "") is None else _path(self.page.format(operator=operator))
 
 
-class DriverLogLink(BaseOperatorLink):
+class SparkUiLink(PageLink):
+    """Opens the page that redirects to the Spark UI of the unit's driver."""
+
+    name = "Spark UI"
+    page = "units/{operator.unit}/spark-ui"
+
+
+class DriverLogLink(PageLink):
     """Opens the end of the driver's log."""
 
     name = "Driver log"
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the page that shows it."""
-        _ = ti_key
-        return page_of(operator, "log")
+    page = "units/{operator.unit}/log"
 
 
-class ParityLink(BaseOperatorLink):
+class ParityLink(PageLink):
     """Opens the comparison that a backfill made."""
 
     name = "Parity"
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return its page; nothing if no backfill was claimed."""
-        _ = ti_key
-        return _page_of_backfill(operator, "parity")
+    page = "backfills/{operator.backfill_id}/parity"
 
 
-class QualityLink(BaseOperatorLink):
+class QualityLink(PageLink):
     """Opens the result of a backfill's quality gate."""
 
     name = "Quality"
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return its page; nothing if no backfill was claimed."""
-        _ = ti_key
-        return _page_of_backfill(operator, "quality")
+    page = "backfills/{operator.backfill_id}/quality"
 
 
-class TableQualityLink(BaseOperatorLink):
+class TableQualityLink(PageLink):
     """Opens the newest result of the suite on a pipeline's published table."""
 
     name = "Newest quality"
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return its page."""
-        _ = ti_key
-        return table_quality_page(operator.pipeline)  # type: ignore[attr-defined]  # a BatchOperator's
+    page = "quality/{operator.pipeline}/report"
 
 
 BACKFILL_PAGES = ("parity", "quality")
 """The pages of a backfill."""
-
-
-def page_of(operator: BaseOperator, page: str) -> str:
-    """Return the path of a page of the operator's unit, also when Airflow is served below a path."""
-    return _path(f"units/{operator.unit}/{page}")  # type: ignore[attr-defined]  # a WatchOperator's
 
 
 def backfill_page(backfill_id: str, page: str) -> str:
@@ -85,20 +75,10 @@ def backfill_page(backfill_id: str, page: str) -> str:
     return _path(f"backfills/{backfill_id}/{page}")
 
 
-def table_quality_page(pipeline: str) -> str:
-    """Return the path of the newest quality page of a pipeline's table."""
-    return _path(f"quality/{pipeline}/report")
-
-
 def address_of(path: str) -> str:
     """Return where a browser finds a path, as far as the configuration says."""
     base = urlsplit(conf.get("api", "base_url", fallback=""))
     return f"{base.scheme}://{base.netloc}{path}" if base.netloc else path
-
-
-def _page_of_backfill(operator: BaseOperator, page: str) -> str:
-    backfill_id: str | None = operator.backfill_id  # type: ignore[attr-defined]  # a BackfillOperator's
-    return "" if backfill_id is None else backfill_page(backfill_id, page)
 
 
 def _path(page: str) -> str:

@@ -5,40 +5,21 @@ They are operators and no functions under `@task`: that costs a DAG file three t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from airflow.providers.standard.utils.skipmixin import SkipMixin
 from airflow.sdk import BaseOperator, Context
 
-from sluice.airflow.runtime import open_project
-from sluice.project.project import Project
-
-OpenProject = Callable[[], Project]
-
 
 class ProjectOperator(BaseOperator):
-    """A task of one unit or pipeline.
-
-    Args:
-        subject: the unit's or the pipeline's name.
-        open_project: gives the project at run time.
-        **arguments: those of `BaseOperator`.
-    """
+    """A task of one unit or pipeline."""
 
     template_fields = ("subject",)
     """Nothing of it is a template; the log shows the rendered ones."""
 
-    def __init__(
-        self,
-        *,
-        subject: str,
-        open_project: OpenProject = open_project,
-        **arguments: Any,  # noqa: ANN401 - BaseOperator's
-    ) -> None:
+    def __init__(self, *, subject: str, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
         super().__init__(**arguments)
         self.subject = subject
-        self._open_project = open_project
 
 
 class DecidingOperator(ProjectOperator, SkipMixin):  # type: ignore[misc]  # the provider is not typed

@@ -19,6 +19,7 @@ from contextvars import copy_context
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar, cast
 
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from airflow.triggers.base import BaseTrigger, StartTriggerArgs, TaskSkippedEvent, TriggerEvent
@@ -53,7 +54,7 @@ class RoundOperator(BaseOperator):
 
     Args:
         in_triggerer: does the round in the triggerer.
-        in_worker: does it in a worker.
+        in_worker: does it in a worker; omitted: that does the same.
         **arguments: those of `BaseOperator`.
     """
 
@@ -63,11 +64,11 @@ class RoundOperator(BaseOperator):
         self,
         *,
         in_triggerer: type[RoundTrigger],
-        in_worker: Round,
+        in_worker: Round | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**arguments)
-        self._in_worker = in_worker
+        self._in_worker = in_worker or (lambda ti: in_triggerer().round(ti))
         self.start_trigger_args = StartTriggerArgs(
             trigger_cls=_path(in_triggerer), next_method="take_over", timeout=PATIENCE
         )
@@ -85,12 +86,21 @@ class RoundOperator(BaseOperator):
         """Take over what was found, or do the round here if the triggerer has not done it."""
         if next_method != _FAILED:
             return super().resume_execution(next_method, next_kwargs, context)
-        self.log.warning("The triggerer has not done this round, so it is done here: %s", _why(next_kwargs or {}))
+        failure = next_kwargs or {}
+        why = "\n".join([str(failure.get("error", "no reason given")), *map(str, failure.get("traceback") or ())])
+        self.log.warning("The triggerer has not done this round, so it is done here: %s", why)
         return self.execute(context)
 
 
-def _why(said: dict[str, Any]) -> str:
-    return "\n".join([str(said.get("error", "nobody says why")), *map(str, said.get("traceback") or ())])
+def trigger_decided(decided: RoundOperator, *, doc: str) -> None:
+    """Trigger the runs that a round has decided on. What fails is not tried again: the next round decides anew."""
+    TriggerDagRunOperator.partial(
+        task_id="trigger",
+        map_index_template="{{ task.trigger_dag_id }}",
+        retries=0,
+        skip_when_already_exists=True,  # the id of a run stands for its reason: there is one at most
+        doc_md=doc,
+    ).expand_kwargs(decided.output)
 
 
 class RoundTrigger(BaseTrigger):

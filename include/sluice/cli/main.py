@@ -41,6 +41,7 @@ COMMANDS = {
     "serve": "sluice.cli.stack.serve:serve",
     "sql": "sluice.cli.sql:sql",
     "explain": "sluice.cli.glossary.explain:explain",
+    "docs": "sluice.cli.glossary.pages:docs",
 }
 """Name → module and attribute of its function or group, in the order of the help."""
 

@@ -24,7 +24,7 @@ _SHORT_MEMORY: Mapping[str, str] = {
     "delta.deletedFileRetentionDuration": "interval 1 hours",
     "delta.enableExpiredLogCleanup": "false",
 }
-"""A table of newest values changes with every batch, and nobody asks for last month's. The log is cut short here only,
+"""A table of newest values changes with every batch, and no user asks for last month's. The log is cut short here only,
 where the newest batch is in it: after a quiet day, any commit could take away the entry that says how far it goes."""
 
 _CHANGES_BETWEEN_VACUUMS = 200

@@ -1,7 +1,7 @@
 """The ledger entries in a Delta table's log, and the copy of them that outlives it.
 
 Delta forgets old commits (after 30 days, when it writes a checkpoint). So an upkeep task copies the entries into a
-small Delta table beside the output; whoever reads the ledger reads both.
+small Delta table beside the output; a reader of the ledger reads both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
 
 
 def newest_first(table: Path) -> Iterator[Logged]:
-    """Yield what `read_log` returns, newest first: whoever looks for something recent reads no long log."""
+    """Yield what `read_log` returns, newest first: a search for something recent reads no long log."""
     try:
         delta = open_table(table)
     except NotReadyError:
@@ -73,7 +73,7 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
 
 
 def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
-    """Return the newest entry of a stream as it stands: what somebody has withdrawn since, it did not close.
+    """Return the newest entry of a stream as it stands: what has been withdrawn since, it did not close.
 
     Args:
         table: its folder.
@@ -91,14 +91,14 @@ def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lamb
 
 def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
     """Return the entry of `newest_stream_commit`."""
-    found = newest_stream_commit(table, writer)
-    return None if found is None else found[1]
+    newest = newest_stream_commit(table, writer)
+    return None if newest is None else newest[1]
 
 
 def raw_position(table: Path) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest commit has read."""
-    found = newest_stream_commit(table)
-    return RawPosition() if found is None else RawPosition(found[0], found[1].reach)
+    newest = newest_stream_commit(table)
+    return RawPosition() if newest is None else RawPosition(newest[0], newest[1].reach)
 
 
 def append_entry(table: Path, entry: Entry) -> int:
@@ -131,10 +131,10 @@ def write_no_files(table: DeltaTable, properties: CommitProperties) -> None:
 
 
 def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
-    """Make one commit; return False if somebody else was quicker: `table` is then up to date, and it may be repeated.
+    """Make one commit; return False if another writer was quicker: `table` is then up to date, and it may be repeated.
 
     Raises:
-        CommitFailedError: it failed, and nobody was quicker: repeating it would fail for ever.
+        CommitFailedError: it failed, and no other writer was quicker: repeating it would fail for ever.
     """
     before = table.version()
     try:
@@ -167,15 +167,15 @@ def _commits(table: Path, after: int) -> list[_Commit]:
         return []
     kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
     known = max((version for version, _, _ in kept), default=after)
-    found = list(_in_log(table, delta.version(), known))[::-1]
-    oldest = found[0][0] if found else delta.version() + 1
+    missing = list(_in_log(table, delta.version(), known))[::-1]
+    oldest = missing[0][0] if missing else delta.version() + 1
     if oldest > known + 1:
         raise CorruptionError(
             f"{table} has forgotten its commits {known + 1} to {oldest - 1}, and no copy of their ledger entries "
             f"is in {archive_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
-    return [*kept, *found]
+    return [*kept, *missing]
 
 
 def _kept(folder: Path) -> list[_Commit]:
@@ -204,7 +204,7 @@ def _commit(file: Path, version: int) -> _Commit:
             if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
                 at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
                 return version, at, from_json(info.get("userMetadata"))
-    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # somebody else's: it may lack one
+    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # another writer's: it may lack one
 
 
 def _action(line: str, file: Path) -> dict[str, Any]:

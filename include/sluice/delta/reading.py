@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,12 +72,3 @@ def read_rows(folder: Path) -> pa.Table:
         CorruptionError: its log cannot be read.
     """
     return dataset_of(folder).to_table()
-
-
-def first_partition(table: DeltaTable, column: str) -> datetime | None:
-    """Return the least value (UTC) of a timestamp partition column, from the log alone; None for an empty table."""
-    import pyarrow as pa  # noqa: PLC0415 - see above
-
-    files = pa.table(table.get_add_actions(flatten=True))
-    values = [value for value in files.column(f"partition.{column}").to_pylist() if value is not None]
-    return min(values).astimezone(UTC) if values else None

@@ -56,7 +56,7 @@ def ensure_table(
             return
         try:
             table.alter.add_columns(added)
-        except DeltaError:  # somebody else has committed first, maybe the same columns
+        except DeltaError:  # another writer has committed first, maybe the same columns
             if attempt == _TRIES:
                 raise
         else:
@@ -119,10 +119,10 @@ def _steps(name: str) -> str:
 
 
 def _refuse_other_partitions(table: DeltaTable, folder: Path, partition_by: Sequence[str]) -> None:
-    found = table.metadata().partition_columns
-    if found != list(partition_by):
+    columns = table.metadata().partition_columns
+    if columns != list(partition_by):
         raise RefusedError(
-            f"{folder} is partitioned by {found}; this code writes it partitioned by {list(partition_by)}.",
+            f"{folder} is partitioned by {columns}; this code writes it partitioned by {list(partition_by)}.",
             fix=_steps(folder.name),
         )
 

@@ -146,11 +146,11 @@ class WriterLog:
         Args:
             entry: names the batch's input.
             version: the batch's transaction version.
-            write: makes one commit with the properties that it is given; called again when somebody else was quicker.
+            write: makes one commit with the properties that it is given; called again when another writer was quicker.
 
         Raises:
             FencedError: a newer generation owns the table.
-            CorruptionError: somebody else writes under this writer's name.
+            CorruptionError: another process writes under this writer's name.
         """
         properties = entry_properties(entry, Transaction(self.writer, version), max_retries=0)
         while True:
@@ -163,7 +163,7 @@ class WriterLog:
                 return
 
     def _check_alone(self) -> None:
-        """Raise CorruptionError if somebody else has committed under this writer's name since its last commit."""
+        """Raise CorruptionError if another process has committed under this writer's name since its last commit."""
         with self._lock:
             seen = self._delta.transaction_version(self.writer)
         if seen != self._transaction:
@@ -219,14 +219,14 @@ class WriterLog:
     def _newest_entry(self) -> StreamEntry | None:
         if self._delta.transaction_version(self.writer) is None:
             return None
-        found = newest_stream_entry(self.table, self.writer)
-        if found is None:
+        newest = newest_stream_entry(self.table, self.writer)
+        if newest is None:
             raise CorruptionError(
                 f"{self.table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
                 "it covers is unknown.",
                 fix="restore the table's log, or reset the stream to a new epoch.",
             )
-        return found
+        return newest
 
     def _knows(self, entry: DirtyEntry) -> bool:
         """Whether an entry since the batch before says the same."""

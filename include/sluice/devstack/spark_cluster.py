@@ -40,13 +40,9 @@ _KEPT_SECONDS = 24 * 3600
 
 
 def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, requested: int | None) -> SparkCluster | None:
-    """Return the cluster of a state folder's stack; None if it has none. How many workers were asked for is kept.
+    """Return the cluster of a state folder's stack; None if it has none.
 
-    Args:
-        settings: where things are.
-        spark: what the deployment says.
-        ports: of the stack.
-        requested: how many workers there shall be; None: as last time, at first none.
+    The number of workers requested is kept; None is that of last time, at first none.
 
     Raises:
         SpecError: the deployment has a master of its own.

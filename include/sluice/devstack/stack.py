@@ -32,7 +32,6 @@ from sluice.devstack.airflow.configuration import (
     stack_environment,
     write_configuration,
 )
-from sluice.devstack.airflow.health import has_parsed, unhealthy_components
 from sluice.devstack.kafka.cluster import KafkaCluster, embedded_brokers, requested_brokers
 from sluice.devstack.kafka.security import is_secured, requested_security, store_security
 from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
@@ -162,7 +161,7 @@ class Stack:
         try:
             if fresh:
                 self._supervisor.start(self._programs(brokers), self._identity(brokers), self._environment())
-            self._start_parts(brokers, airflow_url(ports.airflow))
+            self._start_parts(brokers, AirflowApi(airflow_url(ports.airflow), self._clock))
         except BaseException:
             if fresh:
                 self.end()
@@ -266,7 +265,7 @@ class Stack:
         self.end()
         return False
 
-    def _start_parts(self, brokers: KafkaCluster, url: str) -> None:
+    def _start_parts(self, brokers: KafkaCluster, airflow: AirflowApi) -> None:
         """Start the brokers and, while they start, bring Airflow's database up to date; then start Airflow."""
         migration = self._start_migration()
         try:
@@ -285,11 +284,11 @@ class Stack:
                 migration.wait()
         with self._step("Airflow"):
             self._supervisor.start_programs(COMPONENTS)
-            self._wait_for_airflow(url)
-            self._ensure_pool(AirflowApi(url, self._clock))
+            self._wait_for_airflow(airflow)
+            self._ensure_pool(airflow)
         if any((self._settings.home / "dags").glob("*.py")):
             with self._step("DAGs"):  # a folder whose files make no DAG is waited for in vain, and is no fault
-                wait_until(lambda: has_parsed(url), self._clock, deadline_seconds=_PARSE_SECONDS)
+                wait_until(airflow.has_parsed, self._clock, deadline_seconds=_PARSE_SECONDS)
 
     def _start_brokers(self, brokers: KafkaCluster) -> None:
         states = self._supervisor.states()
@@ -348,9 +347,9 @@ class Stack:
             )
         self._migrated.write_text(_airflow_version(), encoding="utf-8")
 
-    def _wait_for_airflow(self, url: str) -> None:
+    def _wait_for_airflow(self, airflow: AirflowApi) -> None:
         end = self._clock.monotonic() + _AIRFLOW_SECONDS
-        while unhealthy := unhealthy_components(url):
+        while unhealthy := airflow.unhealthy_components():
             late = self._clock.monotonic() > end
             self._refuse_dead(unhealthy if late else tuple(COMPONENTS), late=late)
             self._clock.sleep(0.3)

@@ -19,14 +19,7 @@ _FIXES = {
 
 
 def component_fault(name: str, what: str, log: Path, root: Path) -> NotReadyError:
-    """Return the error of a component, with the end of its log.
-
-    Args:
-        name: the component.
-        what: what happened to it, as in "died while starting".
-        log: its log.
-        root: the state folder.
-    """
+    """Return the error of a component, with the end of its log."""
     said = "\n".join(last_lines(log))
     if shutil.disk_usage(root).free < _FULL_DISK_BYTES:  # then the log may not say so either
         return NotReadyError(f"{name} {what}: the disk of {root} is full.", fix="free some space, then repeat it.")

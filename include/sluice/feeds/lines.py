@@ -87,13 +87,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line], list[Fault]]:
-    """Return the lines that are records, and what is wrong with the others.
-
-    Args:
-        lines: of the file.
-        file: its name, as faults show it.
-        fields: which fields say what.
-    """
+    """Return the lines that are records, and what is wrong with the others."""
     found: list[Line] = []
     faults: list[Fault] = []
     seen: dict[bytes, int] = {}
@@ -103,7 +97,8 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
             continue
         try:
             value = _object(line)
-            found.append(Line(number, line, _key(value, fields.key), *_times(value, fields)))
+            event, arrival = _time(value, fields.event, fields), _time(value, fields.arrival, fields)
+            found.append(Line(number, line, _key(value, fields.key), event, arrival))
         except SpecError as error:
             faults.append(Fault(file, number, "", error.message, error.fix))
     if not lines:
@@ -145,10 +140,6 @@ def _object(line: bytes) -> dict[str, Any]:
         return parse_object(line)
     except NoObjectError as error:
         raise SpecError(f"{error}: {printable_bytes(line, _SHOWN_BYTES)}.", fix=_OBJECT) from error
-
-
-def _times(value: dict[str, Any], fields: Fields) -> tuple[datetime, datetime]:
-    return _time(value, fields.event, fields), _time(value, fields.arrival, fields)
 
 
 def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:

@@ -31,7 +31,8 @@ class Nycflights13:
     def __init__(self, flights: pd.DataFrame) -> None:
         self._flights = flights
         counts = flights["date"].value_counts().sort_index()
-        self._days = {_as_date(day): int(count) for day, count in counts.items()}
+        days: list[date] = counts.index.to_numpy("datetime64[D]").tolist()
+        self._days = dict(zip(days, counts.tolist(), strict=True))
 
     @classmethod
     def load(cls) -> Nycflights13:
@@ -111,7 +112,8 @@ def _chunk(flights: pd.DataFrame) -> Iterator[FeedRecord]:
         "cancelled": flights["cancelled"].tolist(),
         "distance_miles": flights["distance"].tolist(),
     }
-    times = zip(_datetimes(flights["event"]), _datetimes(flights["arrival"]), _dates(flights["date"]), strict=True)
+    days: list[date] = flights["date"].to_numpy("datetime64[D]").tolist()
+    times = zip(_datetimes(flights["event"]), _datetimes(flights["arrival"]), days, strict=True)
     for row, (event, arrival, day) in zip(zip(*columns.values(), strict=True), times, strict=True):
         value = _value(dict(zip(columns, row, strict=True)))
         yield FeedRecord(row[0], row[1].encode(), value, event.replace(tzinfo=UTC), arrival.replace(tzinfo=UTC), day)
@@ -139,11 +141,3 @@ def _instants(column: pd.Series) -> list[str]:
 
 def _datetimes(column: pd.Series) -> list[datetime]:
     return column.to_numpy("datetime64[s]").astype("datetime64[us]").tolist()
-
-
-def _dates(column: pd.Series) -> list[date]:
-    return column.to_numpy("datetime64[D]").tolist()
-
-
-def _as_date(day: object) -> date:
-    return pd.Timestamp(day).date()  # type: ignore[arg-type]

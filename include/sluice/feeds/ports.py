@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.topics.records import RecordPosition
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
-    """A record as the topic holds it."""
-
-    position: RecordPosition
-    value: bytes | None
+from sluice.topics.administration import TopicExtent
+from sluice.topics.records import Record, RecordPosition
 
 
 class Acknowledgement(Protocol):
@@ -42,28 +34,16 @@ class Producer(Protocol):
 
 
 class TopicReader(Protocol):
-    """Reads one topic. Every method may raise UnreachableError."""
+    """Reads one topic. Both methods may raise UnreachableError."""
 
-    def topic_id(self) -> str:
-        """Return the cluster's UUID of the topic.
+    def extent(self) -> TopicExtent:
+        """Return what the topic holds, asked at one time.
 
         Raises:
             RefusedError: the topic does not exist.
         """
         ...
 
-    def beginnings(self) -> Mapping[int, int]:
-        """Return the first offset of each partition."""
-        ...
-
-    def ends(self) -> Mapping[int, int]:
-        """Return the offset after the last record of each partition that may be read."""
-        ...
-
-    def held(self) -> Mapping[int, int]:
-        """Return how many offsets lie behind an open transaction, of partitions that have one: nobody may read them."""
-        ...
-
-    def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[StoredRecord]:
+    def read(self, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
         """Yield the records in [start, end) of each partition, ordered by offset within a partition."""
         ...

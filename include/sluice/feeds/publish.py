@@ -7,8 +7,8 @@ no clean-up on the way out, so an interrupt, a crash and `kill -9` are one case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime
 
 from sluice.clock import Clock
@@ -68,37 +68,27 @@ class Sending:
     manifest: Manifest
 
 
+@dataclass(frozen=True)
 class Feed:
-    """One feed and its topic."""
+    """One feed and its topic; `pipelines` are those that read the topic."""
 
-    def __init__(
-        self,
-        spec: FeedSpec,
-        topic: TopicSpec,
-        pipelines: Iterable[PipelineSpec],
-        *,
-        source: FeedSource,
-        producer: Producer,
-        reader: TopicReader,
-        store: ManifestStore,
-        clock: Clock,
-    ) -> None:
-        self._spec = spec
-        self._topic = topic
-        self._pipelines = [pipeline for pipeline in pipelines if pipeline.source == topic.name]
-        self._source = source
-        self._producer = producer
-        self._reader = reader
-        self._store = store
-        self._clock = clock
+    spec: FeedSpec
+    topic: TopicSpec
+    pipelines: Sequence[PipelineSpec]
+    _: KW_ONLY
+    source: FeedSource
+    producer: Producer
+    reader: TopicReader
+    store: ManifestStore
+    clock: Clock
 
     def too_late(self, first: date | None = None, last: date | None = None) -> str:
         """Return what to do if every record of a range will be late because it arrives now; empty if not so."""
-        days = self._source.days()
+        days = self.source.days()
         if not days:
             return ""
-        newest = self._source.last_event(first or min(days), last or max(days))
-        return sent_too_late(self._topic, self._pipelines, newest, self._clock.now())
+        newest = self.source.last_event(first or min(days), last or max(days))
+        return sent_too_late(self.topic, self.pipelines, newest, self.clock.now())
 
     def send(
         self,
@@ -139,18 +129,18 @@ class Feed:
         heartbeat: bool,
         out_of_order: bool,
     ) -> Sending:
-        with self._store.alone():
+        with self.store.alone():
             manifest = self._manifest()
-            found = recover(manifest, self._source, self._topic.value, self._reader, self._clock)
+            found = recover(manifest, self.source, self.topic.value, self.reader, self.clock)
             self._refuse_other_source(manifest)
             if not out_of_order:
                 self._refuse_overtaken(manifest, first, last)
-            total = manifest.missing(first, last, self._source.days())
+            total = manifest.missing(first, last, self.source.days())
             closing = self._closing_time(manifest, first, last) if heartbeat else None
             if total or closing:
-                entry = manifest.begin(first, last, manifest.known_offsets, self._clock.now())
+                entry = manifest.begin(first, last, manifest.known_offsets, self.clock.now())
                 manifest.sending = True
-                self._store.save(manifest)
+                self.store.save(manifest)
                 self._run(manifest, entry, total, pace, report).send(self._todo(manifest, first, last))
                 if closing:
                     self._send_heartbeat(manifest, entry, closing)
@@ -158,39 +148,39 @@ class Feed:
             return Sending(total, found, closing, manifest)
 
     def _range(self, first: date | None, last: date | None) -> tuple[date, date]:
-        days = list(self._source.days())
+        days = list(self.source.days())
         first, last = first or days[0], last or days[-1]
         if first > last:
             raise SpecError(f"The range {first} to {last} ends before it begins.", fix="swap --from and --to.")
         if not any(first <= day <= last for day in days):
             raise SpecError(
-                f"The feed {self._spec.name} has no record from {first} to {last}.",
+                f"The feed {self.spec.name} has no record from {first} to {last}.",
                 fix=f"choose days from {days[0]} to {days[-1]}.",
             )
         return first, last
 
     def _manifest(self) -> Manifest:
-        topic_id = self._reader.topic_id()
-        known = self._store.load()
+        topic_id = self.reader.extent().topic_id
+        known = self.store.load()
         if known is not None and known.topic_id != topic_id:
-            self._store.retire(known)
+            self.store.retire(known)
             known = None
-        return known or Manifest(feed=self._spec.name, topic=self._topic.name, topic_id=topic_id)
+        return known or Manifest(feed=self.spec.name, topic=self.topic.name, topic_id=topic_id)
 
     def _todo(self, manifest: Manifest, first: date, last: date) -> Iterator[FeedRecord]:
-        open_days = [day for day in self._source.days() if first <= day <= last and day not in manifest.complete]
+        open_days = [day for day in self.source.days() if first <= day <= last and day not in manifest.complete]
         if not open_days:
             return iter(())
-        records = self._source.records(open_days[0], open_days[-1])
+        records = self.source.records(open_days[0], open_days[-1])
         return (record for record in records if not manifest.has(record))
 
     def _refuse_other_source(self, manifest: Manifest) -> None:
         """A day whose every record was sent has as many in the source as then: what was added would never be sent."""
-        sizes, sent = self._source.days(), manifest.days()
+        sizes, sent = self.source.days(), manifest.days()
         other = sorted(day for day in manifest.complete if sizes.get(day, 0) != sent[day])
         if other:
             raise RefusedError(
-                f"The source of the feed {self._spec.name} is another one: of {other[0]} it has "
+                f"The source of the feed {self.spec.name} is another one: of {other[0]} it has "
                 f"{sizes.get(other[0], 0):,} records, and {sent[other[0]]:,} were sent as all of them.",
                 fix="put back what was sent, and send what is new as a feed of its own.",
             )
@@ -198,21 +188,21 @@ class Feed:
     def _refuse_overtaken(self, manifest: Manifest, first: date, last: date) -> None:
         if manifest.latest_event is None:
             return
-        rules = {pipeline.name: pipeline.time for pipeline in self._pipelines}
+        rules = {pipeline.name: pipeline.time for pipeline in self.pipelines}
         behind = list(late_records(self._todo(manifest, first, last), manifest.latest_event, rules))
         if behind:
             record, pipeline = behind[0]
             raise RefusedError(
                 f"{len(behind)} records from {first} to {last} come too late, such as {record.identity} of "
-                f"{record.event:%Y-%m-%d %H:%M} UTC: the topic {self._topic.name} already has "
+                f"{record.event:%Y-%m-%d %H:%M} UTC: the topic {self.topic.name} already has "
                 f"{manifest.latest_event:%Y-%m-%d %H:%M} UTC, so the pipeline {pipeline} would drop them.",
                 fix="send ranges in their order into a new topic, or add --out-of-order to send them all the same.",
             )
 
     def _closing_time(self, manifest: Manifest, first: date, last: date) -> datetime | None:
         """Return the instant of the heartbeat that is still needed."""
-        last_event = self._source.last_event(first, last)
-        closing = closing_time(last_event, self._pipelines) if last_event and self._topic.value.heartbeat else None
+        last_event = self.source.last_event(first, last)
+        closing = closing_time(last_event, self.pipelines) if last_event and self.topic.value.heartbeat else None
         if closing and manifest.latest_event and closing <= manifest.latest_event:
             return None
         return closing
@@ -220,94 +210,86 @@ class Feed:
     def _run(
         self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]
     ) -> _Run:
-        sizes = self._source.days()
+        sizes = self.source.days()
 
         def count(record: FeedRecord, position: RecordPosition) -> None:
             manifest.add(entry, record, position, sizes)
 
         return _Run(
-            self._producer,
-            InFlight(self._spec.max_unacknowledged_arrival),
-            self._clock,
+            self.producer,
+            InFlight(self.spec.max_unacknowledged_arrival),
+            self.clock,
             pace=pace,
             total=total,
             count=count,
-            save=lambda: self._store.save(manifest),
+            save=lambda: self.store.save(manifest),
             report=report,
         )
 
     def _send_heartbeat(self, manifest: Manifest, entry: SentRange, at: datetime) -> None:
-        value = heartbeat_value(self._topic.value, at)
-        position = self._producer.send(None, encode(value), partition=0).wait()
+        value = heartbeat_value(self.topic.value, at)
+        position = self.producer.send(None, encode(value), partition=0).wait()
         manifest.advance(at, position)
         entry.heartbeat = at
 
     def _finish(self, manifest: Manifest) -> None:
         """Mark what is complete, and that nothing is under way."""
-        sizes = self._source.days()
+        sizes = self.source.days()
         for entry in manifest.ranges:
             if not entry.finished and manifest.missing(entry.first, entry.last, sizes) == 0:
                 entry.finished = True
-                entry.finished_at = self._clock.now()
+                entry.finished_at = self.clock.now()
                 entry.end = dict(manifest.known_offsets)
         manifest.sending = False
-        self._store.save(manifest)
+        self.store.save(manifest)
 
 
+@dataclass
 class _Run:
     """The loop that sends, paces, counts, saves and reports."""
 
-    def __init__(
-        self,
-        producer: Producer,
-        in_flight: InFlight,
-        clock: Clock,
-        *,
-        pace: Pace,
-        total: int,
-        count: Callable[[FeedRecord, RecordPosition], None],
-        save: Callable[[], None],
-        report: Callable[[SendProgress], None],
-    ) -> None:
-        self._producer = producer
-        self._in_flight = in_flight
-        self._clock = clock
-        self._pace = pace
-        self._total = total
-        self._count = count
-        self._save = save
-        self._report = report
-        self._sent = 0
-        self._started = self._saved = self._reported = clock.monotonic()
+    producer: Producer
+    in_flight: InFlight
+    clock: Clock
+    _: KW_ONLY
+    pace: Pace
+    total: int
+    count: Callable[[FeedRecord, RecordPosition], None]
+    save: Callable[[], None]
+    report: Callable[[SendProgress], None]
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        self._started = self._saved = self._reported = self.clock.monotonic()
 
     def send(self, records: Iterable[FeedRecord]) -> None:
         """Send all, and return when all are acknowledged."""
         begin: datetime | None = None
         for index, record in enumerate(records):
             begin = begin or record.arrival
-            self._wait_until(self._started + self._pace.due(index, record.arrival - begin))
-            self._account(self._in_flight.make_room(record.arrival))
-            self._in_flight.add(record, self._producer.send(record.key, record.payload))
-        self._account(self._in_flight.drain())
-        self._report(self._progress())
+            self._wait_until(self._started + self.pace.due(index, record.arrival - begin))
+            self._account(self.in_flight.make_room(record.arrival))
+            self.in_flight.add(record, self.producer.send(record.key, record.payload))
+        self._account(self.in_flight.drain())
+        self.report(self._progress())
 
     def _wait_until(self, due: float) -> None:
-        while (left := due - self._clock.monotonic()) > 0:
-            self._account(self._in_flight.collect())
-            self._clock.sleep(min(left, _NAP_SECONDS))
+        while (left := due - self.clock.monotonic()) > 0:
+            self._account(self.in_flight.collect())
+            self.clock.sleep(min(left, _NAP_SECONDS))
 
     def _account(self, acknowledged: Iterable[tuple[FeedRecord, RecordPosition]]) -> None:
         for record, position in acknowledged:
-            self._count(record, position)
-            self._sent += 1
-        now = self._clock.monotonic()
+            self.count(record, position)
+            self.sent += 1
+        now = self.clock.monotonic()
         if now - self._saved >= _SAVE_SECONDS:
             self._saved = now
-            self._save()
+            self.save()
         if now - self._reported >= _REPORT_SECONDS:
             self._reported = now
-            self._report(self._progress())
+            self.report(self._progress())
 
     def _progress(self) -> SendProgress:
-        elapsed = self._clock.monotonic() - self._started
-        return SendProgress(self._sent, self._total, self._sent / elapsed if elapsed > 0 else 0.0)
+        elapsed = self.clock.monotonic() - self._started
+        return SendProgress(self.sent, self.total, self.sent / elapsed if elapsed > 0 else 0.0)

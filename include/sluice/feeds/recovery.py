@@ -14,12 +14,12 @@ from typing import Any
 from sluice.clock import Clock
 from sluice.errors import RefusedError
 from sluice.feeds.manifest import Manifest, SentRange
-from sluice.feeds.ports import StoredRecord, TopicReader
+from sluice.feeds.ports import TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model.model import TopicValue
 from sluice.topics.declared_time import read_time
 from sluice.topics.json_object import read_object
-from sluice.topics.records import RecordPosition
+from sluice.topics.records import Record, RecordPosition
 
 _QUIET_SECONDS = 1.0
 
@@ -31,11 +31,12 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
         RefusedError: records that it would have to read are gone, or hidden by an open transaction.
         UnreachableError: the topic could not be read.
     """
-    start = _known(manifest, reader.beginnings())
+    extent = reader.extent()
+    start = _known(manifest, extent.beginnings)
     if manifest.sending or not manifest.known_offsets:
-        _refuse_hidden(manifest, reader.held())
+        _refuse_hidden(manifest, extent.held)
     # What a killed sender had handed to the network may still be on its way to the broker.
-    end = _quiet_ends(reader, clock) if manifest.sending else reader.ends()
+    end = _quiet_ends(reader, clock) if manifest.sending else extent.ends
     stored = list(reader.read(start, end))
     found = _found(stored, manifest, source)
     for record, position in found:
@@ -44,7 +45,7 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     for at in stored:
         instant = _heartbeat(read_object(at.value) or {}, value)
         if instant is not None:
-            manifest.advance(instant, at.position)
+            manifest.advance(instant, RecordPosition(at.partition, at.offset))
             _note_heartbeat(manifest, instant)
     manifest.known_offsets = {p: max(last, manifest.known_offsets.get(p, 0)) for p, last in end.items()}
     return len(found)
@@ -75,24 +76,22 @@ def _refuse_hidden(manifest: Manifest, held: Mapping[int, int]) -> None:
 
 
 def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
-    ends = reader.ends()
+    ends = reader.extent().ends
     while True:
         clock.sleep(_QUIET_SECONDS)
-        later = reader.ends()
+        later = reader.extent().ends
         if later == ends:
             return ends
         ends = later
 
 
-def _found(
-    stored: Iterable[StoredRecord], manifest: Manifest, source: FeedSource
-) -> list[tuple[FeedRecord, RecordPosition]]:
+def _found(stored: Iterable[Record], manifest: Manifest, source: FeedSource) -> list[tuple[FeedRecord, RecordPosition]]:
     """Return the source's records among the stored ones that the manifest does not have, in the order of the feed."""
     positions: dict[tuple[int, bytes], RecordPosition] = {}
     for at in stored:
         identity = None if at.value is None else source.identify(at.value)
         if identity is not None and at.value is not None:
-            positions.setdefault((identity, at.value), at.position)
+            positions.setdefault((identity, at.value), RecordPosition(at.partition, at.offset))
     wanted = source.find({identity for identity, _ in positions})
     pairs = [(record, positions.get((record.identity, record.payload))) for record in wanted]
     found = [(record, at) for record, at in pairs if at is not None and not manifest.has(record)]

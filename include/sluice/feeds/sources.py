@@ -14,11 +14,6 @@ from sluice.specs.model.model import TopicSpec
 def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
     """Read the source of a feed.
 
-    Args:
-        spec: the feed.
-        topic: the topic that it names.
-        include: the folder of the specs, where a feed's own file is.
-
     Raises:
         NotReadyError: its data are not installed.
         SpecError: its file is not there, or holds lines that are no records: all of them are named.

@@ -123,7 +123,7 @@ class DirtyEntry:
         writer: the stream's app id.
         generation: the attempt that found it.
         batch_id: the batch that dropped them.
-        end: the next offsets after that batch: whoever has read up to there knows the dropped records.
+        end: the next offsets after that batch: a reader of everything up to there knows the dropped records.
         intervals: their starts.
         why: for people.
     """
@@ -190,7 +190,7 @@ class VerifiedEntry:
 
 @dataclass(frozen=True)
 class WithdrawnEntry:
-    """Somebody opened again what streams had closed because of times in the future.
+    """An operator reopened what streams had closed because of times in the future.
 
     Attributes:
         since: the intervals that start then or later are open, unless they hold rows or a backfill wrote them.

@@ -1,7 +1,7 @@
 """The interval ledger: who wrote each interval, from what, with which code, and in which state it is.
 
-It is a fold over the entries in a table's commits, so whoever reads the log (or the copy that is kept of it) arrives at
-the same ledger. Nothing else is truth: the control database only indexes the result.
+It is a fold over the entries in a table's commits, so every reader of the log (or of its copy) arrives at the same
+ledger. Nothing else is truth: the control database only indexes the result.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Facts:
 
     @property
     def holds_rows(self) -> bool:
-        """Whether anybody wrote rows: then its interval is like no other."""
+        """Whether any writer wrote rows: then its interval is like no other."""
         return any(written is not None and written.content.rows for written in (self.base, self.current))
 
     @property

@@ -1,4 +1,4 @@
-"""How far somebody has read a topic, also one that was deleted and created again, whose offsets count again."""
+"""How far a reader has read a topic, also one that was deleted and created again, whose offsets count again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Reach:
     Attributes:
         offsets: next offset per `topic/partition`, in the newest of `topics`.
         topics: ids (the cluster's UUIDs) of the topics that were read, oldest first: of every one but the newest, all
-            that was ever stored is below. Empty if nobody knows: then the topic is taken for the same as the other's.
+            that was ever stored is below. Empty if unknown: then the topic is taken for the same as the other's.
     """
 
     offsets: Mapping[str, int]
     topics: tuple[str, ...] = ()
 
     def covers(self, other: Reach) -> bool:
-        """Whether whoever read up to here has read everything below `other`."""
+        """Whether a reader up to here has read everything below `other`."""
         if not self.topics or not other.topics or self.topics[-1] == other.topics[-1]:
             return covers(self.offsets, other.offsets)
         return other.topics[-1] in self.topics
@@ -51,5 +51,5 @@ class RawPosition:
 
 
 def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:
-    """Whether whoever read one topic up to `offsets` has read everything below `end`."""
+    """Whether a reader of one topic up to `offsets` has read everything below `end`."""
     return all(offsets.get(partition, 0) >= offset for partition, offset in end.items())

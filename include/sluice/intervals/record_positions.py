@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 TopicPosition = tuple[str, int, int]
 """A record: topic id, partition, offset."""
@@ -67,12 +66,6 @@ class RecordPositions:
         for _, partition, (first, last) in self.pieces():
             parts.setdefault(partition, []).append(f"{first}" if first == last else f"{first}-{last}")
         return "; ".join(f"{partition}:{','.join(own)}" for partition, own in sorted(parts.items()))
-
-
-def are_disjoint(ranges: Iterable[OffsetRange]) -> bool:
-    """Whether ranges are in order, sound, and neither touch nor overlap."""
-    own = list(ranges)
-    return all(first <= last for first, last in own) and all(a[1] + 1 < b[0] for a, b in pairwise(own))
 
 
 NO_POSITIONS = RecordPositions()

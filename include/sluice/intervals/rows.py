@@ -1,4 +1,4 @@
-"""The rows of a ledger: one by one for whoever asks for one, and kept as ranges where nothing tells them apart."""
+"""The rows of a ledger: one by one for a caller that asks for one, and kept as ranges where they do not differ."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ from sluice.kafka.replicas import ReplicaCalls
 from sluice.kafka.stamps import read_stamps
 from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
+from sluice.wording import listed
 
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MAX_NAMED = 3
 _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
 
 
@@ -116,7 +116,7 @@ class KafkaPythonAdministration(ReplicaCalls):
         names = sorted(set(topics))
         if not names:  # kafka-python takes an empty list for "all topics"
             return {}
-        return self._ask(f"say what {_listed(names)} hold", lambda client: read_extents(client, names))
+        return self._ask(f"say what {listed(names, 3, 'topics')} hold", lambda client: read_extents(client, names))
 
     def offsets_at(self, topic: str, at: datetime) -> Mapping[int, int]:
         """Return the offset of the first record whose timestamp is no older than `at`; without one, the end."""
@@ -227,12 +227,6 @@ def _group_refusals(
     return retrying(attempt)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Return some names for a message, and how many more there are."""
-    more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more topics" if more > 0 else "")
-
-
 def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     if not resources:
@@ -241,7 +235,8 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
     # The client drops the error, and a topic without any configuration would look like one on which none is set.
     if silent := sorted(name for name, configs in next(iter(answer.values()), {}).items() if not configs):
         raise UnreachableError(
-            f"Kafka does not tell the configurations of {_listed(silent)}: no authorization, or just made or deleted.",
+            f"Kafka does not tell the configurations of {listed(silent, 3, 'topics')}: no authorization, or just made "
+            "or deleted.",
             fix="use a principal that may see them (describe_configs, as the role planner has), or ask again.",
         )
     return {

@@ -53,4 +53,5 @@ def open_feed(
     ):
         reader, store = KafkaPythonReader(administration, topic.name), ManifestStore(folder)
         clock = clock or SystemClock()
-        yield Feed(spec, topic, pipelines, source=source, producer=producer, reader=reader, store=store, clock=clock)
+        reading = [pipeline for pipeline in pipelines if pipeline.source == topic.name]
+        yield Feed(spec, topic, reading, source=source, producer=producer, reader=reader, store=store, clock=clock)

@@ -30,11 +30,6 @@ _METADATA_MS = 15_000
 class KafkaLiveRecords:
     """Implements `sluice.live.source.LiveSource`.
 
-    Args:
-        bootstrap: addresses of brokers.
-        client: how to connect, under Kafka's names.
-        topic: which.
-
     Raises:
         UnreachableError: no broker answers.
         RefusedError: there is no such topic.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.client.login import refuse_login
+from sluice.kafka.client.session import ClusterClient
 from sluice.kafka.consumer import open_consumer
 from sluice.topics.json_object import read_broker_time
 from sluice.topics.records import Record
@@ -19,36 +19,8 @@ _POLL_MS = 500
 _LOG_APPEND_TIME = 1
 
 
-class KafkaPythonRecords:
-    """One cluster. Connects on first use, and again after a failure; close it, or use it as a context manager.
-
-    Attributes:
-        bootstrap: host:port of some brokers.
-        client: further settings, under Kafka's names.
-        patience_seconds: how long a broker may send nothing of what it has.
-    """
-
-    def __init__(
-        self, bootstrap: Sequence[str], client: Mapping[str, str] | None = None, *, patience_seconds: float = 30
-    ) -> None:
-        self.bootstrap = tuple(bootstrap)
-        self.client = dict(client or {})
-        self.patience_seconds = patience_seconds
-        self._connected: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections. Using it again connects again."""
-        if self._connected is not None:
-            self._connected.close()
-            self._connected = None
+class KafkaPythonRecords(ClusterClient):
+    """Reads records of one cluster."""
 
     def read(self, topic: str, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
         """Yield the records in [start, end) of each partition, ordered by offset within a partition.
@@ -60,15 +32,12 @@ class KafkaPythonRecords:
         if not waiting:
             return
         try:
-            self._connected = self._connected or self._connect()
+            self._connected = self._connected or open_consumer(self.bootstrap, self.client, beyond="none")
             yield from self._read(self._connected, topic, start, waiting)
         except KafkaError as error:
             self.close()
             refuse_login(self.bootstrap, self.client)
             raise UnreachableError(f"{topic} could not be read ({error}).", fix="run the command again.") from error
-
-    def _connect(self) -> Any:  # noqa: ANN401  untyped client
-        return open_consumer(self.bootstrap, self.client, beyond="none")
 
     def _read(self, consumer: Any, topic: str, start: Mapping[int, int], waiting: dict[int, int]) -> Iterator[Record]:  # noqa: ANN401  untyped client
         partitions = {p: TopicPartition(topic, p) for p in waiting}

@@ -22,11 +22,11 @@ from kafka.errors import (
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.client.session import AdminSession
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
+from sluice.wording import listed
 
 _RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 _PREFERRED = 0
 _HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, PreferredLeaderNotAvailableError)
-_MAX_NAMED = 3
 
 
 class ReplicaCalls(AdminSession):
@@ -65,7 +65,8 @@ class ReplicaCalls(AdminSession):
         ]
         if faults:
             raise RefusedError(
-                f"The cluster refused to move {_listed(faults)}.", fix="see whether all brokers are up, and plan again."
+                f"The cluster refused to move {listed(faults, 3)}.",
+                fix="see whether all brokers are up, and plan again.",
             )
         self._until(lambda: self._begun(targets))
 
@@ -97,7 +98,7 @@ class ReplicaCalls(AdminSession):
             if partition.error_code and not issubclass(for_code(partition.error_code), _HARMLESS)
         ]
         if faults:
-            raise RefusedError(f"The cluster refused to elect leaders of {_listed(faults)}.")
+            raise RefusedError(f"The cluster refused to elect leaders of {listed(faults, 3)}.")
         self._until(lambda: not self._led_by_others(wanted))
 
     def throttle(self, throttle: Throttle) -> None:
@@ -132,9 +133,10 @@ class ReplicaCalls(AdminSession):
         ]
         if faults:
             raise RefusedError(
-                f"The cluster refused to delete {_listed(faults)}.", fix="see `delete.topic.enable` at the brokers."
+                f"The cluster refused to delete {listed(faults, 3)}.",
+                fix="see `delete.topic.enable` at the brokers.",
             )
-        self._until(lambda: not self._shown(topics))
+        self._until(lambda: all(topic["error_code"] for topic in self._described(topics)))
 
     def _begun(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> bool:
         """Whether the cluster shows each move: under way, arrived, or ended."""
@@ -161,13 +163,10 @@ class ReplicaCalls(AdminSession):
             if partition["partition_index"] in wanted[topic["name"]]
         )
 
-    def _shown(self, topics: Iterable[str]) -> bool:
-        return any(not topic["error_code"] for topic in self._described(topics))
-
     def _described(self, topics: Iterable[str]) -> list[dict[str, Any]]:
         names = sorted(topics)
         found: list[dict[str, Any]] = self._ask(
-            f"describe {_listed(names)}", lambda client: client.describe_topics(names)
+            f"describe {listed(names, 3)}", lambda client: client.describe_topics(names)
         )
         return found
 
@@ -220,8 +219,3 @@ def _by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
 
 def _replicas(of: Mapping[PartitionKey, tuple[int, ...]], topic: str) -> str:
     return ",".join(f"{number}:{broker}" for (name, number), on in sorted(of.items()) if name == topic for broker in on)
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -42,10 +42,6 @@ class BatchProcess:
 
     Its output goes into the folder of its backfill, which is only known once it has claimed one.
 
-    Args:
-        job: what runs.
-        folder: where the folders of all backfills are.
-
     Raises:
         NotReadyError: it cannot be started.
     """
@@ -70,13 +66,7 @@ class BatchProcess:
             raise NotReadyError(f"the batch was not started: {error}.", fix="repeat it when that is mended.") from error
 
     def follow(self, read: Callable[[], Backfill | None], follower: BackfillObserver, clock: Clock) -> int:
-        """Wait for the end and return the exit code, negative after a signal.
-
-        Args:
-            read: returns the backfill as it is on record; None before it is claimed.
-            follower: is told.
-            clock: waits between two looks.
-        """
+        """Wait for the end and return the exit code, negative after a signal."""
         found: Backfill | None = None
         while self._process.poll() is None:
             try:

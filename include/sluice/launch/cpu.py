@@ -13,12 +13,7 @@ _SEARCH_SECONDS = 60.0
 
 
 class TreeCpu:
-    """Counts for one process.
-
-    Args:
-        pid: omitted: this process.
-        clock: gives the time.
-    """
+    """Counts for one process, by default for this one."""
 
     def __init__(self, pid: int | None = None, clock: Clock | None = None) -> None:
         self._root = psutil.Process(pid)

@@ -78,7 +78,7 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process started, in clock ticks since boot; None if it is gone. Guards against reused pids."""
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     return int(fields[19]) if fields else None
 
 
@@ -153,11 +153,11 @@ def _children(but: int = 0) -> Iterator[int]:
     """Yield our children, zombies included; orphaned descendants of the driver are among them."""
     me = os.getpid()
     for pid in [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]:
-        if pid != but and (fields := _stat(pid)) and int(fields[1]) == me:
+        if pid != but and (fields := stat_fields(pid)) and int(fields[1]) == me:
             yield pid
 
 
-def _stat(pid: int) -> list[str]:
+def stat_fields(pid: int) -> list[str]:
     """Return the fields of /proc/<pid>/stat from `state` on; empty if the process is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

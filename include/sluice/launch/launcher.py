@@ -15,7 +15,8 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from sluice.launch.keeper import EXIT, LOCK, LOG, PID, START
 from sluice.launch.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
 from sluice.settings import inherited
 from sluice.streams.failures import failure
+from sluice.streams.failures.capacity import ClusterCapacity, NoCapacityError, shortage
 from sluice.streams.life.launcher import DriverReport, DriverState, Job
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -36,33 +38,30 @@ _START_SECONDS = 30.0
 _RACE_SECONDS = 30.0
 _KILL_SECONDS = 10.0
 _NOTHING_TO_LOCK = -1
+_KEEPER = Path(__file__).with_name("keeper.py")
 
 
+@dataclass
 class LocalLauncher:
     """The `Launcher` of a single machine.
 
-    Args:
+    Attributes:
         root: the folder of all drivers' folders.
         clock: gives the time.
         keeper: the program of that name.
         alive: reports of drivers that lived when they were last looked at, for several launchers of one root. What a
             keeper wrote about a start never changes, so it is read once; that a driver lives is proven again each time.
+        capacity: asks the cluster that gives the cores what it has; None: drivers share the cores of this machine.
 
     Known limitation: a descendant of a driver that clears its environment *and* outlives a killed keeper is not found.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        clock: Clock | None = None,
-        *,
-        keeper: Path | None = None,
-        alive: dict[str, DriverReport] | None = None,
-    ) -> None:
-        self._root = root
-        self._clock = clock or SystemClock()
-        self._keeper = keeper or Path(__file__).with_name("keeper.py")
-        self._alive = {} if alive is None else alive
+    root: Path
+    clock: Clock = field(default_factory=SystemClock)
+    _: KW_ONLY
+    keeper: Path = _KEEPER
+    alive: dict[str, DriverReport] = field(default_factory=dict)
+    capacity: Callable[[], ClusterCapacity] | None = None
 
     def submit(self, key: str, job: Job) -> DriverReport:
         """Start `job` under `key`, or return what is found under it.
@@ -70,16 +69,19 @@ class LocalLauncher:
         The driver inherits of this process's environment what every process needs and what the job names, no more.
 
         Raises:
+            NoCapacityError: the cluster has none for it; nothing was started, and the key may be used later.
             NotReadyError: the keeper could not start; nothing ran.
             UnreachableError: somebody else holds the key and does not get on with it, or the folder cannot be read.
         """
+        if self.capacity and self.find(key).state is DriverState.ABSENT and (why := self.shortage(job)):
+            raise NoCapacityError(why)
         folder = self._folder(key)
-        end = self._clock.monotonic() + _RACE_SECONDS
+        end = self.clock.monotonic() + _RACE_SECONDS
         while True:
             with _lock(folder, fcntl.LOCK_EX, create=True) as lock:
                 if lock is not None and _read(folder / START) is None:
                     self._start_keeper(key, folder, job, lock)
-            late = self._clock.monotonic() > end
+            late = self.clock.monotonic() > end
             try:
                 found = self.find(key)
             except _BeingSubmittedError:
@@ -91,11 +93,11 @@ class LocalLauncher:
                     return found
                 if late:
                     raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"look into {folder}.")
-            self._clock.sleep(0.02)
+            self.clock.sleep(0.02)
 
-    def shortage(self, job: Job) -> str:  # noqa: ARG002 - the port's
-        """Return nothing: whoever takes cores of this machine shares them, and waits for none."""
-        return ""
+    def shortage(self, job: Job) -> str:
+        """Return why the cluster has no capacity for a job, as a clause; empty if it has, or if there is none."""
+        return shortage(job.resources, self.capacity()) if self.capacity and job.resources else ""
 
     def find(self, key: str) -> DriverReport:
         """Look once, without waiting.
@@ -103,12 +105,12 @@ class LocalLauncher:
         Raises:
             UnreachableError: it is being submitted at this moment, or its folder cannot be read.
         """
-        if (known := self._alive.pop(key, None)) is not None and _still_runs(f"{self._root}/{key}"):
-            self._alive[key] = known
+        if (known := self.alive.pop(key, None)) is not None and _still_runs(f"{self.root}/{key}"):
+            self.alive[key] = known
             return known
         report, held = self._read_records(key)
         if held and report.state is DriverState.RUNNING and report.pid is not None:
-            self._alive[key] = report
+            self.alive[key] = report
         return report
 
     def _read_records(self, key: str) -> tuple[DriverReport, bool]:
@@ -128,8 +130,8 @@ class LocalLauncher:
             key,
             DriverState.ENDED if ended else DriverState.RUNNING if lives else DriverState.LOST,
             pid=process["pid"] if process else None,
-            started_at=_time((process or started)["at"]),
-            ended_at=_time(ended["at"]) if ended else None,
+            started_at=datetime.fromisoformat((process or started)["at"]),
+            ended_at=datetime.fromisoformat(ended["at"]) if ended else None,
             exit_code=ended["exit_code"] if ended else None,
             failure=None if lives else _exit_report(folder / failure.FILE),
         )
@@ -137,13 +139,13 @@ class LocalLauncher:
 
     def stop(self, key: str, deadline_seconds: float) -> DriverReport:
         """Send SIGTERM to the driver alone (its JVM must outlive the last batch); after the deadline, kill."""
-        end = self._clock.monotonic() + deadline_seconds
+        end = self.clock.monotonic() + deadline_seconds
         asked = False
         while (report := self.find(key)).state is DriverState.RUNNING:
             asked = asked or self._signal(key, signal.SIGTERM)
-            if self._clock.monotonic() >= end:
+            if self.clock.monotonic() >= end:
                 return self.kill(key)
-            self._clock.sleep(0.05)
+            self.clock.sleep(0.05)
         return report
 
     def kill(self, key: str) -> DriverReport:
@@ -168,20 +170,20 @@ class LocalLauncher:
 
     def living(self) -> list[DriverReport]:
         """Return the reports of all drivers that live."""
-        if not self._root.is_dir():
+        if not self.root.is_dir():
             return []
-        reports = (self.find(folder.name) for folder in sorted(self._root.iterdir()) if folder.is_dir())
+        reports = (self.find(folder.name) for folder in sorted(self.root.iterdir()) if folder.is_dir())
         return [report for report in reports if report.state is DriverState.RUNNING]
 
     def _folder(self, key: str) -> Path:
         if _KEY.fullmatch(key) is None:
             raise ValueError(f"{key!r} is no key: letters, digits, dot, dash and underscore, at most 200")
-        return self._root.resolve() / key
+        return self.root.resolve() / key
 
     def _start_keeper(self, key: str, folder: Path, job: Job, lock: int) -> None:
         """Start the keeper with the lock and return when the driver is on record."""
         environment = {**inherited(job.inherits), **job.environment, **carrying(DRIVER_MARK, str(folder))}
-        command = [sys.executable, "-I", "-S", str(self._keeper), str(folder), str(lock), *job.argv]
+        command = [sys.executable, "-I", "-S", str(self.keeper), str(folder), str(lock), *job.argv]
         try:
             keeper = subprocess.Popen(
                 command,
@@ -217,7 +219,7 @@ class LocalLauncher:
             kill(pid for pid in self._processes(key) if not (spare_keeper and record and pid == record["keeper"]))
             return self.find(key).state is not DriverState.RUNNING
 
-        return wait_until(dead, self._clock, deadline_seconds=_KILL_SECONDS)
+        return wait_until(dead, self.clock, deadline_seconds=_KILL_SECONDS)
 
     def _processes(self, key: str) -> list[int]:
         return marked(DRIVER_MARK, str(self._folder(key)))
@@ -303,7 +305,3 @@ def _exit_report(path: Path) -> failure.Failure | None:
         return failure.from_record(json.loads(path.read_bytes()))
     except (OSError, ValueError):
         return None
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -32,7 +32,8 @@ def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
     try:
         found = _get(page, seconds)
         status = found["status"]
-        capacity = ClusterCapacity(str(found["url"]), _workers(found["workers"]), _applications(found["activeapps"]))
+        applications = tuple(Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"])
+        capacity = ClusterCapacity(str(found["url"]), _workers(found["workers"]), applications)
     except (OSError, http.client.HTTPException) as error:
         raise _silent(page, f"does not answer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -62,10 +63,6 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
 def _workers(found: list[Mapping[str, Any]]) -> tuple[Worker, ...]:
     alive = [worker for worker in found if worker["state"] == "ALIVE"]
     return tuple(Worker(int(w["cores"]), int(w["coresfree"]), int(w["memoryfree"])) for w in alive)
-
-
-def _applications(found: list[Mapping[str, Any]]) -> tuple[Application, ...]:
-    return tuple(Application(str(app["name"]), int(app["cores"])) for app in found)
 
 
 def _silent(page: str, what: str) -> UnreachableError:

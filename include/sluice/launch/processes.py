@@ -12,8 +12,10 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import psutil
+
 from sluice.clock import Clock
-from sluice.launch.keeper import start_ticks
+from sluice.launch.keeper import start_ticks, stat_fields
 
 STACK_MARK = "SLUICE_STACK"
 """Set to the state folder in the processes of a stack."""
@@ -32,23 +34,21 @@ def carrying(mark: str, value: str) -> dict[str, str]:
 def marked(mark: str, value: str) -> list[int]:
     """Return the pids of living processes that carry the mark; this process and its ancestors are left out."""
     wanted = f"{mark}={value}".encode()
-    spared = _ancestry()
-    pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [pid for pid in pids if pid not in spared and wanted in _environment(pid)]
+    spared = {os.getpid(), *(ancestor.pid for ancestor in psutil.Process().parents())}
+    return [pid for pid in psutil.pids() if pid not in spared and wanted in _environment(pid)]
 
 
 def descendants(pid: int) -> list[int]:
     """Return the processes that a process started, and those that they started, as long as their parents live."""
-    parents = {int(entry.name): _parent(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
-    found = [pid]
-    for one in found:  # grows while it is walked
-        found.extend(child for child, parent in parents.items() if parent == one)
-    return found[1:]
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def lives(pid: int, *, ticks: int | None) -> bool:
     """Whether a process is still the one that started at `ticks`, and no zombie."""
-    return start_ticks(pid) == ticks is not None and _stat(pid)[:1] not in ([], ["Z"], ["X"])
+    return start_ticks(pid) == ticks is not None and stat_fields(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def send_signal(pid: int, number: signal.Signals, *, ticks: int | None) -> bool:
@@ -142,26 +142,4 @@ def _environment(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:  # it ended, or it is another user's
-        return []
-
-
-def _ancestry() -> set[int]:
-    pids, pid = set(), os.getpid()
-    while pid > 0:
-        pids.add(pid)
-        pid = _parent(pid)
-    return pids
-
-
-def _parent(pid: int) -> int:
-    """Return the parent's pid; 0 for the first process, and for one that ended."""
-    fields = _stat(pid)
-    return int(fields[1]) if fields else 0
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from `state` on; empty if the process is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
         return []

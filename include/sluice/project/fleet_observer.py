@@ -18,10 +18,9 @@ from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
-from sluice.streams.failures.last_report import ended_alone, last_report
-from sluice.streams.health.driver_files import executors_of
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
+from sluice.streams.life.driver_files import ended_alone, executors_of, last_report
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.epochs import Epochs

@@ -12,7 +12,7 @@ from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
-from sluice.streams.health.driver_files import spark_ui_address
+from sluice.streams.life.driver_files import spark_ui_address
 from sluice.streams.life.life import UnitLife
 from sluice.streams.life.lives import Lives
 from sluice.streams.life.timeline import Timeline, timeline
@@ -39,7 +39,15 @@ class ProjectStreams:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        return self.lives().of(unit)
+        return UnitLife(
+            self.records.registry(),
+            self.processes.launcher(),
+            deployment=self.records.settings.deployment,
+            unit=unit,
+            job=self.processes.driver,
+            refuse=self.processes.refuse_unconfigured,
+            clock=self.clock,
+        )
 
     def lives(self) -> Lives:
         """Return the lives of all units.
@@ -47,14 +55,7 @@ class ProjectStreams:
         Raises:
             UnreachableError: the control database could not be asked.
         """
-        return Lives(
-            self.records.registry(),
-            self.processes.launcher(),
-            deployment=self.records.settings.deployment,
-            job=self.processes.driver,
-            refuse=self.processes.refuse_unconfigured,
-            clock=self.clock,
-        )
+        return Lives(self.records.registry(), self.life)
 
     def timeline(self, unit: str) -> Timeline:
         """Return the attempts of a unit, newest first, and what comes next.

@@ -139,7 +139,5 @@ def _is_cut(change: PlannedChange) -> bool:
 
 def _lower(topic: str, update: ConfigUpdate, administration: KafkaAdministration, options: ApplyOptions) -> None:
     before, after = None if update.before is None else int(update.before), int(update.after or 0)
-    forever = float("inf")
-    lowering = lower_in_steps(administration, topic, before, after, options.moves.clock, deadline_seconds=forever)
-    for step in lowering.done:
+    for step in lower_in_steps(administration, topic, before, after, options.moves.clock):
         options.notify(f"{topic}: {step}")

@@ -124,6 +124,14 @@ def advice_of(reason: Reason, detail: str | None = None) -> str:
     return next(found, reason.what_to_do)
 
 
+def counts_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, int]:
+    """Return how many records have each reason, in the order of the reasons; `counted` is that of `details_of`."""
+    found = Counter[Reason]()
+    for reason, _, records in counted:
+        found[reason] += records
+    return {reason: found[reason] for reason in Reason if reason in found}
+
+
 def details_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, dict[str, int]]:
     """Return how many records have each detail, by reason, the most first.
 

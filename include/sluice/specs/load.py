@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from sluice.contracts.breach import Loc
 from sluice.errors import SpecError
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
@@ -27,8 +26,8 @@ from sluice.specs.reading.kinds import Key, Kind
 from sluice.specs.reading.reading import Reading, Rule
 from sluice.specs.rules.access_rules import undecided_principals
 from sluice.specs.rules.contracts import FOLDER
-from sluice.specs.rules.rules import RULES, deployment_exists, topic_references
-from sluice.specs.rules.suites import doubtful_suites, suite_references
+from sluice.specs.rules.rules import RULES, TOPIC_KEYS, deployment_exists
+from sluice.specs.rules.suites import doubtful_suites
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,10 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
     Raises:
         SpecFaults: with all faults of all files.
     """
-    found = scan(include, deployment=deployment)
-    if found.faults:
-        raise SpecFaults(found.faults)
-    return found.catalog
+    scanned = scan(include, deployment=deployment)
+    if scanned.faults:
+        raise SpecFaults(scanned.faults)
+    return scanned.catalog
 
 
 def scan(
@@ -96,7 +95,7 @@ def scan(
     Args:
         include: see `load_catalog`.
         deployment: see `load_catalog`.
-        rules: what must hold between specs; whoever has time for it adds rules of adapters.
+        rules: what must hold between specs; a caller with time for it adds rules of adapters.
         parse: reads the bytes of a file; see `sluice.specs.reading.memo`.
         kinds: what is read; a spec that names one of another kind lacks it. Without suites the catalog names no gate.
         unwritten: specs that are no files yet, to see whether they would be sound beside the others.
@@ -112,15 +111,15 @@ def scan(
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
-    at_fault = set(unusable)
-    unusable.update(_dependents(topic_references(reading), Kind.TOPIC, unusable))
-    unusable.update(_dependents(suite_references(reading), Kind.PIPELINE, unusable))
+    for kind, key in TOPIC_KEYS.items():
+        unusable.update(_dependents(reading.references(kind, key), Kind.TOPIC, unusable))
+    unusable.update(_dependents(reading.references(Kind.SUITE, "pipeline"), Kind.PIPELINE, unusable))
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
     users = {name: spec for name, spec in reading.catalog.access.items() if not broken[Kind.PRINCIPAL, name]}
     catalog = replace(sound, doubtful_suites=doubtful, users=users)
-    dependants = {key: why for key, why in unusable.items() if key not in at_fault}
+    dependants = {key: why for key, why in unusable.items() if not broken[key]}
     return Scan(catalog, tuple(sorted(faults)), MappingProxyType(unusable), MappingProxyType(dependants))
 
 
@@ -141,7 +140,7 @@ def _read_alone(
 
 
 def _with_schemas(spec: Spec, include: Path) -> Spec:
-    """Return a topic's spec with the schemas that its values are written under: whoever decodes needs no folder."""
+    """Return a topic's spec with the schemas that its values are written under: a decoder needs no folder."""
     if not isinstance(spec, TopicSpec):
         return spec
     value = spec.value.with_schemas(include / FOLDER / spec.name)
@@ -156,15 +155,8 @@ def _read(include: Path, parse: Parse, kinds: Collection[Kind]) -> tuple[dict[Ke
     documents: dict[Key, Document] = {}
     strays: list[Fault] = []
     if not include.is_dir():
-        strays.append(
-            Fault(
-                include.name,
-                1,
-                "",
-                "there is no such folder.",
-                "run this inside a project; `sluice init DIR` writes a new one.",
-            )
-        )
+        fix = "run this inside a project; `sluice init DIR` writes a new one."
+        strays.append(Fault(include.name, 1, "", "there is no such folder.", fix))
     for kind in kinds:
         for path in _entries(include / kind.folder):
             file = f"{include.name}/{kind.folder}/{path.name}"
@@ -196,9 +188,8 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
 
 
 def _dependents(
-    references: Mapping[Key, tuple[Loc, str]], kind: Kind, broken: Mapping[Key, tuple[Fault, ...]]
+    references: Mapping[Key, str], kind: Kind, broken: Mapping[Key, tuple[Fault, ...]]
 ) -> dict[Key, tuple[Fault, ...]]:
     """Return the specs that are sound by themselves and name a broken one of a kind, with its faults."""
-    return {
-        key: broken[kind, name] for key, (_, name) in references.items() if key not in broken and (kind, name) in broken
-    }
+    named = {key: (kind, name) for key, name in references.items()}
+    return {key: broken[other] for key, other in named.items() if key not in broken and other in broken}

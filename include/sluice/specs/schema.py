@@ -28,11 +28,11 @@ class _SpecSchema(GenerateJsonSchema):
         Pydantic would read the docstrings too, from the source while the module is imported: every parsing of a DAG
         file would pay for that.
         """
-        found = super().model_schema(schema)
+        written = super().model_schema(schema)
         for name, text in _docstrings(schema["cls"]).items():
-            if name in found.get("properties", {}):
-                found["properties"][name].setdefault("description", text)
-        return found
+            if name in written.get("properties", {}):
+                written["properties"][name].setdefault("description", text)
+        return written
 
     def encode_default(self, dft: object) -> object:
         """Return a default as YAML holds it."""
@@ -41,15 +41,15 @@ class _SpecSchema(GenerateJsonSchema):
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:
     """Return what stands below the fields of a model and of its bases."""
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for owner in reversed(model.__mro__[: model.__mro__.index(BaseModel)]):
         (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
         body = definition.body if isinstance(definition, ast.ClassDef) else []
         for field, below in pairwise(body):
             match field, below:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    found[name] = inspect.cleandoc(text)
-    return found
+                    docstrings[name] = inspect.cleandoc(text)
+    return docstrings
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

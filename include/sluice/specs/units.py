@@ -1,7 +1,7 @@
 """Which units are declared, and which of them are broken: a unit is as sound as all of its specs.
 
 A broken spec still shows the unit that it belongs to, as long as its text names a driver. Such a unit is looked after
-but started by nobody, because a driver without one of its streams is not the unit that was declared.
+but never started, because a driver without one of its streams is not the unit that was declared.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def _owners(catalog: Catalog) -> Mapping[str, set[str]]:
 
 
 def _faults_by_unit(scan: Scan, include: Path) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    by_unit: dict[str, tuple[str, ...]] = {}
     for (kind, name), faults in sorted(scan.broken.items()):
         if kind not in (Kind.TOPIC, Kind.PIPELINE):
             continue
         unit = _driver_named_in(include / Kind(kind).folder / f"{name}.yaml")
         if unit is not None:
-            found[unit] = (*found.get(unit, ()), *map(str, faults))
-    return found
+            by_unit[unit] = (*by_unit.get(unit, ()), *map(str, faults))
+    return by_unit
 
 
 def _driver_named_in(file: Path) -> str | None:

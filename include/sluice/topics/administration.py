@@ -145,7 +145,7 @@ class KafkaAdministration(ReplicaAdministration, Protocol):
         """Set the next offsets of a consumer group, per `topic/partition`. Its other offsets stay.
 
         Raises:
-            RefusedError: somebody consumes with it.
+            RefusedError: a consumer uses it.
         """
         ...
 

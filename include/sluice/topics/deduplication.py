@@ -58,7 +58,7 @@ class _Seen:
 class Deduplication:
     """Tells news from repetitions, partition by partition, in the order of their offsets.
 
-    Whoever must not forget across a restart keeps `state()` together with the offsets that it belongs to.
+    A caller that must not forget across a restart keeps `state()` together with the offsets that it belongs to.
 
     Args:
         state: what `state()` returned; None to begin with.
@@ -71,12 +71,7 @@ class Deduplication:
         }
 
     def is_new(self, partition: Hashable, delivery: DeliveryHeaders) -> bool:
-        """Return whether a record is seen for the first time, and remember it.
-
-        Args:
-            partition: where it was read.
-            delivery: what its headers say.
-        """
+        """Return whether a record is seen for the first time, and remember it."""
         seen = self._partitions.setdefault(partition, _Seen(delivery.generation, delivery.position))
         if delivery.generation < seen.generation:  # a driver that was replaced: its successor sends the batch itself
             return False

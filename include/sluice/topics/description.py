@@ -17,9 +17,9 @@ class Usage:
     """What the specs say of a topic.
 
     Attributes:
-        file: the spec that declares it; None: nobody does.
+        file: the spec that declares it; None: no spec does.
         owner: who answers for it; None where that is not said.
-        keyed: whether records of one key have to stay in order; None of a topic that nobody declares.
+        keyed: whether records of one key have to stay in order; None of a topic that no spec declares.
         read_by: the pipelines that read it.
         written_by: the pipelines that write to it.
         fed_by: the feeds that send to it.
@@ -69,7 +69,7 @@ class Description:
 
     @property
     def leaderless(self) -> tuple[int, ...]:
-        """Partitions that no broker leads: nobody reads or writes them."""
+        """Partitions that no broker leads: no client can read or write them."""
         return tuple(partition for partition, leader in enumerate(self.state.leaders) if leader is None)
 
     @property

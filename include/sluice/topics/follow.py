@@ -11,7 +11,7 @@ from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.records import Record, RecordReader
 
 Report: TypeAlias = Callable[[str], None]
-"""Says one sentence to whoever watches."""
+"""Shows one sentence to the user who follows."""
 
 _PAUSE_SECONDS = 0.5
 
@@ -47,12 +47,12 @@ def follow(
     topic_id, at, outage = seen.topic_id, dict(start), _Outage(report)
     while True:
         try:
-            found = administration.extent(topic)
+            extent = administration.extent(topic)
             outage.end()
-            if found.topic_id != topic_id:
+            if extent.topic_id != topic_id:
                 report(f"{topic} was deleted and created again; what follows is the new one, from its first record.")
-                topic_id, at = found.topic_id, {}
-            yield from _onwards(topic, at, found, reader, report=report, only=only)
+                topic_id, at = extent.topic_id, {}
+            yield from _onwards(topic, at, extent, reader, report=report, only=only)
         except UnreachableError as error:
             outage.begin(error)
         clock.sleep(_PAUSE_SECONDS)
@@ -67,7 +67,7 @@ class _Outage:
 
     def begin(self, error: UnreachableError) -> None:
         if not self._lasts:
-            self._report(f"{error.message} It is tried again until somebody answers.")
+            self._report(f"{error.message} It is tried again until a broker answers.")
         self._lasts = True
 
     def end(self) -> None:
@@ -77,21 +77,21 @@ class _Outage:
 
 
 def _onwards(
-    topic: str, at: dict[int, int], found: TopicExtent, reader: RecordReader, *, report: Report, only: Collection[int]
+    topic: str, at: dict[int, int], extent: TopicExtent, reader: RecordReader, *, report: Report, only: Collection[int]
 ) -> Iterator[Record]:
     """Yield the records from `at` to the ends that were found; `at` goes on with each."""
-    ends = {p: end for p, end in found.ends.items() if not only or p in only}
+    ends = {p: end for p, end in extent.ends.items() if not only or p in only}
     for partition in ends:
-        _settle(topic, partition, at, found, report)
+        _settle(topic, partition, at, extent, report)
     for record in reader.read(topic, dict(at), ends):
         at[record.partition] = record.offset + 1
         yield record
     at |= ends
 
 
-def _settle(topic: str, partition: int, at: dict[int, int], found: TopicExtent, report: Report) -> None:
+def _settle(topic: str, partition: int, at: dict[int, int], extent: TopicExtent, report: Report) -> None:
     """Go on within what there is, and tell where that leaves something out."""
-    first, end = found.beginnings[partition], found.ends[partition]
+    first, end = extent.beginnings[partition], extent.ends[partition]
     wanted = at.setdefault(partition, first)
     if wanted < first:
         report(f"The records {wanted} to {first - 1} of {topic}/{partition} were deleted before they could be read.")

@@ -1,7 +1,7 @@
 """A record's value as a JSON object, and its times, for every reader in Python. Pure.
 
-Anybody may write into a topic, so these read anything: what is no JSON object is said to be none, and nothing that a
-value holds raises anything else. What validation refuses as `malformed` or `not_finite`, these refuse too.
+Any producer may write into a topic, so these read anything: what is no JSON object is said to be none, and nothing
+that a value holds raises anything else. What validation refuses as `malformed` or `not_finite`, these refuse too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ A watermark would follow them, out of what Python can count."""
 
 _HALF_CHARACTER = re.compile(r"\\u[dD]")
 _INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d(?::?[0-5]\d)?)?",
+    r"\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d(?::?[0-5]\d)?)?",
     re.ASCII,
 )
 
@@ -40,7 +40,7 @@ def parse_object(value: bytes | None) -> dict[str, Any]:
         raise NoObjectError("it has no value")
     try:
         text = value.decode()
-        found = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        parsed = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise NoObjectError(f"byte {error.start + 1} is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -51,13 +51,13 @@ def parse_object(value: bytes | None) -> dict[str, Any]:
         raise
     except ValueError:  # Python reads no whole number of more than 4,300 digits
         raise NoObjectError("a number in it has thousands of digits") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise NoObjectError("it is JSON, but no object")
-    if text.count("{") + text.count("[") > DEEPEST and _depth(found) > DEEPEST:
+    if text.count("{") + text.count("[") > DEEPEST and _depth(parsed) > DEEPEST:
         raise NoObjectError(_TOO_DEEP)
-    if _HALF_CHARACTER.search(text) and _has_half_character(found):
+    if _HALF_CHARACTER.search(text) and _has_half_character(parsed):
         raise NoObjectError("a text in it escapes half a character")
-    return found
+    return parsed
 
 
 def read_object(value: bytes | None) -> dict[str, Any] | None:
@@ -68,24 +68,16 @@ def read_object(value: bytes | None) -> dict[str, Any] | None:
         return None
 
 
-def read_instant(value: object) -> datetime | None:
-    """Return a plausible time (UTC) that is written in ISO 8601 with its zone; None of anything else."""
-    if not isinstance(value, str) or (match := _INSTANT.fullmatch(value)) is None or match["zone"] is None:
-        return None
-    moment = as_moment(value)
-    return None if moment is None else moment.astimezone(UTC)
-
-
 def as_moment(text: str) -> datetime | None:
     """Return a plausible time in ISO 8601, without a zone if it names none; None of anything else."""
     if _INSTANT.fullmatch(text) is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     # Aware times are compared without a calendar, so also those that no calendar has in UTC.
-    return found if EARLIEST <= (found if found.tzinfo else found.replace(tzinfo=UTC)) < LATEST else None
+    return moment if EARLIEST <= (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) < LATEST else None
 
 
 def read_broker_time(milliseconds: int | None) -> datetime | None:
@@ -113,8 +105,8 @@ def _finite(text: str) -> float:
     return number
 
 
-def _depth(found: Any) -> int:  # noqa: ANN401  JSON is any
-    depth, level = 0, [found]
+def _depth(value: Any) -> int:  # noqa: ANN401  JSON is any
+    depth, level = 0, [value]
     while level:
         depth += 1
         parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
@@ -122,9 +114,9 @@ def _depth(found: Any) -> int:  # noqa: ANN401  JSON is any
     return depth
 
 
-def _has_half_character(found: dict[str, Any]) -> bool:
+def _has_half_character(value: dict[str, Any]) -> bool:
     try:
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
     return False

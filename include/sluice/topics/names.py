@@ -6,23 +6,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from sluice.errors import SpecError
+from sluice.wording import listed
 
-_MAX_SHOWN = 5
 _INTERNAL = "__"
 
 
 def is_internal(topic: str) -> bool:
-    """Whether a topic is Kafka's own, or that of a program beside it: nobody else writes to it."""
+    """Whether a topic is Kafka's own, or that of a program beside it: no user writes to it."""
     return topic.startswith(_INTERNAL)
 
 
 def unknown_topic(topic: str, known: Iterable[str]) -> SpecError:
-    """Return what is said of a topic that the cluster does not have.
-
-    Args:
-        topic: what somebody has written.
-        known: all topics of the cluster.
-    """
+    """Return what is said of a topic that the cluster does not have."""
     return SpecError(f"The cluster has no topic {topic!r}.", fix=near(topic, known))
 
 
@@ -31,6 +26,6 @@ def near(topic: str, known: Iterable[str]) -> str:
     names = sorted(name for name in known if not is_internal(name))
     if close := get_close_matches(topic, names, n=3):
         return f"did you mean {' or '.join(map(repr, close))}?"
-    more = len(names) - _MAX_SHOWN
-    shown = ", ".join(names[:_MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return f"there are {shown}." if names else "it has none but its own; create one by `sluice topics apply`."
+    return (
+        f"there are {listed(names, 5)}." if names else "it has none but its own; create one by `sluice topics apply`."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -17,7 +17,7 @@ Wanted: TypeAlias = Callable[[Record], bool]
 """Which records are looked for."""
 
 MAX_OFFSETS = 100_000
-"""Of each partition: further nobody looks for the records of a key."""
+"""Of each partition: a search for the records of a key goes no further."""
 
 _GROWTH = 4
 _NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
@@ -61,18 +61,18 @@ def newest(
         UnreachableError: the broker did not answer.
     """
     first, at = extent.beginnings, dict(extent.ends)
-    found: dict[int, list[Record]] = {partition: [] for partition in at}
+    by_partition: dict[int, list[Record]] = {partition: [] for partition in at}
     size = most
-    while pending := [p for p in at if len(found[p]) < most and at[p] > _lowest(first[p], extent.ends[p])]:
+    while pending := [p for p in at if len(by_partition[p]) < most and at[p] > _lowest(first[p], extent.ends[p])]:
         start = {p: max(_lowest(first[p], extent.ends[p]), at[p] - size) for p in pending}
         read = _read(reader, topic, start, {p: at[p] for p in pending}, wanted)
         for partition in pending:
-            found[partition] = [*read[partition], *found[partition]][-most:]
+            by_partition[partition] = [*read[partition], *by_partition[partition]][-most:]
         at |= start
         size *= _GROWTH
-    backwards = (reversed(records) for records in found.values())
+    backwards = (reversed(records) for records in by_partition.values())
     latest = list(islice(heapq.merge(*backwards, key=_time, reverse=True), most))
-    given_up = [p for p in at if len(found[p]) < most and at[p] > first[p]]
+    given_up = [p for p in at if len(by_partition[p]) < most and at[p] > first[p]]
     return NewestRecords(tuple(reversed(latest)), tuple(given_up) if len(latest) < most else ())
 
 
@@ -87,19 +87,19 @@ def onwards(
 ) -> NewestRecords:
     """Return the first records from `start` on, per partition; otherwise as `newest`."""
     at = {partition: start[partition] for partition in end}
-    found: dict[int, list[Record]] = {partition: [] for partition in end}
+    by_partition: dict[int, list[Record]] = {partition: [] for partition in end}
     size = most
-    while pending := [p for p in at if len(found[p]) < most and at[p] < min(end[p], start[p] + MAX_OFFSETS)]:
+    while pending := [p for p in at if len(by_partition[p]) < most and at[p] < min(end[p], start[p] + MAX_OFFSETS)]:
         stop = {p: min(end[p], start[p] + MAX_OFFSETS, at[p] + size) for p in pending}
         read = _read(reader, topic, {p: at[p] for p in pending}, stop, wanted)
         for partition in pending:
-            found[partition] = [*found[partition], *read[partition]]
+            by_partition[partition] = [*by_partition[partition], *read[partition]]
         at |= stop
         size *= _GROWTH
-    earliest = list(islice(heapq.merge(*found.values(), key=_time), most))
+    earliest = list(islice(heapq.merge(*by_partition.values(), key=_time), most))
     short = len(earliest) < most
-    given_up = [p for p in at if len(found[p]) < most and at[p] < end[p]]
-    more = any(at[p] < end[p] for p in at) or sum(map(len, found.values())) > most
+    given_up = [p for p in at if len(by_partition[p]) < most and at[p] < end[p]]
+    more = any(at[p] < end[p] for p in at) or sum(map(len, by_partition.values())) > most
     return NewestRecords(tuple(earliest), tuple(given_up) if short else (), more and not short)
 
 
@@ -110,14 +110,10 @@ def _lowest(first: int, end: int) -> int:
 def _read(
     reader: RecordReader, topic: str, start: Mapping[int, int], end: Mapping[int, int], wanted: Wanted
 ) -> Mapping[int, list[Record]]:
-    found: dict[int, list[Record]] = defaultdict(list)
-    for record in _only(reader.read(topic, start, end), wanted):
-        found[record.partition].append(record)
-    return found
-
-
-def _only(records: Iterable[Record], wanted: Wanted) -> Iterable[Record]:
-    return filter(wanted, records)
+    by_partition: dict[int, list[Record]] = defaultdict(list)
+    for record in filter(wanted, reader.read(topic, start, end)):
+        by_partition[record.partition].append(record)
+    return by_partition
 
 
 def _time(record: Record) -> datetime:

@@ -1,4 +1,4 @@
-"""Foreign bytes as text that a terminal cannot take for commands, and that is no longer than somebody wants to read."""
+"""Foreign bytes as text that a terminal cannot take for commands, and that is short enough to read."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Record:
 
 
 class RecordReader(Protocol):
-    """Reads without a consumer group: nothing is committed, and nobody notices."""
+    """Reads without a consumer group: nothing is committed, and no consumer notices."""
 
     def read(self, topic: str, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
         """Yield the records in [start, end) of each partition of `end`, ordered by offset within a partition.

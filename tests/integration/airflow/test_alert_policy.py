@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 from airflow.sdk import DagRunState
 
+from sluice.airflow import runtime
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.dags.reconciler import build_reconcile_dag
@@ -31,6 +32,7 @@ from sluice.streams.health.verdict_records import NewVerdict
 from tests.integration.mailbox import Mailbox, running_mailbox, text_of
 from tests.integration.sink import Sink, running_sink
 from tests.twins.clock import ManualClock
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 from tests.unit.alerts.examples import make_alert
 
@@ -281,14 +283,16 @@ def _pager(sink: Sink) -> dict[str, object]:
 def test_the_reconciler_plays_the_round_in_airflow(sink: Sink) -> None:
     fleet = Fleet()
     fleet.is_(Health.LOSS_RISK)
-    dag = build_reconcile_dag(open_project=lambda: cast(Project, fleet.project), clock=fleet.clock)
-    dag.test()
+    with opened_project(fleet.project):
+        build_reconcile_dag(clock=fleet.clock).test()
     assert sink.received
     assert "is LOSS_RISK" in sink.received[0]["title"]
 
 
 @pytest.mark.usefixtures("home")
-def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_moment(sink: Sink) -> None:
+def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_moment(
+    sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fleet, opened = Fleet(), iter([0, 1])
 
     def open_project() -> Project:
@@ -296,7 +300,8 @@ def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_mome
             raise UnreachableError("the control database could not be asked: database is locked.")
         return cast(Project, fleet.project)
 
-    dag = build_reconcile_dag(open_project=open_project, clock=fleet.clock)
+    monkeypatch.setattr(runtime, "open_project", open_project)
+    dag = build_reconcile_dag(clock=fleet.clock)
     dag.get_task("decide").retry_delay = timedelta(0)
     assert dag.test().state == DagRunState.SUCCESS
     assert sink.received == []

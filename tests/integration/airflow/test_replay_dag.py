@@ -11,6 +11,7 @@ from sluice.airflow.dags.replays import build_replay_dag
 from sluice.project.project import Project
 from tests.integration.airflow.spark import Spark, fake_spark
 from tests.suites.cases_suite import opened
+from tests.twins.opened_project import opened_project
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
@@ -21,10 +22,11 @@ def spark(project: Project, monkeypatch: pytest.MonkeyPatch) -> Spark:
 
 
 def run(project: Project, case: str | None) -> str:
-    dag = build_replay_dag(open_project=lambda: project)
+    dag = build_replay_dag()
     for task in dag.tasks:
         task.retries = 0
-    return str(dag.test(run_conf={"case": case}).state)
+    with opened_project(project):
+        return str(dag.test(run_conf={"case": case}).state)
 
 
 def test_the_case_of_the_form_is_replayed_for_its_pipeline(project: Project, spark: Spark) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.dags import throttle_upkeep
+from sluice.airflow import runtime
 from sluice.airflow.dags.throttle_upkeep import ThrottleTrigger, build_lift_throttles_dag
 from sluice.airflow.rounds import AskedOfAirflow, RoundOperator
 from sluice.settings import settings
@@ -31,10 +31,13 @@ def throttled_cluster() -> InMemoryKafkaAdministration:
     return cluster
 
 
-def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result() -> None:
+def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cluster = throttled_cluster()
     project = InMemoryProject(load_catalog(settings().home / "include"), cluster)
-    dag = build_lift_throttles_dag(open_project=lambda: project, clock=ManualClock())  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(runtime, "open_project", lambda: project)
+    dag = build_lift_throttles_dag(clock=ManualClock())
     for lifted in ([{"topic": "flights"}], []):
         dag_run = dag.test()
         assert dag_run.state == DagRunState.SUCCESS
@@ -45,8 +48,8 @@ def test_what_a_killed_move_has_left_is_gone_after_a_run_and_told_in_its_result(
 def test_the_triggerer_finds_a_throttle_and_leaves_the_waiting_to_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = throttled_cluster()
     project = InMemoryProject(load_catalog(settings().home / "include"), cluster)
-    monkeypatch.setattr(throttle_upkeep, "open_project", lambda: project)
-    dag = build_lift_throttles_dag(open_project=lambda: project, clock=ManualClock())  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr(runtime, "open_project", lambda: project)
+    dag = build_lift_throttles_dag(clock=ManualClock())
 
     found = ThrottleTrigger().round(NOT_ASKED)
     assert found == [{"topic": "flights"}]

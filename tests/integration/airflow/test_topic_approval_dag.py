@@ -34,6 +34,7 @@ from tests.integration.airflow.topic_runs import (
     run,
 )
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.opened_project import opened_project
 
 pytestmark = pytest.mark.usefixtures("airflow_database", "private_state", "no_runs")
 
@@ -200,10 +201,10 @@ def test_a_run_that_is_killed_anywhere_is_finished_by_the_next(grown: Case, ada:
     grown.project.cluster.offsets = {"sales": {0: 0, 1: 0}}
     grown.declare_loss()
     grown.declare(partitions=4)
-    dag = build_topics_dag(open_project=lambda: grown.project)
+    dag = build_topics_dag()
     dag.get_task("apply").retries = 0
 
-    with pressing(ada, "Approve", losing="sales"):
+    with opened_project(grown.project), pressing(ada, "Approve", losing="sales"):
         dag.test()
 
     assert grown.state().partitions == 4
@@ -221,10 +222,10 @@ def test_a_try_after_one_that_did_everything_and_was_killed_succeeds(grown: Case
     grown.project.cluster = Dying(1)
     grown.project.cluster.topics = topics
     grown.project.cluster.offsets = {"sales": {0: 0, 1: 0}}
-    dag = build_topics_dag(open_project=lambda: grown.project)
+    dag = build_topics_dag()
     dag.get_task("apply").retry_delay = dag.get_task("apply").retry_delay / 100
 
-    with pressing(ada, "Approve"):
+    with opened_project(grown.project), pressing(ada, "Approve"):
         dag_run = dag.test()
 
     assert dag_run.state == DagRunState.SUCCESS

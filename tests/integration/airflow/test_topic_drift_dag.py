@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import DagRunState
 
-from sluice.airflow.dags import topic_drift
+from sluice.airflow import runtime
 from sluice.airflow.dags.topic_drift import CompareOperator, DriftTrigger, build_topic_drift_dag
 from sluice.airflow.rounds import AskedOfAirflow
 from sluice.alerts.alert import Alert, Level
@@ -29,6 +29,7 @@ from sluice.streams.life.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
 from tests.integration.sink import Sink, running_sink
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
@@ -91,9 +92,10 @@ def any_case(request: pytest.FixtureRequest) -> Iterator[Case]:
 
 def look(case: Case) -> tuple[str, dict[str, str]]:
     """Return the run's state, and that of each task by its label."""
-    dag = build_topic_drift_dag(open_project=lambda: case.project)  # type: ignore[arg-type, return-value]
+    dag = build_topic_drift_dag()
     dag.get_task("compare").retries = 0
-    dag_run = dag.test()
+    with opened_project(case.project):
+        dag_run = dag.test()
     tasks: dict[str, Any] = {ti.rendered_map_index or ti.task_id: ti for ti in dag_run.get_task_instances()}
     return dag_run.state, {name: str(ti.state) for name, ti in tasks.items()}
 
@@ -213,7 +215,7 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
 def test_the_triggerer_looks_as_a_worker_does_and_closes_its_connection(
     any_case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_drift, "open_project", lambda: any_case.project)
+    monkeypatch.setattr(runtime, "open_project", lambda: any_case.project)
     not_asked = cast(AskedOfAirflow, None)
     assert DriftTrigger().round(not_asked) == []
 

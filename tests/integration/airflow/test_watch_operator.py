@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
+from sluice.airflow import runtime
 from sluice.airflow.streams.trigger import StreamTrigger
 from sluice.airflow.streams.watch import WatchOperator
 from sluice.airflow.streams.watcher import Hint
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from tests.twins.clock import ManualClock
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
 LIMIT = timedelta(hours=1)
@@ -32,11 +35,12 @@ class FakeTaskInstance:
 
 
 @pytest.fixture
-def project() -> InMemoryProject:
+def project() -> Iterator[InMemoryProject]:
     """A project whose unit `flights` runs at generation 1."""
     made = InMemoryProject()
     made.streams.life("flights").start("ada", "launch")
-    return made
+    with opened_project(made):
+        yield made
 
 
 @pytest.fixture
@@ -45,9 +49,7 @@ def watch(project: InMemoryProject) -> WatchOperator:
 
 
 def operator(project: InMemoryProject) -> WatchOperator:
-    return WatchOperator(
-        task_id="watch", unit="flights", limit=LIMIT, open_project=lambda: project, clock=project.clock
-    )
+    return WatchOperator(task_id="watch", unit="flights", limit=LIMIT, clock=project.clock)
 
 
 def deferral(watch: WatchOperator, generation: int = 1) -> TaskDeferred:
@@ -148,13 +150,16 @@ def test_unknown_is_watched_on(project: InMemoryProject, watch: WatchOperator) -
         resume(watch, Hint.CHANGED, deferred)
 
 
-def test_a_project_that_cannot_be_opened_says_nothing_about_the_driver(project: InMemoryProject) -> None:
+def test_a_project_that_cannot_be_opened_says_nothing_about_the_driver(
+    project: InMemoryProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deferred = deferral(operator(project))
 
     def refuse() -> Project:
         raise SpecError("the deployment is broken.")
 
-    watch = WatchOperator(task_id="watch", unit="flights", open_project=refuse, clock=project.clock)
+    monkeypatch.setattr(runtime, "open_project", refuse)
+    watch = WatchOperator(task_id="watch", unit="flights", clock=project.clock)
     with pytest.raises(TaskDeferred):
         resume(watch, Hint.CHANGED, deferred)
 

@@ -17,6 +17,7 @@ from sluice.streams.health.observation import Observation
 from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
 DAY_MS = str(24 * 3600 * 1000)
@@ -50,7 +51,8 @@ class Ran:
 
 
 def run(project: InMemoryProject, **conf: object) -> Ran:
-    dag_run = build_topics_dag(open_project=lambda: project).test(run_conf=conf)  # type: ignore[arg-type, return-value]
+    with opened_project(project):
+        dag_run = build_topics_dag().test(run_conf=conf)
     tasks = {task.task_id: task for task in dag_run.get_task_instances()}
     states = {name: str(task.state) for name, task in tasks.items()}
     followed = states.pop("follow")

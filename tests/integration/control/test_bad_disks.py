@@ -31,6 +31,7 @@ ELSEWHERE = {
         "console",
         "serve",
         "explain",
+        "docs",
     ),
 }
 READS = ("status", "status -o json", "streams list", "streams show flights", "backfill list", "quarantine cases")

@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from sluice.devstack.airflow.api import AirflowApi, succeeded
-from sluice.devstack.airflow.health import unhealthy_components
 from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.stack import component_states, down, up
 from sluice.devstack.supervision import ProgramState
@@ -78,7 +77,7 @@ def endpoints(place: Settings) -> Endpoints:
 
 def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, endpoints: Endpoints) -> None:
     assert read_endpoints(place.folder) == endpoints
-    assert unhealthy_components(endpoints.airflow_url) == ()
+    assert AirflowApi(endpoints.airflow_url).unhealthy_components() == ()
     assert component_states(place) == dict.fromkeys(COMPONENTS, ProgramState.RUNNING)
     assert all(address.startswith("127.0.0.1:") for address in endpoints.kafka_bootstrap)
 

@@ -94,11 +94,7 @@ def test_a_broker_keeps_the_segment_of_a_young_record_and_nobody_waits_for_ever(
     brisk: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     fill(brisk, administration, topic_name, {0: [30.5, 29.5, 1.5]}, {})
-    lowered = lower_in_steps(
-        administration, topic_name, 30 * HOUR_MS, 24 * HOUR_MS, Brisk(), deadline_seconds=60, patience_seconds=3
-    )
-    assert lowered.left == ()
-    last = lowered.done[-1]
+    *_, last = lower_in_steps(administration, topic_name, 30 * HOUR_MS, 24 * HOUR_MS, Brisk(), patience_seconds=3)
     assert (last.retention_ms, last.due, last.gone) == (24 * HOUR_MS, 2, 0)
     assert administration.beginnings(topic_name) == {0: 0}
 
@@ -108,16 +104,11 @@ def test_a_retention_is_lowered_step_by_step_as_the_broker_follows(
     brisk: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
 ) -> None:
     fill(brisk, administration, topic_name, {0: [hour + 0.5 for hour in reversed(range(32))]}, SMALL_SEGMENTS)
-    there: list[int] = []
-
-    def look_at(_retention_ms: int) -> None:
+    there, lowered = [32 - administration.beginnings(topic_name)[0]], []
+    for step in lower_in_steps(administration, topic_name, -1, 4 * HOUR_MS, Brisk(), patience_seconds=30):
         there.append(32 - administration.beginnings(topic_name)[0])
-
-    lowered = lower_in_steps(
-        administration, topic_name, -1, 4 * HOUR_MS, Brisk(), deadline_seconds=120, patience_seconds=30, may_go=look_at
-    )
-    assert there == [32, 16, 8]
-    assert [each.gone for each in lowered.done] == [16, 8, 4]
-    assert all(each.gone == each.due for each in lowered.done)
-    assert lowered.left == ()
+        lowered.append(step)
+    assert there == [32, 16, 8, 4]
+    assert [each.gone for each in lowered] == [16, 8, 4]
+    assert all(each.gone == each.due for each in lowered)
     assert administration.describe([topic_name])[topic_name].configs["retention.ms"] == str(4 * HOUR_MS)

@@ -149,8 +149,8 @@ def backfill(site: Site, spec: PrincipalSpec) -> None:
     """Read everything that there is."""
     with site.administration(spec) as cluster:
         reader = KafkaPythonReader(cluster, "flights")
-        ends = reader.ends()
-        assert len(list(reader.read(reader.beginnings(), ends))) == sum(ends.values()) > 0
+        extent = reader.extent()
+        assert len(list(reader.read(extent.beginnings, extent.ends))) == sum(extent.ends.values()) > 0
 
 
 def watcher(site: Site, spec: PrincipalSpec) -> None:

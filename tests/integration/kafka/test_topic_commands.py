@@ -236,7 +236,7 @@ def test_it_follows_through_a_restart_of_the_broker_until_it_is_interrupted(
             place.send(b"while it follows")
             assert lines.get(timeout=60).endswith("0/1  while it follows\n")
             first.terminate()
-            assert "It is tried again until somebody answers." in notes.get(timeout=60)
+            assert "It is tried again until a broker answers." in notes.get(timeout=60)
             first.wait(30)
             with running(broker):
                 place.send(b"after")

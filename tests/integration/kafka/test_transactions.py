@@ -94,7 +94,7 @@ def test_an_open_transaction_is_told_and_nobody_waits_for_it(broker: BrokerProce
         assert (extent.ends, extent.held) == ({0: WRITTEN}, {0: 2})
         with KafkaPythonAdministration([bootstrap]) as administration:
             assert administration.ends(topic) == {0: WRITTEN}
-            assert KafkaPythonReader(administration, topic).held() == {0: 2}
+            assert KafkaPythonReader(administration, topic).extent().held == {0: 2}
         with KafkaPythonRecords([bootstrap], patience_seconds=10) as reader:
             assert len(list(reader.read(topic, {0: 0}, extent.ends))) == len(COMMITTED)
         producer.commit_transaction()

@@ -15,7 +15,6 @@ from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_capacity
-from sluice.launch.standalone import StandaloneLauncher
 from sluice.streams.failures.capacity import ResourceRequest
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 from tests.integration.launch.drivers import OBEDIENT, Drivers, eventually
@@ -70,7 +69,7 @@ class Cluster(Processes):
 
     def __init__(self, folder: Path, page: MasterPage) -> None:
         super().__init__(folder)
-        self.launcher = StandaloneLauncher(self.launcher, lambda: read_capacity(page.address))
+        self.launcher = LocalLauncher(folder / "drivers", capacity=lambda: read_capacity(page.address))
         self._page = page
 
     def job(self) -> Job:
@@ -117,7 +116,7 @@ class TestLocalLauncher(LauncherSuite):
         processes.end_all()
 
 
-class TestStandaloneLauncher(LauncherSuite, RoomSuite):
+class TestLauncherOfACluster(LauncherSuite, RoomSuite):
     @pytest.fixture
     def page(self) -> Iterator[MasterPage]:
         with serving(MasterPage()) as page:

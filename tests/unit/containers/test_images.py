@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 from sluice.specs.code.closure import import_closure
 from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
@@ -40,6 +41,12 @@ def test_every_stage_begins_with_the_one_base_image_or_with_another_stage() -> N
 
 def test_no_instruction_pulls_a_frontend() -> None:
     assert not (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8").startswith("# syntax")
+
+
+def test_an_image_is_built_with_all_that_the_wheel_shares() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    shared = {source.partition("/")[0] for source in build["targets"]["wheel"]["shared-data"]}
+    assert {f"!{folder}" for folder in shared} <= set(IGNORED)
 
 
 def test_an_image_runs_as_somebody_without_rights() -> None:

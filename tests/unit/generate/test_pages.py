@@ -15,11 +15,12 @@ from typer.core import TyperGroup
 from generate.commands import commands_page
 from generate.drawing import drawing
 from generate.failures import errors_page
-from generate.glossary import glossary_page, with_catalogue
+from generate.glossary import glossary_page, with_catalogue, with_reasons
 from generate.markdown import table
 from generate.rooms import rooms_page
 from sluice.cli.main import app
 from sluice.console.metrics.catalogue import CATALOGUE
+from sluice.quality.reasons import Reason
 
 HOME = Path(__file__).parents[3]
 
@@ -44,6 +45,13 @@ def test_the_published_catalogue_of_metrics_is_current() -> None:
     assert with_catalogue(published) == published, "run `make references`"
     rows = re.findall(r"^\| `(sluice_\w+)` \|", published, re.MULTILINE)
     assert rows == [metric.name for metric in CATALOGUE]
+
+
+def test_the_published_reasons_of_the_quarantine_are_current() -> None:
+    published = (HOME / "docs" / "validation.md").read_text(encoding="utf-8")
+    assert with_reasons(published) == published, "run `make references`"
+    section = published.partition("\n## Reasons\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(Reason)
 
 
 def commands(group: TyperGroup, path: str) -> Iterator[tuple[str, Any]]:

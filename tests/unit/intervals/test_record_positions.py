@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.record_positions import RecordPositions, TopicPosition, are_disjoint
+from sluice.intervals.record_positions import OffsetRange, RecordPositions, TopicPosition
 
 PLACES = st.sets(st.tuples(st.sampled_from(["t1", "t2"]), st.integers(0, 2), st.integers(0, 12)), max_size=30)
 
 
 def listed(places: RecordPositions) -> set[TopicPosition]:
     return {(t, p, offset) for t, p, (first, last) in places.pieces() for offset in range(first, last + 1)}
+
+
+def are_disjoint(ranges: Iterable[OffsetRange]) -> bool:
+    """Whether ranges are in order, sound, and neither touch nor overlap."""
+    own = list(ranges)
+    return all(first <= last for first, last in own) and all(a[1] + 1 < b[0] for a, b in pairwise(own))
 
 
 @given(PLACES)

@@ -5,15 +5,9 @@ import re
 import pytest
 
 from sluice.quality.reasons import FAULTS, Reason
-from sluice.settings import PACKAGE, settings
+from sluice.settings import PACKAGE
 
 DECODER = PACKAGE / "jars" / "java" / "sluice" / "decoding" / "Fault.java"
-
-
-def test_the_documentation_has_every_reason_in_its_order() -> None:
-    page = (settings().home / "docs" / "validation.md").read_text()
-    table = page[page.index("## Reasons") : page.index("## Times")]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(Reason)
 
 
 def test_the_decoder_finds_the_faults_and_calls_them_the_same() -> None:

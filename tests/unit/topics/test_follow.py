@@ -91,7 +91,7 @@ def test_a_broker_that_is_away_is_told_once_and_waited_for(bench: Bench) -> None
     coming = bench.follow(bench.send("a"), send_and_go, lambda: None, lambda: None, bench.back, *later)
     assert take(coming, 3) == ["a", "b", "c"]
     away, back = bench.told
-    assert away == "No Kafka broker could be reached. It is tried again until somebody answers."
+    assert away == "No Kafka broker could be reached. It is tried again until a broker answers."
     assert back == "The brokers answer again."
 
 

@@ -28,7 +28,8 @@ from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.importing.sample import RecordSample
 from sluice.quality.samples import masked
 from sluice.serve.events import _as_json
-from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_instant, read_object
+from sluice.topics.declared_time import read_time
+from sluice.topics.json_object import DEEPEST, NoObjectError, parse_object, read_object
 from sluice.topics.printable import printable_bytes
 from sluice.topics.records import Record
 from tests.hostile_records import HEADERS, KEYS, TIMESTAMPS, VALUES, near_objects
@@ -208,7 +209,7 @@ def test_the_depth_that_is_read_is_the_same_on_every_python() -> None:
     ],
 )
 def test_a_time_is_iso_8601_with_a_zone(text: object, utc: str | None) -> None:
-    found = read_instant(text)
+    found = read_time(text)
     assert (None if found is None else found.isoformat()) == utc
 
 
@@ -223,7 +224,6 @@ NO_RECORDS = {
     ),
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
     *(
-        "control/snapshots.py",
         "airflow/batches/backfill_tasks.py",
         "airflow/alerts/services.py",
         "serve/notifier.py",
@@ -242,11 +242,10 @@ NO_RECORDS = {
         "delta/table.py",
         "launch/master.py",
         "spark/driver/progress.py",
-        "streams/health/driver_files.py",
+        "streams/life/driver_files.py",
     ),
     *(
         "streams/health/batch_log.py",
-        "streams/failures/last_report.py",
         "devstack/airflow/configuration.py",
     ),
     *(
@@ -256,7 +255,7 @@ NO_RECORDS = {
         "launch/ports.py",
         "devstack/jars.py",
     ),
-    *("spark/session/class_archive.py", "streams/life/running_code.py"),
+    "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
 }
 SHARED = {"topics/json_object.py"}

@@ -36,13 +36,7 @@ MAX_AT_ONCE = 20
 
 
 def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: AlertDispatcher) -> None:
-    """Send what is due. It raises nothing: what was not sent is sent by the next round.
-
-    Args:
-        open_project: returns the project.
-        runs: Airflow's runs.
-        dispatcher: records and sends alerts.
-    """
+    """Send what is due. It raises nothing: what was not sent is sent by the next round."""
     history = dispatcher.read()
     project: Project | None = None
     found = FleetConditions()

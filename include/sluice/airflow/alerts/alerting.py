@@ -15,25 +15,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partialmethod
 from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
 
+from sluice.airflow import runtime
 from sluice.airflow.alerts.delivery import Find
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, DagSubject, dag_alert, printable, task_alert
 from sluice.airflow.alerts.task_evidence import task_facts
 from sluice.airflow.alerts.unit_evidence import UnitFacts, unit_evidence
-from sluice.airflow.runtime import open_project
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult, already_known, already_notified
 from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import is_repetition, open_incidents
 from sluice.clock import Clock, SystemClock
-from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.alerting import AlertClass
 
@@ -48,7 +47,6 @@ class FailureNotifier(BaseNotifier):
     Args:
         level: which callback it is given to.
         subject: what the DAG is about; a unit's driver adds its evidence.
-        open_project: gives the project, for that evidence.
         find: returns the services of a channel. Omitted: those of its Airflow connection.
         clock: gives the time.
         tasks_notify: the DAG's tasks alert by themselves, and the next run comes soon: a run that fails with a task
@@ -61,7 +59,6 @@ class FailureNotifier(BaseNotifier):
         level: Level = Level.TASK,
         subject: DagSubject | None = None,
         *,
-        open_project: Callable[[], Project] = open_project,
         find: Find | None = None,
         clock: Clock | None = None,
         tasks_notify: bool = False,
@@ -70,7 +67,6 @@ class FailureNotifier(BaseNotifier):
         super().__init__(context)
         self.level = level
         self.subject = subject
-        self._open_project = open_project
         self._find = find
         self._clock = clock or SystemClock()
         self._tasks_tell = tasks_notify
@@ -117,7 +113,7 @@ class FailureNotifier(BaseNotifier):
         try:
             facts += task_facts(task, settings().folder)
             if self.subject is not None and self.subject.kind == "unit":
-                unit = unit_evidence(self._open_project(), self.subject.name)
+                unit = unit_evidence(runtime.open_project(), self.subject.name)
         except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
             facts.append(f"some evidence is missing: {error}")
         return replace(unit, facts=(*facts, *unit.facts))

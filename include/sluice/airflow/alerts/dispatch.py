@@ -12,12 +12,7 @@ from sluice.clock import Clock, SystemClock
 
 
 def airflow_dispatcher(clock: Clock | None = None, find: Find | None = None) -> AlertDispatcher:
-    """Return a dispatcher with the policy and journal of this deployment.
-
-    Args:
-        clock: gives the time.
-        find: returns the services of a channel. Omitted: those of its Airflow connection.
-    """
+    """Return a dispatcher with the policy and journal of this deployment."""
     return AlertDispatcher(
         clock or SystemClock(), deliver=partial(deliver, find=find), mask=lambda text: str(redact(text))
     )

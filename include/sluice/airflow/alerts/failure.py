@@ -43,13 +43,7 @@ class DagSubject:
 
 
 def task_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datetime) -> Alert:
-    """Return the alert about a task that has failed for good.
-
-    Args:
-        context: what Airflow gives a task's callback.
-        subject: what its DAG is about.
-        now: the present (UTC).
-    """
+    """Return the alert about a task that has failed for good."""
     ti = context["ti"]
     error = context.get("exception")
     place = -1 if ti.map_index is None else ti.map_index
@@ -105,12 +99,7 @@ def dag_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datet
 
 
 def reason(error: BaseException | str | None, limit: object = None) -> str:
-    """Return why a task failed: the message of the Sluice error behind Airflow's, if there is one.
-
-    Args:
-        error: what the task raised.
-        limit: its `execution_timeout`.
-    """
+    """Return why a task failed: the message of the Sluice error behind Airflow's, if there is one."""
     if isinstance(error, AirflowTaskTimeout):
         return f"It ran longer than it may (execution_timeout {limit})."
     if error is None or not str(error):

@@ -69,14 +69,7 @@ def watched_dags(project: Project) -> Sequence[str]:
 
 
 def review_runs(history: AlertHistory, watched: Collection[str], runs: Runs, dispatcher: AlertDispatcher) -> Reviewed:
-    """Ask how the runs of open alerts ended, and count failed runs. It raises nothing.
-
-    Args:
-        history: what is on record.
-        watched: the DAGs whose failed runs are counted.
-        runs: what Airflow knows.
-        dispatcher: keeps the counts.
-    """
+    """Ask how the runs of open alerts ended, and count failed runs. It raises nothing."""
     reviewer, by_dag = _Reviewer(history, runs, dispatcher), dict[str, list[Incident]]()
     for incident in open_incidents(history).values():
         alert = incident.newest

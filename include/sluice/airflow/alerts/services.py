@@ -79,10 +79,6 @@ def services_of_channel(channel: Channel) -> Sequence[Service | Unusable]:
 class MailService:
     """Mail through the SMTP server of an Airflow connection, as Airflow's own notifier sends it.
 
-    Args:
-        channel: the connection's id, and who gets the mails.
-        connection: it.
-
     Raises:
         SluiceError: the channel has no recipient.
     """

@@ -10,12 +10,7 @@ from sluice.settings import StateFolder
 
 
 def task_facts(task: Any, folder: StateFolder) -> Iterator[str]:  # noqa: ANN401 - any operator
-    """Yield one fact per page and report.
-
-    Args:
-        task: the operator, after it has run.
-        folder: names what is in the state folder.
-    """
+    """Yield one fact per page and report."""
     for link in getattr(task, "operator_extra_links", ()):
         if not type(link).__module__.startswith("sluice."):
             continue  # others ask Airflow for what they show, which may not answer now

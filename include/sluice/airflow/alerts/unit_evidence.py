@@ -37,12 +37,7 @@ class UnitFacts:
 
 
 def unit_evidence(project: Project, unit: str) -> UnitFacts:
-    """Gather the records of a unit and the errors in its driver's log. A failure to read them is a fact too.
-
-    Args:
-        project: gives the control database and the launcher.
-        unit: the driver's name in the specs.
-    """
+    """Gather the records of a unit and the errors in its driver's log. A failure to read them is a fact too."""
     facts: list[str] = []
     verdicts: list[RecordedVerdict] = []
     halted, ended_at = False, None
@@ -60,12 +55,9 @@ def unit_evidence(project: Project, unit: str) -> UnitFacts:
         halted = bool(project.streams.timeline(unit).halted)
     except Exception as error:  # noqa: BLE001 - an alert goes out with what could be seen
         facts.append(f"unit {unit} could not be checked: {error}")
-    what_to_do = next((v.verdict.what_to_do for v in verdicts if _is_bad(v)), "")
+    advice = (v.verdict.what_to_do for v in verdicts if v.verdict.health not in FINE)
+    what_to_do = next(filter(None, advice), "")
     return UnitFacts(tuple(facts), what_to_do, halted, ended_at)
-
-
-def _is_bad(recorded: RecordedVerdict) -> bool:
-    return recorded.verdict.health not in FINE and recorded.verdict.what_to_do != ""
 
 
 def _sentence(recorded: RecordedVerdict) -> str:

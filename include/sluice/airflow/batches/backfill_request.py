@@ -21,6 +21,7 @@ from sluice.intervals.backfill.request import Mode, Only, Request, range_of
 from sluice.intervals.backfill.selection import Selection
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import DAY
+from sluice.wording import counted
 
 PARTITION_FORMAT = "%Y-%m-%d"
 """How a run's partition is written: the day, in UTC."""
@@ -117,10 +118,7 @@ def nothing_closed(selection: Selection) -> bool:
 
 def left(selection: Selection) -> list[str]:
     """Return the reasons for which intervals are left out, with their numbers."""
-    return [
-        f"{count} {'interval' if count == 1 else 'intervals'}: {why}"
-        for why, count in Counter(selection.left.values()).most_common()
-    ]
+    return [f"{counted(count, 'interval')}: {why}" for why, count in Counter(selection.left.values()).most_common()]
 
 
 def plan(selection: Selection, key: str, chunk: timedelta) -> dict[str, Any]:

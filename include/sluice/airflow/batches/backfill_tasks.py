@@ -9,6 +9,7 @@ from typing import Any
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
+from sluice.airflow import runtime
 from sluice.airflow.batches import backfill_request
 from sluice.airflow.batches.assets import output_table, published
 from sluice.airflow.batches.backfill_request import Run
@@ -37,7 +38,7 @@ class PlanOperator(DecidingOperator):
         """
         run = run_of(context["dag_run"])
         with retried_only_if_unknown():
-            project = self._open_project()
+            project = runtime.open_project()
             selection = select_for(project, self.subject, context["params"], run)
         if not selection.taken:
             raise _nothing(selection, run)
@@ -74,7 +75,7 @@ class BackfillOperator(BatchOperator):
 
     def _claimed(self, run: Run) -> Backfill | None:
         try:
-            return self._open_project().records.backfills().find(run.key)
+            return runtime.open_project().records.backfills().find(run.key)
         except SluiceError as error:
             self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
             return None
@@ -100,7 +101,7 @@ class ReportOperator(ProjectOperator):
         """
         run = run_of(context["dag_run"])
         with retried_only_if_unknown():
-            project = self._open_project()
+            project = runtime.open_project()
             found = project.records.backfills().find(run.key)
             if found is None:
                 raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
@@ -111,12 +112,7 @@ class ReportOperator(ProjectOperator):
 
 
 class PublishAssetOperator(ProjectOperator):
-    """Emits the event of the output table's asset if the ledger says that this run owns intervals.
-
-    Args:
-        table: the output table.
-        **arguments: those of `ProjectOperator`.
-    """
+    """Emits the event of the output table's asset if the ledger says that this run owns intervals."""
 
     def __init__(self, *, table: str, **arguments: Any) -> None:  # noqa: ANN401 - ProjectOperator's
         super().__init__(**{"outlets": [published(table)], **arguments})
@@ -125,7 +121,7 @@ class PublishAssetOperator(ProjectOperator):
     def execute(self, context: Context) -> None:
         """Emit it, or skip."""
         with retried_only_if_unknown():
-            project = self._open_project()
+            project = runtime.open_project()
             found = project.records.backfills().find(run_of(context["dag_run"]).key)
             owned = () if found is None else intervals_of(project.tables.ledger(self.subject), found.id)
         if found is None or not owned:

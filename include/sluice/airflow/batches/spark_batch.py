@@ -17,10 +17,10 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from sluice.airflow import runtime
 from sluice.airflow.batches.lineage_parent import parent_variables
 from sluice.airflow.batches.spark_connection import CONNECTION, at_connection
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import open_project
 from sluice.devstack.airflow.configuration import BATCH_POOL
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.launch.processes import STACK_MARK, die_with_parent, lower_priority
@@ -44,11 +44,6 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
 
     A subclass says with which arguments. What the main judged (a failed gate, a difference, a refusal) fails the task
     at once, in the main's own sentence; anything else is retried.
-
-    Args:
-        pipeline: its name.
-        open_project: gives the project at run time.
-        **arguments: those of `SparkSubmitOperator`.
     """
 
     template_fields = ("name",)
@@ -58,12 +53,10 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         self,
         *,
         pipeline: str,
-        open_project: Callable[[], Project] = open_project,
         **arguments: Any,  # noqa: ANN401 - SparkSubmitOperator's
     ) -> None:
         super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
         self.pipeline = pipeline
-        self._open_project = open_project
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments: a command and its options."""
@@ -77,7 +70,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             AirflowException: it could not say, or could not look; it is tried again.
         """
         with retried_only_if_unknown():
-            project = at_connection(self._open_project())
+            project = at_connection(runtime.open_project())
             self.conf = submit_settings(project, self.pipeline)
         self.application = str(project.settings.home / "spark_jobs" / "batch.py")
         self.application_args = list(self.batch_arguments(context))
@@ -156,12 +149,7 @@ def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
 
 
 def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowException:
-    """Return what the task fails with: final if the main judged and said why.
-
-    Args:
-        exit_code: the main's.
-        reason: what it said.
-    """
+    """Return what the task fails with: final if the main judged and said why."""
     if reason is None:
         return AirflowException(
             f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
@@ -170,22 +158,14 @@ def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowExcepti
 
 
 def class_in(output: str) -> AlertClass | None:
-    """Return what the main says that its failure is about; None if it says nothing.
-
-    Args:
-        output: see `last_words`.
-    """
+    """Return what the main says that its failure is about; None if it says nothing."""
     known = set(AlertClass)
     said = [found for found in _CLASS.findall(output) if found in known]
     return AlertClass(said[-1]) if said else None
 
 
 def last_error(output: str) -> SluiceError | None:
-    """Return the reason in the last error that the main logged; None if it logged none.
-
-    Args:
-        output: the provider's error, which ends with the last lines of the process.
-    """
+    """Return the reason in the last error that the main logged; None if it logged none."""
     for line in reversed(output.splitlines()):
         if "[error" in line and (found := _WHY.search(line)):
             text = found["text"]

@@ -6,15 +6,13 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_parsing_context
+from airflow.sdk import DAG, Param
 from airflow.timetables.trigger import CronPartitionTimetable
 
 from sluice.airflow.batches.backfill_request import PARTITION_FORMAT
 from sluice.airflow.batches.backfill_tasks import BackfillOperator, PlanOperator, PublishAssetOperator, ReportOperator
-from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
+from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
-from sluice.airflow.project_operator import OpenProject
-from sluice.airflow.runtime import open_project
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 from sluice.specs.model.model import PipelineSpec
@@ -24,24 +22,14 @@ LONGEST_BACKFILL = timedelta(hours=24)
 """A run that takes longer is ended; cleared, it resumes."""
 
 
-def build_backfill_dags(only: str | None = None) -> list[DAG]:
-    """Build the DAG of every sound pipeline with intervals. A broken one has none, so nothing is scheduled on it.
-
-    Args:
-        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
-    """
-    only = only or get_parsing_context().dag_id
+def build_backfill_dags() -> list[DAG]:
+    """Build the DAG of every sound pipeline with intervals. A broken one has none, so nothing is scheduled on it."""
     pipelines = scan_for_dags((Kind.TOPIC, Kind.PIPELINE)).catalog.interval_pipelines.values()
-    return [build_backfill_dag(spec) for spec in pipelines if only in (None, backfill_dag_id(spec.name))]
+    return [build_backfill_dag(spec) for spec in pipelines if is_parsed(backfill_dag_id(spec.name))]
 
 
-def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_project) -> DAG:
-    """Build the DAG of one pipeline.
-
-    Args:
-        spec: the pipeline.
-        open_project: gives the project at run time.
-    """
+def build_backfill_dag(spec: PipelineSpec) -> DAG:
+    """Build the DAG of one pipeline."""
     with sluice_dag(
         backfill_dag_id(spec.name),
         doc=_documentation(spec),
@@ -50,31 +38,28 @@ def build_backfill_dag(spec: PipelineSpec, *, open_project: OpenProject = open_p
         owner=spec.owner,
         schedule=None if spec.backfill.schedule is None else _daily(spec.backfill.schedule),
     ) as dag:
-        _tasks(spec, open_project)
+        _tasks(spec)
     give_form(dag, _form(spec))
     return dag
 
 
-def _tasks(spec: PipelineSpec, open_project: OpenProject) -> None:
+def _tasks(spec: PipelineSpec) -> None:
     plan = PlanOperator(
         task_id="plan",
         subject=spec.name,
         doc_md="Reads the form or the partition and the ledger; refuses what overlaps. Its log says what is taken.",
-        open_project=open_project,
     )
     run = BackfillOperator(
         task_id="run",
         pipeline=spec.name,
         execution_timeout=LONGEST_BACKFILL,
         doc_md="One Spark application. A retry or a cleared run resumes what is not done.",
-        open_project=open_project,
     )
     report = ReportOperator(
         task_id="report",
         subject=spec.name,
         multiple_outputs=True,
         doc_md="Says what came of it.",
-        open_project=open_project,
     )
     publish_asset = PublishAssetOperator(
         task_id="publish_asset",
@@ -82,7 +67,6 @@ def _tasks(spec: PipelineSpec, open_project: OpenProject) -> None:
         table=spec.intervals.table,
         trigger_rule="all_done",  # a run that failed may have published before
         doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
-        open_project=open_project,
     )
     plan >> run >> [report, publish_asset]
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG, Param, get_parsing_context
 from airflow.sdk.bases.timetable import BaseTimetable
 from airflow.sdk.configuration import conf
 from airflow.timetables.base import Timetable
@@ -49,6 +49,11 @@ def give_form(dag: DAG, form: Mapping[str, Param]) -> None:
         form: the params, by name; not shared with another DAG, because a run writes into them.
     """
     dag.params.update(form)
+
+
+def is_parsed(dag_id: str) -> bool:
+    """Whether a DAG is to be built: the process of a task parses its file for the task's own DAG alone."""
+    return get_parsing_context().dag_id in (None, dag_id)
 
 
 _SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quality": "pipeline"}

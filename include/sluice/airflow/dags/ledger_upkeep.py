@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
+from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import open_project
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
@@ -29,12 +29,8 @@ date. Both may be repeated. A month without this DAG loses entries that nobody c
 """
 
 
-def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-    """
+def build_keep_ledger_dag() -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         "keep_ledger",
         doc=DOCUMENTATION,
@@ -47,19 +43,19 @@ def build_keep_ledger_dag(*, open_project: Callable[[], Project] = open_project)
         def keep() -> int:
             """Return how many commits were copied; the log has them by table."""
             with retried_only_if_unknown():
-                return sum(keep_entries(open_project()).values())
+                return sum(keep_entries(runtime.open_project()).values())
 
         @task(task_id="index", execution_timeout=timedelta(hours=1), doc_md="Refreshes the control database's index.")
         def index() -> int:
             """Return how many intervals changed; the log has them by pipeline."""
             with retried_only_if_unknown():
-                return sum(refresh_index(open_project()).values())
+                return sum(refresh_index(runtime.open_project()).values())
 
         @task(task_id="forget", execution_timeout=timedelta(minutes=5), doc_md="Forgets verdicts of long ago.")
         def forget() -> int:
             """Return how many verdicts were forgotten."""
             with retried_only_if_unknown():
-                return open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
+                return runtime.open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
 
         keep() >> index()
         forget()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from airflow.sdk import DAG, Context, get_parsing_context
+from airflow.sdk import DAG, Context
 from airflow.sdk.exceptions import AirflowSkipException
 from airflow.timetables.assets import AssetOrTimeSchedule
 from airflow.timetables.trigger import CronTriggerTimetable
 
+from sluice.airflow import runtime
 from sluice.airflow.batches.assets import output_table
 from sluice.airflow.batches.spark_batch import BatchOperator
-from sluice.airflow.dags.conventions import Tag, sluice_dag
+from sluice.airflow.dags.conventions import Tag, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
-from sluice.airflow.runtime import open_project
-from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import quality_dag_id
 from sluice.specs.expectations.model import Frequency
 from sluice.specs.model.model import PipelineSpec
@@ -30,30 +29,19 @@ TIMES: Mapping[Frequency, str] = {Frequency.DAILY: "30 6 * * *", Frequency.HOURL
 LONGEST_CHECK = timedelta(hours=4)
 
 
-def build_quality_dags(only: str | None = None) -> list[DAG]:
-    """Build the DAG of every sound pipeline that has a suite.
-
-    Args:
-        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
-    """
-    only = only or get_parsing_context().dag_id
+def build_quality_dags() -> list[DAG]:
+    """Build the DAG of every sound pipeline that has a suite."""
     catalog = scan_for_dags().catalog
     guarded = {suite.pipeline: suite.check for suite in catalog.expectations.values() if suite.gate is not None}
-    pipelines = [spec for name, spec in catalog.interval_pipelines.items() if name in guarded]
-    wanted = [spec for spec in pipelines if only in (None, quality_dag_id(spec.name))]
-    return [build_quality_dag(spec, guarded[spec.name]) for spec in wanted]
+    return [
+        build_quality_dag(spec, guarded[name])
+        for name, spec in catalog.interval_pipelines.items()
+        if name in guarded and is_parsed(quality_dag_id(name))
+    ]
 
 
-def build_quality_dag(
-    spec: PipelineSpec, rhythm: Frequency = Frequency.DAILY, *, open_project: Callable[[], Project] = open_project
-) -> DAG:
-    """Build the DAG of one pipeline.
-
-    Args:
-        spec: the pipeline; it has a suite.
-        rhythm: how often the table is checked though nobody published.
-        open_project: gives the project at run time.
-    """
+def build_quality_dag(spec: PipelineSpec, rhythm: Frequency = Frequency.DAILY) -> DAG:
+    """Build the DAG of one pipeline."""
     with sluice_dag(
         quality_dag_id(spec.name),
         doc=_documentation(spec, TIMES[rhythm]),
@@ -68,7 +56,6 @@ def build_quality_dag(
         QualityOperator(
             task_id="check",
             pipeline=spec.name,
-            open_project=open_project,
             execution_timeout=LONGEST_CHECK,
             doc_md="One Spark application. Red without retries when the suite does not hold.",
         )
@@ -88,7 +75,7 @@ class QualityOperator(BatchOperator):
     def execute(self, context: Context) -> None:
         """Check the table; without a closed interval there is nothing to check yet."""
         with retried_only_if_unknown():
-            ledger = self._open_project().tables.ledger(self.pipeline)
+            ledger = runtime.open_project().tables.ledger(self.pipeline)
         if ledger.closed_until is None:
             raise AirflowSkipException(f"No interval of {self.pipeline} is closed yet: there is nothing to check.")
         super().execute(context)
@@ -101,11 +88,7 @@ class QualityOperator(BatchOperator):
 
 
 def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says.
-
-    Args:
-        extras: what the events of publishes carry.
-    """
+    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says."""
     said = [(extra["from"], extra["to"]) for extra in extras if "from" in extra and "to" in extra]
     if not said:
         return {}

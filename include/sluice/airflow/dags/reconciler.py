@@ -12,16 +12,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable
 
+from sluice.airflow import runtime
 from sluice.airflow.alerts.alert_round import alert_round
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.dags.conventions import QUICK_RETRIES, Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
-from sluice.airflow.runtime import open_project
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger, trigger_decided
 from sluice.airflow.streams.reconciliation import decide
 from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.alerts.journal import Journal
@@ -39,13 +38,8 @@ ACTIVE = ("queued", "running")
 """States of a DAG run in which it watches, or is about to."""
 
 
-def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
-    """Build the reconciler.
-
-    Args:
-        open_project: gives the project at run time.
-        clock: gives the time.
-    """
+def build_reconcile_dag(*, clock: Clock | None = None) -> DAG:
+    """Build the reconciler."""
     with sluice_dag(
         "reconcile_streams",
         doc=__doc__ or "",
@@ -58,51 +52,29 @@ def build_reconcile_dag(*, open_project: Callable[[], Project] = open_project, c
         decided = RoundOperator(
             task_id="decide",
             in_triggerer=ReconcileTrigger,
-            in_worker=lambda ti: Reconciler(open_project, clock or SystemClock()).round(ti),
+            in_worker=lambda ti: reconcile_round(ti, runtime.open_project, clock or SystemClock()),
             doc_md="The log says for each unit what is done and why. Skipped where nothing is to be triggered.",
             **QUICK_RETRIES,
         )
-        TriggerDagRunOperator.partial(
-            task_id="trigger",
-            map_index_template="{{ task.trigger_dag_id }}",
-            retries=0,  # the next minute decides again
-            skip_when_already_exists=True,  # the run that tells of a HALT has an id of its own: there is one at most
-            doc_md="Runs the unit's own DAG, which claims, submits and watches.",
-        ).expand_kwargs(decided.output)
+        trigger_decided(decided, doc="Runs the unit's own DAG, which claims, submits and watches.")
     return dag
 
 
-class Reconciler:
-    """Does the minute's round: tells people what is to be told, and decides which runs are to be triggered.
-
-    Args:
-        open_project: gives the project.
-        clock: gives the time.
-    """
-
-    def __init__(self, open_project: Callable[[], Project], clock: Clock) -> None:
-        self._open_project = open_project
-        self._clock = clock
-
-    def round(self, ti: AskedOfAirflow) -> Found:
-        """Return one run to trigger per unit that needs it.
-
-        Args:
-            ti: is asked about runs.
-        """
-        opened = cache(lambda: at_connection(self._open_project()))
-        alert_round(opened, AirflowRuns(ti), airflow_dispatcher(self._clock))
-        with retried_only_if_unknown():
-            project = opened()
-            include = settings().home / "include"
-            needed = decide(
-                declared_units(scan(include), include).values(),
-                observe=lambda unit: project.streams.life(unit).record_end(),
-                active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
-                notified=notified,
-                now=self._clock.now(),
-            )
-        return [run_to_trigger(unit, action, self._clock.now()) for unit, action in needed]
+def reconcile_round(ti: AskedOfAirflow, open_project: Callable[[], Project], clock: Clock) -> Found:
+    """Send the alerts that are due, and return one run to trigger per unit that needs it."""
+    opened = cache(lambda: at_connection(open_project()))
+    alert_round(opened, AirflowRuns(ti), airflow_dispatcher(clock))
+    with retried_only_if_unknown():
+        project = opened()
+        include = settings().home / "include"
+        needed = decide(
+            declared_units(scan(include), include).values(),
+            observe=lambda unit: project.streams.life(unit).record_end(),
+            active_runs=lambda unit: ti.get_dr_count(dag_id=stream_dag_id(unit), states=list(ACTIVE)),
+            notified=notified,
+            now=clock.now(),
+        )
+    return [run_to_trigger(unit, action, clock.now()) for unit, action in needed]
 
 
 class ReconcileTrigger(RoundTrigger):
@@ -110,13 +82,12 @@ class ReconcileTrigger(RoundTrigger):
 
     def round(self, ti: AskedOfAirflow) -> Found:
         """Do it."""
-        return _in_triggerer().round(ti)
+        return reconcile_round(ti, _reloading().current, SystemClock())
 
 
 @cache
-def _in_triggerer() -> Reconciler:
-    clock = SystemClock()
-    return Reconciler(ReloadingProject(open_project, clock).current, clock)
+def _reloading() -> ReloadingProject:
+    return ReloadingProject(runtime.open_project)
 
 
 def notified(unit: str, since: datetime) -> bool:
@@ -130,11 +101,7 @@ def notified(unit: str, since: datetime) -> bool:
 
 
 class AirflowRuns:
-    """What Airflow's API says of runs, asked for a task that is running.
-
-    Args:
-        ti: the SDK's task instance.
-    """
+    """What Airflow's API says of runs, asked for a task that is running."""
 
     def __init__(self, ti: Any) -> None:  # noqa: ANN401 - the SDK's
         self._ti = ti

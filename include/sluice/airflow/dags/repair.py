@@ -13,15 +13,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, CronTriggerTimetable
 
+from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import QUICK_RETRIES, Tag, sluice_dag
 from sluice.airflow.dags.reconciler import ACTIVE
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
-from sluice.airflow.runtime import open_project
-from sluice.clock import Clock, SystemClock
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger, trigger_decided
+from sluice.clock import SystemClock
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.repair import Repair, decide, needed_repair, run_id
@@ -32,13 +31,8 @@ from sluice.specs.catalog.dag_ids import backfill_dag_id
 log = logging.getLogger(__name__)
 
 
-def build_repair_dag(*, open_project: Callable[[], Project] = open_project, clock: Clock | None = None) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-        clock: gives the time.
-    """
+def build_repair_dag() -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         "repair_intervals",
         doc=__doc__ or "",
@@ -50,49 +44,30 @@ def build_repair_dag(*, open_project: Callable[[], Project] = open_project, cloc
         decided = RoundOperator(
             task_id="decide",
             in_triggerer=RepairTrigger,
-            in_worker=lambda ti: repair_round(open_project, ti, clock or SystemClock()),
             doc_md="The log says for each pipeline what is done and why. Skipped where nothing is to be triggered.",
             **QUICK_RETRIES,
         )
-        TriggerDagRunOperator.partial(
-            task_id="trigger",
-            map_index_template="{{ task.trigger_dag_id }}",
-            skip_when_already_exists=True,
-            retries=0,  # the next round decides again
-            doc_md="Runs the pipeline's own backfill DAG.",
-        ).expand_kwargs(decided.output)
+        trigger_decided(decided, doc="Runs the pipeline's own backfill DAG.")
     return dag
 
 
-def repair_round(open_project: Callable[[], Project], ti: AskedOfAirflow, clock: Clock) -> Found:
-    """Return one run to trigger per pipeline that needs a repair.
-
-    Args:
-        open_project: gives the project.
-        ti: is asked about runs.
-        clock: gives the time.
-    """
-    with retried_only_if_unknown():
-        project = open_project()
-    needed = needed_repairs(project, ti.get_dr_count, clock.now())
-    return [run_to_trigger(pipeline, repair, clock.now()) for pipeline, repair in needed]
-
-
 class RepairTrigger(RoundTrigger):
-    """Does the round in the triggerer."""
+    """Looks at all pipelines."""
 
     def round(self, ti: AskedOfAirflow) -> Found:
-        """Do it."""
-        return repair_round(open_project, ti, SystemClock())
+        """Return one run to trigger per pipeline that needs a repair."""
+        now = SystemClock().now()
+        with retried_only_if_unknown():
+            project = runtime.open_project()
+        return [
+            run_to_trigger(pipeline, repair, now) for pipeline, repair in needed_repairs(project, ti.get_dr_count, now)
+        ]
 
 
 def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime) -> list[tuple[str, Repair]]:
     """Decide for every pipeline, log it, and return the repairs to start. What cannot be looked at is left alone.
 
-    Args:
-        project: the specs, ledgers and backfills.
-        runs_of: counts runs of a DAG, by `dag_id` with `states` or `run_ids`.
-        now: the present (UTC).
+    `runs_of` counts runs of a DAG, by `dag_id` with `states` or `run_ids`.
     """
     needed = []
     for pipeline, spec in project.catalog.interval_pipelines.items():

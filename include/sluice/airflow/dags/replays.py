@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Context, Param
 
+from sluice.airflow import runtime
 from sluice.airflow.batches.backfill_tasks import run_of
 from sluice.airflow.batches.spark_batch import BatchOperator
 from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import open_project
 from sluice.errors import SpecError
-from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import REPLAY
 
 LONGEST_REPLAY = timedelta(hours=24)
 
 
-def build_replay_dag(*, open_project: Callable[[], Project] = open_project) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-    """
+def build_replay_dag() -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         REPLAY,
         doc=_DOCUMENTATION,
@@ -36,7 +31,6 @@ def build_replay_dag(*, open_project: Callable[[], Project] = open_project) -> D
         ReplayOperator(
             task_id="replay",
             pipeline="",  # the case says
-            open_project=open_project,
             execution_timeout=LONGEST_REPLAY,
             doc_md="One Spark application. A retry or a cleared run goes on where it broke off.",
         )
@@ -54,7 +48,7 @@ class ReplayOperator(BatchOperator):
             AirflowFailException: there is no such case, or it is not closed by this; the main's sentence says why.
         """
         with retried_only_if_unknown():
-            self.pipeline = self._open_project().records.cases().get(_case(context)).pipeline
+            self.pipeline = runtime.open_project().records.cases().get(_case(context)).pipeline
         self.name = f"sluice-{self.pipeline}"
         super().execute(context)
 

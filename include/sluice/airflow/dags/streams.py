@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from airflow.sdk import DAG, Param, get_parsing_context
+from airflow.sdk import DAG, Param
 
-from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, sluice_dag
+from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
-from sluice.airflow.project_operator import OpenProject
-from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.following import FollowOperator
 from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, UnitCommand
 from sluice.airflow.streams.stream_tasks import ClaimOperator, SubmitOperator
@@ -24,26 +22,18 @@ MAX_ACTIVE_RUNS = 16
 ends the older one, so they do not pile up."""
 
 
-def build_stream_dags(only: str | None = None) -> list[DAG]:
-    """Build the DAG of every declared unit; a broken unit gets one too.
-
-    Args:
-        only: build just the DAG with this id. Omitted: the one whose task is about to run, or all.
-    """
+def build_stream_dags() -> list[DAG]:
+    """Build the DAG of every declared unit; a broken unit gets one too."""
     include = settings().home / "include"
-    only = only or get_parsing_context().dag_id
     units = declared_units(scan_for_dags((Kind.TOPIC, Kind.PIPELINE)), include).values()
-    return [build_stream_dag(unit) for unit in units if only in (None, stream_dag_id(unit.name))]
+    return [build_stream_dag(unit) for unit in units if is_parsed(stream_dag_id(unit.name))]
 
 
-def build_stream_dag(
-    declared: DeclaredUnit, *, open_project: OpenProject = open_project, limit: timedelta = DAY
-) -> DAG:
+def build_stream_dag(declared: DeclaredUnit, *, limit: timedelta = DAY) -> DAG:
     """Build the DAG of one unit.
 
     Args:
         declared: the unit. With faults, its DAG adopts, watches and stops a driver, and starts none.
-        open_project: gives the project at run time.
         limit: how long one run watches.
     """
     streams = ", ".join(declared.unit.streams) or "its specs are broken"
@@ -56,18 +46,17 @@ def build_stream_dag(
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
         max_active_runs=MAX_ACTIVE_RUNS,
     ) as dag:
-        _tasks(declared, open_project, limit)
+        _tasks(declared, limit)
     give_form(dag, _form())
     return dag
 
 
-def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) -> None:
+def _tasks(declared: DeclaredUnit, limit: timedelta) -> None:
     name = declared.name
     claim = ClaimOperator(
         task_id="claim",
         subject=name,
         faults=declared.faults,
-        open_project=open_project,
         execution_timeout=LONGEST_CLAIM,
         doc_md="Records the desired state, who asked and why; adopts the live driver or reserves the next generation.",
     )
@@ -75,14 +64,12 @@ def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) 
         task_id="submit",
         subject=name,
         multiple_outputs=True,
-        open_project=open_project,
         doc_md="Starts the driver outside Airflow's process tree, under a key that runs at most once.",
     )
     watch = WatchOperator(
         task_id="watch",
         unit=name,
         limit=limit,
-        open_project=open_project,
         execution_timeout=None,  # the limit ends a watch; a timeout would fail it
         doc_md="Deferred: it holds no worker. Killing or clearing it stops nothing; `action: stop` does.",
     )
@@ -90,9 +77,8 @@ def _tasks(declared: DeclaredUnit, open_project: OpenProject, limit: timedelta) 
         task_id="follow",
         unit=name,
         broken=bool(declared.faults),
-        open_project=open_project,
         retries=0,  # the reconciler does the same a minute later
-        doc_md="After a death that nobody asked for: asks for the run that starts the next generation, as soon as "
+        doc_md="After a death that was not requested: asks for the run that starts the next generation, as soon as "
         "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
     ).as_teardown(on_failure_fail_dagrun=False)
     claim >> submit >> watch >> follow

@@ -8,11 +8,10 @@ from typing import Any
 
 from airflow.sdk import DAG, Context, CronTriggerTimetable
 
+from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
-from sluice.airflow.runtime import open_project
 from sluice.clock import Clock, SystemClock
 from sluice.provisioning.replicas.stale_throttle import remove_stale_throttles, throttled
 
@@ -21,13 +20,8 @@ log = logging.getLogger(__name__)
 DAG_ID = "lift_throttles"
 
 
-def build_lift_throttles_dag(*, open_project: OpenProject = open_project, clock: Clock | None = None) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-        clock: to wait by.
-    """
+def build_lift_throttles_dag(*, clock: Clock | None = None) -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         DAG_ID,
         doc=__doc__ or "",
@@ -37,7 +31,6 @@ def build_lift_throttles_dag(*, open_project: OpenProject = open_project, clock:
     ) as dag:
         LiftOperator(
             task_id="lift",
-            open_project=open_project,
             clock=clock or SystemClock(),
             execution_timeout=timedelta(minutes=10),
             doc_md="Looks for throttles; where nothing has moved for a minute, removes them. Skipped without any.",
@@ -46,23 +39,10 @@ def build_lift_throttles_dag(*, open_project: OpenProject = open_project, clock:
 
 
 class LiftOperator(RoundOperator):
-    """Looks for throttles in the triggerer, and removes them in a worker, which may wait.
+    """Looks for throttles in the triggerer, and removes them in a worker, which may wait."""
 
-    Args:
-        open_project: gives the project at run time.
-        clock: to wait by.
-        **arguments: those of `BaseOperator`.
-    """
-
-    def __init__(
-        self,
-        *,
-        open_project: OpenProject,
-        clock: Clock,
-        **arguments: Any,  # noqa: ANN401 - BaseOperator's
-    ) -> None:
+    def __init__(self, *, clock: Clock, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
         super().__init__(in_triggerer=ThrottleTrigger, in_worker=lambda _: self._lifted(), **arguments)
-        self._open_project = open_project
         self._clock = clock
 
     def take_over(self, context: Context, event: dict[str, Any]) -> Found:
@@ -72,7 +52,7 @@ class LiftOperator(RoundOperator):
 
     def _lifted(self) -> Found:
         with retried_only_if_unknown():
-            project = self._open_project()
+            project = runtime.open_project()
             with project.kafka.administration() as administration:
                 lifted = remove_stale_throttles(administration, project.catalog.kafka_topics(), self._clock)
         for topic in lifted:
@@ -87,6 +67,6 @@ class ThrottleTrigger(RoundTrigger):
         """Do it."""
         _ = ti
         with retried_only_if_unknown():
-            project = open_project()
+            project = runtime.open_project()
             with project.kafka.administration() as administration:
                 return [{"topic": topic} for topic in throttled(administration, project.catalog.kafka_topics())]

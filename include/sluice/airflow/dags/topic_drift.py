@@ -15,15 +15,14 @@ from typing import Any
 from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowFailException
 
+from sluice.airflow import runtime
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import dag_url, new_id, printable
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.project_operator import OpenProject
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
-from sluice.airflow.runtime import open_project
-from sluice.airflow.topics.topic_plans import differences, listed, log_table, plan_of
+from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, plan_of
 from sluice.alerts.alert import Alert, Level
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
@@ -31,6 +30,7 @@ from sluice.project.project import Project
 from sluice.provisioning.plans.changes import ChangeKind, is_principal
 from sluice.provisioning.plans.plan import Plan
 from sluice.specs.model.alerting import AlertClass
+from sluice.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +49,8 @@ FIX = (
 )
 
 
-def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-    """
+def build_topic_drift_dag() -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         DAG_ID,
         doc=__doc__ or "",
@@ -66,7 +62,7 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
     ) as dag:
         compare = CompareOperator(
             task_id="compare",
-            open_project=open_project,
+            in_triggerer=DriftTrigger,
             doc_md="Compares, and changes nothing. Red only if Kafka could not be asked, which is no drift.",
         )
         TopicDriftOperator.partial(
@@ -79,55 +75,33 @@ def build_topic_drift_dag(*, open_project: OpenProject = open_project) -> DAG:
 
 
 class CompareOperator(RoundOperator):
-    """Compares the specs with the cluster.
-
-    Args:
-        open_project: gives the project at run time.
-        **arguments: those of `BaseOperator`.
-    """
+    """Compares the specs with the cluster."""
 
     alert_subject = "the look at all topics"
 
-    def __init__(
-        self,
-        *,
-        open_project: OpenProject = open_project,
-        **arguments: Any,  # noqa: ANN401 - BaseOperator's
-    ) -> None:
-        super().__init__(
-            in_triggerer=DriftTrigger, in_worker=lambda _: drift_round(open_project, SystemClock()), **arguments
-        )
-
 
 class DriftTrigger(RoundTrigger):
-    """Does the look in the triggerer."""
+    """Compares the specs with the cluster."""
 
     def round(self, ti: AskedOfAirflow) -> Found:
-        """Do it."""
+        """Return the arguments of one `TopicDriftOperator` per topic that is not as declared, and report what is over.
+
+        Raises:
+            UnreachableError: Kafka or the control database could not be asked.
+        """
         _ = ti
-        return drift_round(open_project, SystemClock())
-
-
-def drift_round(open_project: OpenProject, clock: Clock) -> Found:
-    """Return the arguments of one `TopicDriftOperator` per topic that is not as declared, and tell what is over.
-
-    Args:
-        open_project: gives the project.
-        clock: gives the time.
-
-    Raises:
-        UnreachableError: Kafka or the control database could not be asked.
-    """
-    with retried_only_if_unknown():
-        project = open_project()
-        found = plan_of(project)
-        unused = unused_topics(project, found)
-    log.info("%s", log_table(found))
-    if unused:
-        log.info("Not there, and nobody ever started a stream of it, so nobody is called: %s.", listed(unused))
-    reported = to_report({topic: what for topic, what in differences(found).items() if topic not in unused})
-    notify_recoveries({each["subject"] for each in reported}, clock)
-    return reported
+        with retried_only_if_unknown():
+            project = runtime.open_project()
+            plan = plan_of(project)
+            unused = unused_topics(project, plan)
+        log.info("%s", log_table(plan))
+        if unused:
+            log.info(
+                "Absent, and no stream of it was ever started, so there is no alert: %s.", listed(unused, MAX_NAMES)
+            )
+        reported = to_report({topic: what for topic, what in differences(plan).items() if topic not in unused})
+        notify_recoveries({each["subject"] for each in reported}, SystemClock())
+        return reported
 
 
 class TopicDriftOperator(BaseOperator):
@@ -140,14 +114,7 @@ class TopicDriftOperator(BaseOperator):
         **arguments: those of `BaseOperator`.
     """
 
-    def __init__(
-        self,
-        *,
-        topic: str,
-        subject: str,
-        differences: str,
-        **arguments: Any,  # noqa: ANN401 - BaseOperator's
-    ) -> None:
+    def __init__(self, *, topic: str, subject: str, differences: str, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
         super().__init__(**arguments)
         self.topic = topic
         self.alert_subject = subject
@@ -192,18 +159,13 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
         for topic in alone
     ]
     if rest:
-        said = f"{listed(rest)} are not as declared; the log of `compare` says in what."
+        said = f"{listed(rest, MAX_NAMES)} are not as declared; the log of `compare` says in what."
         reported.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
     return reported
 
 
 def notify_recoveries(still: Collection[str], clock: Clock) -> None:
-    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not.
-
-    Args:
-        still: the subjects of what lasts.
-        clock: gives the time.
-    """
+    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not."""
     dispatcher = airflow_dispatcher(clock)
     for subject, alert in dispatcher.read().lasting(DAG_ID).items():
         if subject not in still:

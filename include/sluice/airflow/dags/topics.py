@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Param, TriggerRule, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.runtime import open_project
 from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, GrowthSensor
 from sluice.airflow.topics.topic_approval import (
     WAIT_HOURS,
@@ -55,23 +55,19 @@ here; the import error of `spec_errors.py` shows it.
 """
 
 
-def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> DAG:
-    """Build the DAG.
-
-    Args:
-        open_project: gives the project at run time.
-    """
+def build_topics_dag() -> DAG:
+    """Build the DAG."""
     with sluice_dag(
         "topics",
         doc=DOCUMENTATION,
-        description="Makes the topics what is declared, asks somebody where that is not safe, and verifies them.",
+        description="Makes the topics what is declared, asks for approval where that is not safe, and verifies them.",
         tags=(Tag.TOPICS,),
         max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
 
         @task(task_id="plan", execution_timeout=LONGEST_COMPARISON, doc_md="Changes nothing.")
         def plan_topics() -> dict[str, Any]:
-            return planned(open_project)
+            return planned()
 
         doc = "Waits for a person, who reads the plan. Skipped if the plan is safe."
         approve = TopicApprovalOperator(task_id="approve", doc_md=doc)
@@ -84,31 +80,31 @@ def build_topics_dag(*, open_project: Callable[[], Project] = open_project) -> D
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )
         def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
-            return _applied(open_project, context)
+            return _applied(context)
 
         @task(task_id="verify", doc_md="Looks again, after the fact.")
         def verify_topics() -> dict[str, Any]:
-            return verified(open_project)
+            return verified()
 
         doc = "Waits for the streams of topics that grew. Skipped if none did."
-        follow = GrowthSensor(task_id="follow", open_project=open_project, retries=0, doc_md=doc)
+        follow = GrowthSensor(task_id="follow", retries=0, doc_md=doc)
         plan_topics() >> approve >> apply_plan() >> verify_topics() >> follow
     give_form(dag, _form())
     return dag
 
 
-def _applied(open_project: Callable[[], Project], context: Mapping[str, Any]) -> dict[str, Any]:
+def _applied(context: Mapping[str, Any]) -> dict[str, Any]:
     given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
     grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
-    done = applied(open_project, given, drain_minutes=minutes)
-    context["ti"].xcom_push("grown", grown(open_project, grows))
+    done = applied(given, drain_minutes=minutes)
+    context["ti"].xcom_push("grown", grown(grows))
     return done
 
 
-def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
+def planned() -> dict[str, Any]:
     """Return what stands between the specs and the cluster, and the page that asks about it."""
     with retried_only_if_unknown():
-        project = open_project()
+        project = runtime.open_project()
         found = plan_of(project)
         impacts = impacts_of(project, found) if needs_approval(found) else {}
     log.info("%s", log_table(found))
@@ -123,40 +119,32 @@ def planned(open_project: Callable[[], Project]) -> dict[str, Any]:
     }
 
 
-def applied(
-    open_project: Callable[[], Project], given: Mapping[str, Any] | None, *, drain_minutes: float | None = None
-) -> dict[str, Any]:
-    """Compare again, apply, and return what was done and who approved it.
-
-    Args:
-        open_project: gives the project.
-        given: what `approve` has returned; None if it was skipped.
-        drain_minutes: see `apply_to`.
-    """
+def applied(given: Mapping[str, Any] | None, *, drain_minutes: float | None = None) -> dict[str, Any]:
+    """Compare again, apply, and return what was done and who approved it."""
     answer = None if given is None else Answer.of(given)
     with retried_only_if_unknown():
-        done = apply_approved(open_project(), answer, drain_minutes=drain_minutes)
+        done = apply_approved(runtime.open_project(), answer, drain_minutes=drain_minutes)
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
     approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
     return {"applied": len(done.changes), "summary": outcome, **approval}
 
 
-def grown(open_project: Callable[[], Project], grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def grown(grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what has grown, when, and what its streams had yet to read then: what `follow` compares with.
 
     It is what the run has planned, not what this try has done: an earlier try may have died after it.
     """
     growths = [Growth.of(each) for each in grows]
-    project = open_project() if growths else None
+    project = runtime.open_project() if growths else None
     found = [project.topics.with_unread(growth) for growth in growths] if project else []
     return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
 
 
-def verified(open_project: Callable[[], Project]) -> dict[str, Any]:
+def verified() -> dict[str, Any]:
     """Return how many topics are as declared; fail if one is not."""
     with retried_only_if_unknown():
-        project = open_project()
+        project = runtime.open_project()
         left = plan_of(project)
     if differences(left):
         raise AirflowFailException(f"The cluster is not what the specs declare:\n{log_table(left)}")
@@ -189,7 +177,7 @@ def _form() -> dict[str, Param]:
             exclusiveMinimum=0,
             maximum=24 * 30,
             title="Hours to wait for an approval",
-            description_md="How long a plan that is not safe waits for somebody's answer. Then the run fails.",
+            description_md="How long a plan that is not safe waits for an answer. Then the run fails.",
         ),
         "follow_minutes": Param(
             FOLLOW_MINUTES,

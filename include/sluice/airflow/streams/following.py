@@ -6,7 +6,6 @@ runs twice changes nothing, because the run that it asks for reads the truth its
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,11 +14,10 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-from sluice.airflow.runtime import open_project
+from sluice.airflow import runtime
 from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.governor import Go, Halt, Hold
@@ -36,12 +34,7 @@ class NextRun:
 
 
 def following(status: UnitStatus, now: datetime) -> NextRun | str:
-    """Return the run to ask for, or why none is needed.
-
-    Args:
-        status: what is recorded and seen of the unit.
-        now: the present (UTC).
-    """
+    """Return the run to ask for, or why none is needed."""
     attempt, desired = status.attempt, status.desired
     if attempt is None or desired is None or desired.state is Desired.STOPPED:
         return "nobody wants it to run"
@@ -62,7 +55,6 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
     Args:
         unit: the driver's name in the specs.
         broken: whether its specs are: then nothing may be started.
-        open_project: gives the project.
         clock: gives the time.
         **arguments: those of `BaseOperator`.
     """
@@ -75,14 +67,12 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
         *,
         unit: str,
         broken: bool = False,
-        open_project: Callable[[], Project] = open_project,
         clock: Clock | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(trigger_dag_id=stream_dag_id(unit), skip_when_already_exists=True, **arguments)
         self.unit = unit
         self._broken = broken
-        self._open_project = open_project
         self._clock = clock or SystemClock()
 
     def execute(self, context: Context) -> None:
@@ -98,6 +88,6 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
 
     def _following(self) -> NextRun | str:
         try:
-            return following(self._open_project().streams.life(self.unit).observe(), self._clock.now())
+            return following(runtime.open_project().streams.life(self.unit).observe(), self._clock.now())
         except SluiceError as error:
             return f"could not look, so the reconciler will: {error}"

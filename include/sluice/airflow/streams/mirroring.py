@@ -31,12 +31,7 @@ class Mirrors:
         self._warned_at: float | None = None
 
     def mirror(self, project: Project, observations: Mapping[str, Mapping[str, Observation]]) -> None:
-        """Write the positions that have changed. Raises nothing.
-
-        Args:
-            project: says which streams have a group, and where the cluster is.
-            observations: by unit and stream. A cluster that did not answer just now is not asked again here.
-        """
+        """Write the positions that have changed. Raises nothing. A cluster that is silent is not asked again."""
         changed = {
             group: seen.committed
             for stream, group in project.catalog.mirrored

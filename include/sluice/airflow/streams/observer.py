@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.mirroring import Mirrors
@@ -16,7 +16,7 @@ from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.watched import DeadlinesWatched
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, missed_in, rates_of
+from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.status import UnitStatus
@@ -99,17 +99,19 @@ class ProjectObserver:
             memory, generation = self._memories[unit], _generation(status)
             streams, since = memory.streams, memory.streams.since
             for stream, observation in observations[unit].items():
-                verdict, deadlines = streams.verdicts[stream], memory.deadlines.certain[stream]
-                if self._snapshot_policy.due(
-                    unit, stream, generation, verdict, observation.at, missed=missed_in(deadlines)
-                ):
+                snapshot = StreamSnapshot(
+                    unit,
+                    stream,
+                    generation,
+                    observation.at,
+                    streams.verdicts[stream],
+                    valid_for=good_for,
+                    since=since[stream],
+                    deadlines=memory.deadlines.certain[stream],
+                )
+                if self._snapshot_policy.due(snapshot):
                     rates = rates_of(streams.windows[stream], observation.at)
-                    lasts = since[stream]
-                    snapshots.append(
-                        StreamSnapshot(
-                            unit, stream, generation, observation.at, verdict, rates, good_for, lasts, deadlines
-                        )
-                    )
+                    snapshots.append(replace(snapshot, rates=rates))
         project.records.snapshots().store(snapshots)
         self._snapshot_policy.stored(snapshots, time.thread_time() - begun)
 

@@ -21,11 +21,11 @@ from sluice.clock import Clock, SystemClock
 from sluice.lineage.emitter import Lineage, MakeEvents, lineage
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.streams.failures.last_report import ended_alone
 from sluice.streams.health.batch_log import newest_batch
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.life.status import UnitStatus
 
 if TYPE_CHECKING:
@@ -74,12 +74,7 @@ class StreamLineage:
         return cls(clock, lineage(), settings().lineage_seconds)
 
     def observed(self, project: Project, statuses: Mapping[str, UnitStatus]) -> None:
-        """Report attempts that have begun or ended.
-
-        Args:
-            project: says what streams read and write.
-            statuses: records and observations, by unit.
-        """
+        """Report attempts that have begun or ended."""
         if self._to is None:
             return
         for status in statuses.values():
@@ -127,14 +122,7 @@ class StreamLineage:
         observations: Mapping[str, Observation],
         verdicts: Mapping[str, Verdict],
     ) -> None:
-        """Report from time to time that streams run, and at once that one has ended although its driver lives.
-
-        Args:
-            project: says what streams read and write.
-            status: record and observation of the unit.
-            observations: of its streams.
-            verdicts: on that evidence.
-        """
+        """Report from time to time that streams run, and at once that one has ended although its driver lives."""
         attempt = status.attempt
         if self._to is None or attempt is None or attempt.state is not AttemptState.BOUND:
             return

@@ -8,6 +8,7 @@ from typing import Any
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
+from sluice.airflow import runtime
 from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
@@ -36,7 +37,7 @@ class ClaimOperator(DecidingOperator):
         """
         request = request_of(self.subject, context["params"], context["dag_run"], self._faults)
         with retried_only_if_unknown():
-            project = at_connection(self._open_project())
+            project = at_connection(runtime.open_project())
             claimed = stream_request.claim(request, project.streams.life(self.subject), project.records.registry())
         self.log.info("%s %s: %s", request.asked, self.subject, claimed.why)
         if claimed.generation is None:
@@ -57,7 +58,7 @@ class SubmitOperator(ProjectOperator):
         claimed = context["ti"].xcom_pull(task_ids="claim")
         with retried_only_if_unknown():
             try:
-                life = at_connection(self._open_project()).streams.life(self.subject)
+                life = at_connection(runtime.open_project()).streams.life(self.subject)
                 attempt = stream_request.submit(self.subject, claimed["generation"], life)
             except RefusedError as refusal:
                 raise AirflowSkipException(str(refusal)) from refusal

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from sluice.airflow import runtime
 from sluice.airflow.links import DriverLogLink, SparkUiLink
-from sluice.airflow.runtime import open_project
 from sluice.airflow.streams.trigger import StreamTrigger
 from sluice.airflow.streams.watcher import Hint
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
-from sluice.project.project import Project
 from sluice.streams.life.watch import SETTLE, WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)
@@ -27,13 +25,12 @@ class WatchOperator(BaseOperator):
 
     Green when the stop is on record and the driver has ended, when a newer generation or a younger watch took over, and
     after `limit`: the reconciler then attaches a fresh one, so that no run is older than a day. Red, without retries,
-    when the driver is proven dead and nobody asked for that. Everything else is watched on: unknown is not dead.
+    when the driver is proven dead and its stop was not requested. Everything else is watched on: unknown is not dead.
 
     Args:
         unit: the driver's name in the specs. Its spec is not needed.
         limit: how long one run watches.
         settle: how long a death may await an explanation.
-        open_project: gives the project.
         clock: gives the time.
         **arguments: those of `BaseOperator`.
     """
@@ -47,7 +44,6 @@ class WatchOperator(BaseOperator):
         unit: str,
         limit: timedelta = DAY,
         settle: timedelta = SETTLE,
-        open_project: Callable[[], Project] = open_project,
         clock: Clock | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
@@ -55,7 +51,6 @@ class WatchOperator(BaseOperator):
         self.unit = unit
         self._limit = limit
         self._settle = settle
-        self._open_project = open_project
         self._clock = clock or SystemClock()
 
     def execute(self, context: Context) -> None:
@@ -68,7 +63,7 @@ class WatchOperator(BaseOperator):
         """Read the truth, and end or watch on.
 
         Raises:
-            AirflowFailException: the driver is proven dead and nobody asked for that.
+            AirflowFailException: the driver is proven dead and its stop was not requested.
         """
         _ = context
         generation, until = int(event["generation"]), datetime.fromisoformat(event["until"])
@@ -90,7 +85,7 @@ class WatchOperator(BaseOperator):
 
     def _observe(self, generation: int) -> WatchFinding:
         try:
-            status = self._open_project().streams.life(self.unit).record_end()
+            status = runtime.open_project().streams.life(self.unit).record_end()
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
         return examine(status, generation, now=self._clock.now(), settle=self._settle)
@@ -98,7 +93,7 @@ class WatchOperator(BaseOperator):
     def _log_timeline(self) -> None:
         """End the task's log with what was tried, and what comes next."""
         try:
-            lines = list(self._open_project().streams.timeline(self.unit).lines())
+            lines = list(runtime.open_project().streams.timeline(self.unit).lines())
         except Exception as error:  # noqa: BLE001 - a watch must not fail for its log
             lines = [f"The attempts could not be listed: {error}"]
         for line in lines:

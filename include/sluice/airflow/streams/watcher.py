@@ -160,7 +160,8 @@ class Watcher:
         before, cost = 0.0, 0.0
         with _one_thread("sluice-look") as thread, _rare_collections():
             while self._waiting:
-                parts = list(_parts(sorted(self._waiting)))
+                everything = sorted(self._waiting)
+                parts = [everything[at : at + MAX_TOGETHER] for at in range(0, len(everything), MAX_TOGETHER)]
                 # What only one round paid for, such as reading all specs, makes the next one no longer.
                 pause, begun = self._observations.period(min(before, cost)) / len(parts), loop.time()
                 before, cost = cost, 0.0
@@ -232,12 +233,6 @@ class Watcher:
         if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in found}:
             self._settling |= settling
             self._keep_running("sluice-settle", self._settle_rounds)
-
-
-def _parts(units: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Divide units into parts that are looked at together."""
-    for begin in range(0, len(units), MAX_TOGETHER):
-        yield units[begin : begin + MAX_TOGETHER]
 
 
 def due(observed: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:
@@ -317,13 +312,7 @@ def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
 
 
 def hints(watches: Iterable[Watch], statuses: Mapping[str, UnitStatus], now: datetime) -> dict[Watch, Hint]:
-    """Say which watches have something to see. A unit without a status could not be observed.
-
-    Args:
-        watches: all that wait.
-        statuses: what was seen, by unit.
-        now: the present (UTC).
-    """
+    """Say which watches have something to see. A unit without a status could not be observed."""
     waiting = list(watches)
     youngest: dict[tuple[str, int], Watch] = {}
     for watch in waiting:

@@ -9,8 +9,7 @@ from typing import Any
 from airflow.sdk import BaseSensorOperator, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from sluice.airflow.project_operator import OpenProject
-from sluice.airflow.runtime import open_project
+from sluice.airflow import runtime
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption
@@ -23,22 +22,15 @@ class GrowthSensor(BaseSensorOperator):
     """Waits, without a worker between its looks, until every running stream of a topic that grew has taken that.
 
     Skipped if nothing has grown. Red when the time is over.
-
-    Args:
-        open_project: gives the project at run time.
-        clock: gives the time.
-        **arguments: those of `BaseSensorOperator`.
     """
 
     def __init__(
         self,
         *,
-        open_project: OpenProject = open_project,
         clock: Clock | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseSensorOperator's
     ) -> None:
         super().__init__(**{"mode": "reschedule", "poke_interval": POLL, "timeout": timedelta(days=2), **arguments})
-        self._open_project = open_project
         self._clock = clock or SystemClock()
 
     def poke(self, context: Context) -> bool:
@@ -53,7 +45,7 @@ class GrowthSensor(BaseSensorOperator):
         if not growths:
             raise AirflowSkipException("No topic has grown.")
         try:
-            found = self._open_project().topics.adoption(growths)
+            found = runtime.open_project().topics.adoption(growths)
         except SluiceError as error:
             self.log.warning("Could not look: %s", error)
             found = None

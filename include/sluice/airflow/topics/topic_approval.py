@@ -25,6 +25,7 @@ from sluice.errors import RefusedError
 from sluice.provisioning.plans.approval import Approval
 from sluice.provisioning.plans.changes import is_principal
 from sluice.provisioning.plans.plan import Plan
+from sluice.wording import counted
 
 MAX_SAFE = 50
 """Rows of what is safe on the page; what needs somebody's word is there in full."""
@@ -47,19 +48,14 @@ def page_of(found: Plan, impacts: Impacts) -> dict[str, Any] | None:
 
     They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
     as Markdown).
-
-    Args:
-        found: the plan; one that waits for nobody's word has no page.
-        impacts: what its changes affect.
     """
     if not needs_approval(found):
         return None
     total, guarded = len(found.changes), len(found.guarded)
-    changes = "1 change" if total == 1 else f"{total} changes"
     shown = rows(found)[: guarded + MAX_SAFE]
     hidden = total - len(shown)
     parts = [
-        f"{changes} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
+        f"{counted(total, 'change')} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
         *(_impact(topic, value, clauses) for (topic, value), clauses in impacts.items()),
@@ -130,9 +126,6 @@ class Answer:
 
     def approval(self, found: Plan) -> Approval:
         """Return the approval of a plan.
-
-        Args:
-            found: the plan as it is now.
 
         Raises:
             RefusedError: it is another plan than the one on the page, or what was typed is not what it takes.

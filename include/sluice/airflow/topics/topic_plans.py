@@ -12,9 +12,10 @@ from sluice.project.project import Project
 from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.execution import ApplyOptions
 from sluice.provisioning.plans.approval import Approval
-from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Refused, Risk
+from sluice.provisioning.plans.changes import ChangeKind, Refused, Risk
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.replicas.moving import MoveOptions, on_change
+from sluice.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -65,22 +66,16 @@ def rows(found: Plan) -> list[Row]:
     """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
     safe = [item for item in found.changes if item.risk is Risk.SAFE]
     refused = [(d.subject, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
-    return [*refused, *map(_row, (*found.guarded, *safe))]
-
-
-def _row(item: PlannedChange) -> Row:
-    return (item.subject, item.value, item.current, item.wanted, str(item.risk), item.why)
+    changes = [(c.subject, c.value, c.current, c.wanted, str(c.risk), c.why) for c in (*found.guarded, *safe)]
+    return [*refused, *changes]
 
 
 def log_table(found: Plan) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
     if not found:
         return "Nothing to change: all is as declared."
-    return "\n".join(["Plan " + found.id, *(" | ".join(map(_in_one_line, row)) for row in (HEADER, *rows(found)))])
-
-
-def _in_one_line(cell: str) -> str:
-    return " ".join(printable(cell).split())
+    lines = (" | ".join(" ".join(printable(cell).split()) for cell in row) for row in (HEADER, *rows(found)))
+    return "\n".join(["Plan " + found.id, *lines])
 
 
 def differences(found: Plan) -> Mapping[str, tuple[str, ...]]:
@@ -97,10 +92,4 @@ def summary(done: Plan) -> str:
     deleted = [change.subject for change in done.changes if change.kind is ChangeKind.DELETE]
     changed = sorted({change.subject for change in done.changes} - {*created, *deleted})
     verbs = (("created", created), ("changed", changed), ("deleted", deleted))
-    return "; ".join(f"{verb} {listed(names)}" for verb, names in verbs if names) or "nothing to change"
-
-
-def listed(names: list[str]) -> str:
-    """Return names in a line, not too many of them."""
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
+    return "; ".join(f"{verb} {listed(names, MAX_NAMES)}" for verb, names in verbs if names) or "nothing to change"

@@ -1,1 +1,1 @@
-"""The words that Sluice uses and prints, and their meaning: `sluice explain`."""
+"""The words that Sluice uses and prints (`sluice explain`), and the pages of its documentation (`sluice docs`)."""

@@ -10,8 +10,8 @@ from sluice.console.context.log_tail import last_lines
 from sluice.console.context.page_context import ContextDep
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.project.project import Project
-from sluice.streams.health.driver_files import spark_ui_address
 from sluice.streams.life.attempts import Attempt
+from sluice.streams.life.driver_files import spark_ui_address
 
 router = APIRouter()
 

@@ -20,6 +20,15 @@ _DATABASE_SECONDS = 30.0
 """On SQLite the server is in its own way for 5 s when a request that changes something meets the start of a task."""
 
 
+_COMPONENTS = {
+    "metadatabase": "api-server",
+    "scheduler": "scheduler",
+    "dag_processor": "dag-processor",
+    "triggerer": "triggerer",
+}
+"""Names in Airflow's own health report → our components."""
+
+
 @dataclass(frozen=True)
 class DagRun:
     """A run of a DAG as Airflow shows it: its state, and that of each of its tasks."""
@@ -86,6 +95,26 @@ class AirflowApi:
         body = {"name": name, "slots": slots, "description": description, "include_deferred": False}
         if not any(pool["name"] == name for pool in self._call("GET", f"/pools?pool_name_pattern={name}")["pools"]):
             self._call("POST", "/pools", body)
+
+    def unhealthy_components(self) -> tuple[str, ...]:
+        """Return the components that do not say that they are healthy; all wait for the API server."""
+        answer = self._quick_answer("/monitor/health")
+        if answer is None:
+            return ("api-server",)
+        return tuple(ours for name, ours in _COMPONENTS.items() if (answer.get(name) or {}).get("status") != "healthy")
+
+    def has_parsed(self) -> bool:
+        """Whether any DAG file was read: its DAG, or its error, is there."""
+        answers = [self._quick_answer(f"/{what}?limit=1") for what in ("dags", "importErrors")]
+        return any(answer and answer.get("total_entries") for answer in answers)
+
+    def _quick_answer(self, path: str) -> dict[str, Any] | None:
+        """Return an answer, or None if there is none now."""
+        try:
+            answer: dict[str, Any] = self._client.get(path, timeout=10).raise_for_status().json()
+        except (httpx.HTTPError, ValueError):
+            return None
+        return answer
 
     def _wait_until_known(self, dag_id: str) -> None:
         deadline = self._clock.monotonic() + _PARSE_SECONDS

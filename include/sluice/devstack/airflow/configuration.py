@@ -65,10 +65,6 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
 
     They get what every process needs, the way to other machines, all that is Sluice's and OpenLineage's, what the specs
     name for drivers and batches, and the stack's mark.
-
-    Args:
-        settings: where things are.
-        spark_master: of the embedded cluster; empty if there is none.
     """
     specs = scan(settings.home / "include").catalog
     found = inherited(declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL), ("SLUICE_", LINEAGE))
@@ -98,13 +94,7 @@ def engine_environment(settings: Settings) -> dict[str, str]:
 
 
 def narrowed(command: Sequence[str], whole: Collection[str], kept: Collection[str]) -> tuple[str, ...]:
-    """Return a command that runs with a part of the environment that it is given.
-
-    Args:
-        command: the program and its arguments.
-        whole: the names of the variables that it is given.
-        kept: those that it keeps.
-    """
+    """Return a command that keeps only some variables of the whole environment that it is given."""
     return ("env", *(part for name in sorted(set(whole).difference(kept)) for part in ("-u", name)), *command)
 
 

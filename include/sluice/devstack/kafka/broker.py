@@ -142,10 +142,8 @@ class BrokerProcess:
     def prepare(self, environment: Mapping[str, str] | None = None) -> None:
         """Write the configuration and, the first time, format the data. Repeating it changes nothing.
 
-        A cluster that has data and has not met its administrator runs for a moment to be told of him.
-
-        Args:
-            environment: of the processes that this takes; None: ours.
+        A cluster that has data and has not met its administrator runs for a moment to be told of him. Its processes get
+        the environment given, or ours.
 
         Raises:
             NotReadyError: Java or the jars are missing, or formatting failed.

@@ -28,12 +28,9 @@ def broker_name(number: int) -> str:
 
 
 def requested_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, requested: int | None) -> int:
-    """Return how many brokers there shall be, and keep it; 0 where somebody else runs them.
+    """Return how many brokers there shall be, and keep it: the number requested, or that of last time, at first one.
 
-    Args:
-        settings: where things are.
-        kafka: what the deployment says.
-        requested: how many there shall be; None: as last time, at first one.
+    It is 0 where the deployment names an external cluster.
 
     Raises:
         SpecError: the deployment has a cluster of its own.
@@ -70,11 +67,7 @@ def embedded_brokers(
 ) -> KafkaCluster:
     """Return the cluster of a state folder's stack, with a broker for each port; without one if it is external.
 
-    Args:
-        settings: where things are.
-        kafka: what the deployment says.
-        ports: of the stack.
-        secured: whether it asks who connects. Its administrator is drawn the first time.
+    The administrator of a secured cluster, which asks who connects, is drawn the first time.
 
     Raises:
         CorruptionError: the administrator's file cannot be understood.

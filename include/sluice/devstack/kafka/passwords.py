@@ -17,10 +17,6 @@ _FOLDER = "passwords"
 def generated_password(kafka: Path, variable: str) -> str:
     """Return a password, drawn the first time.
 
-    Args:
-        kafka: the folder of the cluster's first broker.
-        variable: the name by which the specs ask for it.
-
     Raises:
         OSError: the folder cannot be written.
     """

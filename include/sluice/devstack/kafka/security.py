@@ -31,11 +31,7 @@ super.users=User:{user}
 
 
 def security_properties(admin: Administrator | None) -> str:
-    """Return the lines of a broker's configuration for the listeners CLIENTS and CONTROLLER.
-
-    Args:
-        admin: who may do everything; None: nobody is asked.
-    """
+    """Return the lines of a broker's configuration for its listeners; without an administrator, nobody is asked."""
     if admin is None:
         return _OPEN
     return _SECURED.format(
@@ -53,12 +49,7 @@ def is_secured(settings: Settings) -> bool:
 
 
 def requested_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, requested: bool | None) -> bool:
-    """Return whether it shall ask.
-
-    Args:
-        settings: where things are.
-        kafka: what the deployment says.
-        requested: what shall be; None: as last time, at first not.
+    """Return whether it shall ask: as requested, or as last time, at first not.
 
     Raises:
         SpecError: the deployment has a cluster of its own.

@@ -1,4 +1,4 @@
-"""Publishing all the same what a quality gate has stopped: the same request again, on somebody's word."""
+"""Publishing all the same what a quality gate has stopped: the same request again, on a user's word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do about an interval, as somebody who looks at it now would want to know."""
+"""What to do about an interval in its present state."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Backfill:
         total: intervals that it takes; 0 until that is known.
         outcome: what it found, in one word; empty until it ended.
         why: how it ended, in one sentence.
-        cancel_requested_by: who wants it to stop; empty if nobody does.
+        cancel_requested_by: who wants it to stop; empty if no user does.
         advanced_at: when progress was last recorded (UTC), or None.
         done_before: intervals that were finished when its process took it.
     """
@@ -83,7 +83,7 @@ class Backfills(Protocol):
     def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
         """Put a backfill on record as SUBMITTED, before its process starts; one that has this key is taken up again.
 
-        It keeps nobody off its range: only a claim does. One that is RUNNING and alive is left as it is.
+        It keeps no other backfill off its range: only a claim does. One that is RUNNING and alive is left as it is.
 
         Args:
             request: what is asked.
@@ -113,9 +113,9 @@ class Backfills(Protocol):
             request: what is asked; taken up again, who asks and why may differ.
             key: names the asking.
             alive: whether the process of a backfill lives, by its id.
-            hold: makes `alive` true for the id that this claim gets. It is called before anybody else can see the
+            hold: makes `alive` true for the id that this claim gets. It is called before another process can see the
                 claim (otherwise this process would look dead for a moment); if it raises, nothing is claimed.
-            submitted: it was submitted before; if it has ended since, somebody does not want it any more.
+            submitted: it was submitted before; if it has ended since, a user does not want it any more.
 
         Raises:
             OverlapError: names the other's id, who asked for it, its range, and what to do.
@@ -128,7 +128,7 @@ class Backfills(Protocol):
         """Record progress. The first report after a claim says what was finished before.
 
         Raises:
-            RefusedError: it is not RUNNING: somebody else ended it, and its range may be another's by now.
+            RefusedError: it is not RUNNING: another process ended it, and its range may be another's by now.
             CorruptionError: there is no such backfill.
         """
         ...
@@ -142,7 +142,7 @@ class Backfills(Protocol):
         ...
 
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
-        """Record that somebody wants it to stop; it stops between two chunks. What has not begun is CANCELLED at once.
+        """Record that a user wants it to stop; it stops between two chunks. What has not begun is CANCELLED at once.
 
         Raises:
             SpecError: there is no such backfill.

@@ -3,7 +3,7 @@
 Invariants:
 * two backfills of one pipeline never work on a common interval at once;
 * only proof of death takes a range from its backfill, never the passing of time;
-* the same key is the same backfill, so whoever repeats an asking resumes it.
+* the same key is the same backfill, so a repeated request resumes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState, O
 from sluice.intervals.backfill.request import Request
 
 DIED = "its process ended without a word"
-"""Why a backfill is FAILED that somebody else found dead."""
+"""Why a backfill is FAILED that another process found dead."""
 
 _ID_DIGITS = (4, 16, 64)
 _ENDS = {
@@ -67,7 +67,7 @@ def dead_in_the_way(
 
 
 def withdrawn(by: str) -> str:
-    """Return why a backfill is CANCELLED that somebody stopped before its process began."""
+    """Return why a backfill is CANCELLED that a user stopped before its process began."""
     return f"cancelled by {by} before it began"
 
 

@@ -1,4 +1,4 @@
-"""What somebody asks of a backfill."""
+"""What a user asks of a backfill."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger, LedgerRow, State
 
 OPEN, BEFORE = "open", "before the stream's first rows"
-"""How the reason begins where an interval is left out that nobody claims to have finished: this spoils no proof."""
+"""How the reason begins where an interval is left out that no writer claims to have finished: this spoils no proof."""
 MAX_INTERVALS = 100_000
 """How many intervals one backfill looks at, one by one: eleven years of hours."""
 NOT_CHECKED = "not looked at"

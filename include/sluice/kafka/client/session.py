@@ -19,13 +19,13 @@ _Answer = TypeVar("_Answer")
 _PAUSE_SECONDS = 0.5
 
 
-class AdminSession:
-    """One cluster. Connects on first use; close it, or use it as a context manager.
+class ClusterClient:
+    """One cluster. Connects on first use, and again after a failure; close it, or use it as a context manager.
 
     Attributes:
         bootstrap: host:port of some brokers.
         client: further settings, under Kafka's names.
-        patience_seconds: how long to look for a broker that answers, and for what was created to be shown.
+        patience_seconds: how long a broker may take to answer, or to show what was created.
     """
 
     def __init__(
@@ -49,6 +49,10 @@ class AdminSession:
         if self._connected is not None:
             self._connected.close()
             self._connected = None
+
+
+class AdminSession(ClusterClient):
+    """A cluster's administration."""
 
     def _ask(self, purpose: str, question: Callable[[Any], _Answer], *, repeatable: bool = True) -> _Answer:
         """Ask the cluster; a connection that went stale since the last question is replaced.

@@ -14,12 +14,7 @@ from sluice.specs.model.outputs import TopicOutput
 
 
 def needed(spec: PrincipalSpec, catalog: Catalog) -> frozenset[Acl]:
-    """Return the least list with which a principal can do what its role does.
-
-    Args:
-        spec: the principal.
-        catalog: what is declared, in one deployment.
-    """
+    """Return the least list with which a principal can do what its role does."""
     return _entries(spec, least(_OF[spec.role](spec, catalog)))
 
 

@@ -17,12 +17,12 @@ from sluice.provisioning.plans.changes import PartitionIncrease
 from sluice.provisioning.plans.plan import Plan
 from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverState
+from sluice.wording import listed
 
 FIX = (
     "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
     "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
 )
-_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,19 @@ def _judged(growth: Growth, stream: str, seen: Observation, origin: Mapping[str,
         return GrowthAdoption.WAITS, f"could not be observed ({'; '.join(seen.notes) or 'for an unknown reason'})"
     new = [f"{growth.topic}/{partition}" for partition in range(growth.before, growth.after)]
     if missing := [partition for partition in new if partition not in seen.committed]:
-        return GrowthAdoption.WAITS, f"has yet to begin with {_named(missing)}"
+        return GrowthAdoption.WAITS, f"has yet to begin with {listed(missing)}"
     before = growth.unread.get(stream)
     rest = f"{unread:,} records yet to read" if unread else "nothing yet to read"
     if unread and before is not None and unread >= before and not _has_read(seen.committed, growth.ends):
-        return GrowthAdoption.WAITS, f"reads {_named(new)}, and has {rest}; it had {before:,}"
+        return GrowthAdoption.WAITS, f"reads {listed(new)}, and has {rest}; it had {before:,}"
     past = [partition for partition in new if origin.get(partition, 0) > (seen.starts or {}).get(partition, 0)]
     if past:
-        return GrowthAdoption.READS, f"began after the growth, with {_named(past)} not at the start; it has {rest}"
+        return (
+            GrowthAdoption.READS,
+            f"began after the growth, with {listed(past)} not at the start; it has {rest}",
+        )
     had = f"; it had {before:,}" if unread and before is not None else ""
-    return GrowthAdoption.READS, f"reads {_named(new)} from the start, and has {rest}{had}"
+    return GrowthAdoption.READS, f"reads {listed(new)} from the start, and has {rest}{had}"
 
 
 def _not_running(seen: Observation, state: DriverState) -> tuple[GrowthAdoption, str]:
@@ -139,8 +142,3 @@ def _not_running(seen: Observation, state: DriverState) -> tuple[GrowthAdoption,
 
 def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
     return bool(ends) and all(committed.get(partition, 0) >= end for partition, end in ends.items())
-
-
-def _named(partitions: list[str]) -> str:
-    more = f" and {len(partitions) - _MAX_NAMED} more" if len(partitions) > _MAX_NAMED else ""
-    return ", ".join(partitions[:_MAX_NAMED]) + more

@@ -17,12 +17,12 @@ from sluice.provisioning.growth.effects import GrowthEffects
 from sluice.provisioning.growth.order_break import OrderBreak, OrderBreaks, grow_on_record
 from sluice.provisioning.retention.cut import Position
 from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.wording import counted, listed
 
 QUIET_SECONDS = 60.0
 """How long the ends must not move before the producers count as paused: longer than producers hold records back, with
 their retries (`delivery.timeout.ms` may be longer; a record that comes later makes the growth one with a break)."""
 _POLL_SECONDS = 5.0
-_MAX_NAMED = 8
 
 
 class GrowthStep(StrEnum):
@@ -50,11 +50,7 @@ class Step:
 
 
 def drain_then_grow(found: GrowthEffects) -> tuple[Step, ...]:
-    """Return the steps by which a keyed topic grows without a break of order.
-
-    Args:
-        found: what the growth affects.
-    """
+    """Return the steps by which a keyed topic grows without a break of order."""
     writers = " and ".join(found.writers)
     known = f"{writers}, and every other producer" if writers else "its producers, which no spec names"
     streams = ", ".join(each.stream for each in found.streams)
@@ -91,20 +87,14 @@ class Undrained:
         """Return it as a clause."""
         if self.behind is None:
             return f"how far {self.stream} has read is not known"
-        count = sum(self.behind.values())
-        where = ", ".join(f"partition {p}" for p in sorted(self.behind)[:_MAX_NAMED])
-        more = len(self.behind) - _MAX_NAMED
-        also = f" and {more} more" if more > 0 else ""
-        return f"{self.stream} has yet to read {count:,} record{'' if count == 1 else 's'} of {where}{also}"
+        where = listed([f"partition {p}" for p in sorted(self.behind)])
+        return f"{self.stream} has yet to read {counted(sum(self.behind.values()), 'record')} of {where}"
 
 
 def undrained(topic: str, extent: TopicExtent, committed: Mapping[str, Position]) -> tuple[Undrained, ...]:
     """Return the streams that have not read all that a topic holds; none: it is drained.
 
-    Args:
-        topic: its name.
-        extent: what it holds, asked after the positions.
-        committed: the position of every stream that reads it. A partition that it does not name was never read.
+    The extent is asked after the positions. A partition that a position does not name was never read.
     """
     found = [Undrained(stream, _behind(topic, extent, position)) for stream, position in sorted(committed.items())]
     return tuple(each for each in found if each.behind is None or each.behind)
@@ -121,7 +111,7 @@ def _behind(topic: str, extent: TopicExtent, position: Position) -> Mapping[int,
 
 @dataclass(frozen=True)
 class Stillness:
-    """Since when a topic's ends stand still. JSON values: a deferred task keeps them.
+    """Since when a topic's ends stand still.
 
     Attributes:
         ends: the end of each partition.
@@ -163,31 +153,9 @@ class Readiness:
         """Return what it waits for, as clauses."""
         waits = [str(each) for each in self.behind]
         if self.still_for < self.quiet:
-            where = f" (partition {', '.join(map(str, self.moved[:_MAX_NAMED]))})" if self.moved else ""
+            where = f" (partition {listed(self.moved)})" if self.moved else ""
             waits.append(f"records still came {self.still_for:.0f} s ago{where}")
         return "; ".join(waits) or "nothing: it is drained"
-
-
-def ready(
-    topic: str,
-    extent: TopicExtent,
-    committed: Mapping[str, Position],
-    still: Stillness,
-    now: float,
-    *,
-    quiet_seconds: float = QUIET_SECONDS,
-) -> Readiness:
-    """Judge one observation. Pure: a caller that defers between two observations keeps `still`.
-
-    Args:
-        topic: its name.
-        extent: what it holds, asked after the positions.
-        committed: the position of every stream that reads it.
-        still: since when its ends stand still, `extent` included.
-        now: the present, by the clock of `still`.
-        quiet_seconds: how long they must.
-    """
-    return Readiness(undrained(topic, extent, committed), now - still.since, quiet_seconds, still.moved)
 
 
 @dataclass(frozen=True)
@@ -248,7 +216,8 @@ class DrainedGrowth:
             committed = self.positions(topic)  # first: an end that is asked later is no earlier than what was read
             extent, now = self.cluster.extent(topic), self.clock.monotonic()
             still = Stillness(extent.ends, now) if still is None else still.next(extent.ends, now)
-            found = ready(topic, extent, committed, still, now, quiet_seconds=quiet_seconds)
+            behind = undrained(topic, extent, committed)
+            found = Readiness(behind, now - still.since, quiet_seconds, still.moved)
             if found:
                 return extent.ends
             if now >= until:

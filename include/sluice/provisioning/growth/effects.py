@@ -12,6 +12,7 @@ from sluice.specs.catalog.needs import resources_of
 from sluice.specs.catalog.streams import dead_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import LatestOutput, Output, TopicOutput
+from sluice.wording import counted
 
 MAX_CORES = 256
 """What a spec may declare."""
@@ -79,14 +80,10 @@ class AffectedUnit:
     declared_in: str
 
     def clause(self, partitions: int) -> str:
-        """Return it as a clause.
-
-        Args:
-            partitions: how many there will be.
-        """
+        """Return it as a clause."""
         shared = f", which {self.readers} streams share" if self.readers > 1 else ""
-        load = f"{self.unit}: {partitions} partitions, {_counted(self.cores, 'core')}{shared}: "
-        rounds = f"a batch takes {_counted(self.after, 'round')} of tasks"
+        load = f"{self.unit}: {partitions} partitions, {counted(self.cores, 'core')}{shared}: "
+        rounds = f"a batch takes {counted(self.after, 'round')} of tasks"
         if self.after == self.before:
             return f"{load}{rounds}, as now"
         rounds += f" instead of {self.before}"
@@ -220,7 +217,3 @@ def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -
 
 def _writes(pipeline: PipelineSpec, topic: str) -> bool:
     return any(output.topic == topic for output in pipeline.written_topics)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

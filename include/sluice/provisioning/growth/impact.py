@@ -80,12 +80,7 @@ class ImpactAnalysis:
         return {(impact.topic, impact.value): impact for impact in impacts if impact is not None}
 
     def impact(self, change: PlannedChange, state: TopicState | None) -> Impact | None:
-        """Return what a change affects; None where nothing is known of its kind.
-
-        Args:
-            change: of a plan.
-            state: its topic as in the plan.
-        """
+        """Return what a change affects; None where nothing is known of its kind."""
         if isinstance(change.detail, PartitionIncrease):
             return self._growth(change.subject, change.detail)
         if isinstance(change.detail, ConfigUpdate) and change.risk is Risk.LOSS and change.value in (RETENTION, SIZE):
@@ -132,7 +127,8 @@ class ImpactAnalysis:
             return (f"how many records go is unknown: {_lowered(error)}",), {}
         clauses = cut.clauses()
         if len(steps) > 1:
-            clauses += (f"lowered in {len(steps)} steps: {', '.join(map(_in_words, steps))}",)
+            durations = ", ".join(format_duration(timedelta(milliseconds=step)) for step in steps)
+            clauses += (f"lowered in {len(steps)} steps: {durations}",)
         return clauses, {"cut": asdict(cut), "steps": list(steps)}
 
     def _observed_cut(
@@ -155,10 +151,6 @@ class ImpactAnalysis:
         before = None if update.before is None else int(update.before)
         cut = observe_cut(self.cluster, topic, wanted, committed, now=self.now)
         return cut, planned_steps(self.cluster, topic, before, wanted, now=self.now)
-
-
-def _in_words(milliseconds: int) -> str:
-    return format_duration(timedelta(milliseconds=milliseconds))
 
 
 def _lowered(error: Exception) -> str:

@@ -8,7 +8,7 @@ keys, or it was another one.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -47,24 +47,6 @@ def _by_crc32(key: bytes, partitions: int) -> int:
 
 _Partitioner = Callable[[bytes, int], int]
 _PARTITIONERS: Mapping[str, _Partitioner] = {"murmur2": partition_of, "crc32": _by_crc32}
-
-
-def share_that_moves(keys: Iterable[bytes], before: int, after: int, partitioner: _Partitioner = partition_of) -> float:
-    """Return the share of keys that get another partition; a key that is given twice counts twice.
-
-    Args:
-        keys: at least one.
-        before: how many partitions there are.
-        after: how many there will be.
-        partitioner: from a key and the number of partitions to a partition.
-
-    Raises:
-        ValueError: there is no key.
-    """
-    moved = [partitioner(key, before) != partitioner(key, after) for key in keys]
-    if not moved:
-        raise ValueError("of no keys no share moves")
-    return sum(moved) / len(moved)
 
 
 @dataclass(frozen=True)
@@ -160,7 +142,7 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
         records,
         keyless,
         len(different),
-        of_keys=share_that_moves(different, before, after, partitioner),
+        of_keys=sum(moved.values()) / len(moved),
         of_records=_weighted(keyed, sample.held, moved),
         partitioner=name,
     )

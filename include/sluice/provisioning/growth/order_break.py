@@ -16,8 +16,7 @@ from typing import Protocol
 from sluice.clock import Clock
 from sluice.errors import CorruptionError, RefusedError
 from sluice.topics.administration import KafkaAdministration, TopicExtent, TopicState
-
-_MAX_NAMED = 8
+from sluice.wording import listed
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,7 @@ class OrderBreaks(Protocol):
 
 def at_offsets(topic: str, offsets: Mapping[int, int]) -> str:
     """Return offsets as a list for people, shortened."""
-    named = ", ".join(f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())[:_MAX_NAMED])
-    more = len(offsets) - _MAX_NAMED
-    return named + (f" and {more} more partitions" if more > 0 else "")
+    return listed([f"{topic}/{p} at {offset:,}" for p, offset in sorted(offsets.items())], noun="partitions")
 
 
 def forecast(topic: str, extent: TopicExtent) -> str:
@@ -121,7 +118,7 @@ def grow_on_record(
         RefusedError: there is no such topic, it has more partitions, or the cluster refused.
         UnreachableError: cluster or control database did not answer.
     """
-    state = _state(cluster, topic)
+    state = _existing(cluster, topic)
     if state.partitions > partitions:
         raise RefusedError(
             f"{topic} has {state.partitions} partitions, and is to have {partitions}: Kafka takes none away.",
@@ -161,11 +158,6 @@ def settle(breaks: OrderBreaks, state: TopicState, clock: Clock) -> OrderBreak |
 
     One that was not confirmed, because the process died meanwhile, is confirmed now: as one that was not drained, since
     that was not verified.
-
-    Args:
-        breaks: the record.
-        state: the topic as the cluster has it.
-        clock: gives the time.
     """
     own = [each for each in breaks.of(state.name) if each.topic_id == state.topic_id]
     last = next((each for each in own if each.after == state.partitions), None)
@@ -183,7 +175,7 @@ def happened(found: Iterable[OrderBreak], state: TopicState) -> tuple[OrderBreak
     return tuple(each for each in own if each.grown_at is not None or each.after == state.partitions)
 
 
-def _state(cluster: KafkaAdministration, topic: str) -> TopicState:
+def _existing(cluster: KafkaAdministration, topic: str) -> TopicState:
     state = cluster.describe([topic]).get(topic)
     if state is None:
         raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")

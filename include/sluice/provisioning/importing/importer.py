@@ -70,11 +70,15 @@ class Importer:
         moving = {topic for topic, _ in self.administration.moving()} if wanted else set()
         proposed: list[Proposal] = []
         for name in wanted:
-            found = _unsettled(name) if name in moving else self._proposed(states.get(name), name, extents[name])
-            if isinstance(found, Proposal):
-                proposed.append(found)
+            if name in moving:
+                fix = "let the moves end, and import it again."
+                rejected.append(Rejection(name, "its replicas are being moved", fix))
+                continue
+            proposal = self._proposed(states.get(name), name, extents[name])
+            if isinstance(proposal, Proposal):
+                proposed.append(proposal)
             else:
-                rejected.append(found)
+                rejected.append(proposal)
         sound, unsound = self._sound(proposed)
         planless, differing = self._without_a_plan(sound)
         return planless, sorted([*rejected, *unsound, *differing], key=lambda each: each.topic)
@@ -138,10 +142,6 @@ class Importer:
             Rejection(topic, f"a plan would change it ({'; '.join(of)})", fix) for topic, of in differing.items()
         ]
         return [each for each in proposed if each.topic not in differing], rejected
-
-
-def _unsettled(topic: str) -> Rejection:
-    return Rejection(topic, "its replicas are being moved", "let the moves end, and import it again.")
 
 
 def read_sample(reader: RecordReader, topic: str, extent: TopicExtent) -> RecordSample:

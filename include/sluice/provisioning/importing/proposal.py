@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,12 +17,12 @@ from sluice.specs.model.stamping import MAX_AHEAD, STAMPED_BY, bounds
 from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
+from sluice.wording import counted, listed
 
 MAX_FIELDS = 200
 """Objects with more different keys are maps: their keys are data."""
 
 _LONGEST_STEM = 59
-_MAX_NAMED = 8
 _COMMENT_COLUMN = 30
 _PLAIN_KEY = re.compile(r"[a-z][a-zA-Z0-9._-]*")
 _HARMLESS_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -114,7 +114,7 @@ def _no_name(topic: str) -> Rejection | None:
 
 
 def _no_value(topic: str, sample: RecordSample) -> Rejection | None:
-    by_hand = f"write include/topics/{topic}.yaml by hand (docs/specs.md)"
+    by_hand = f"write include/topics/{topic}.yaml by hand (`sluice docs specs`)"
     if not sample.records:
         return Rejection(topic, "it holds no record, so nothing is known of its fields", f"send one, or {by_hand}.")
     if not sample.objects:
@@ -131,9 +131,9 @@ def _no_time(topic: str, sample: RecordSample) -> Rejection:
     numbers = [name for name, seen in sample.fields.items() if seen.unit]
     why = "event_time needs a field that is a time (text such as 2013-01-07T12:00:00Z) in every record; it has none"
     if some:
-        why += f", and {_named(map(repr, some))} is one only in some"
+        why += f", and {listed([*map(repr, some)])} is one only in some"
     elif numbers:
-        why += f", and {_named(map(repr, numbers))} holds numbers, and is not named like a time"
+        why += f", and {listed([*map(repr, numbers)])} holds numbers, and is not named like a time"
     return Rejection(topic, why, "have its producers send such a field, and import again.")
 
 
@@ -164,7 +164,7 @@ def _times(sample: RecordSample, *, appended: bool) -> _Times | None:
     arrival, why = ("broker", "the broker stamps what it appends") if appended else _arrival(sample, event, rest)
     also = [name for name in rest if name != arrival]
     event_why = f"proposed: all {sampled_records(sample.objects)} have it" + (
-        f", as {_named(also)} too" if also else ""
+        f", as {listed(also)} too" if also else ""
     )
     return _Times(event, event_why, arrival, why)
 
@@ -257,11 +257,11 @@ def form_of_field(sample: RecordSample, name: str) -> tuple[str, str]:
 def left_out(sample: RecordSample) -> Iterator[str]:
     """Yield what of the sample is not in the spec. A key that may be data is not repeated."""
     if empty := [name for name, seen in sample.fields.items() if seen.type is None]:
-        yield f"left out, for it was always null: {_named(empty)}"
+        yield f"left out, for it was always null: {listed(empty)}"
     if named := sorted(key for key in sample.others if _HARMLESS_KEY.fullmatch(key)):
-        yield f"left out, for a field's name is lower case with underscores: {_named(named)}"
+        yield f"left out, for a field's name is lower case with underscores: {listed(named)}"
     if unnamed := len(sample.others) - len(named):
-        yield f"left out: {unnamed} key{'' if unnamed == 1 else 's'} that cannot be the name of a field"
+        yield f"left out: {counted(unnamed, 'key')} that cannot be the name of a field"
     if others := sample.records - sample.objects:
         verb = "is" if others == 1 else "are"
         yield f"{others:,} of {sampled_records(sample.records)} {verb} no JSON object, and will be quarantined"
@@ -291,10 +291,4 @@ def _quoted(text: str) -> str:
 
 def sampled_records(count: int) -> str:
     """Return a number of records with its noun."""
-    return f"{count:,} sampled record{'' if count == 1 else 's'}"
-
-
-def _named(names: Iterable[str]) -> str:
-    shown = list(names)
-    more = len(shown) - _MAX_NAMED
-    return ", ".join(shown[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return counted(count, "sampled record")

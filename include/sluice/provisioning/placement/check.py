@@ -55,13 +55,7 @@ class Report:
 
 
 def check_placement(topology: Topology, before: Iterable[Partition], after: Iterable[Partition]) -> Report:
-    """Compare a plan with what it began from, and with the rule.
-
-    Args:
-        topology: the brokers.
-        before: the partitions as they are.
-        after: as they are planned.
-    """
+    """Compare a plan with what it began from, and with the rule."""
     wanted = {partition.key: partition for partition in before}
     planned = {partition.key: partition for partition in after}
     factors = sorted({partition.replication for partition in wanted.values()})

@@ -59,10 +59,6 @@ def read_placement(
 ) -> tuple[Topology, tuple[Partition, ...]]:
     """Read a topology and the replicas of partitions.
 
-    Args:
-        topology: the file's name and its bytes.
-        assignment: the same.
-
     Raises:
         PlacementFaults: something is wrong in one of them, or between them.
     """

@@ -12,12 +12,7 @@ _TRIALS = 1000
 
 
 def explain_infeasible(topology: Topology, replication: int) -> str:
-    """Return why so many replicas cannot be spread as the rule demands: the fewest domains that exclude each other.
-
-    Args:
-        topology: the brokers.
-        replication: a factor for which there is no valid set.
-    """
+    """Return why so many replicas cannot be spread as the rule demands: the fewest domains that exclude each other."""
     if replication > len(topology.brokers):
         return f"{replication} replicas need as many brokers, and there are {len(topology.brokers)}"
     domains = _conflict(topology, replication)

@@ -17,9 +17,6 @@ class Broker:
 class Topology:
     """The brokers of a cluster, ordered by id. All of them have the same domains.
 
-    Args:
-        brokers: in any order.
-
     Raises:
         ValueError: an id occurs twice, or a broker lacks a domain that another one has.
     """

@@ -54,7 +54,8 @@ class ValidSets:
 
     def _search(self, chosen: Chosen) -> bool:
         if len(chosen) >= self.replication:
-            return len(chosen) == self.replication and not any(self._missing(chosen))
+            spread = all(len({alike[cell] for cell in chosen}) >= required for alike, required in self._domains)
+            return len(chosen) == self.replication and spread
         return any(self.extendable(_and(chosen, cell)) for cell in members(self._useful(chosen)))
 
     def _useful(self, chosen: Chosen) -> int:
@@ -76,10 +77,6 @@ class ValidSets:
             if chosen.count(cell) >= self._cells.sizes[cell]:
                 useful &= ~(1 << cell)
         return useful
-
-    def _missing(self, chosen: Chosen) -> list[int]:
-        """Return how many values each domain lacks."""
-        return [max(0, required - len({alike[cell] for cell in chosen})) for alike, required in self._domains]
 
 
 def _and(chosen: Chosen, cell: int) -> Chosen:

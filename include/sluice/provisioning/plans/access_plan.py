@@ -58,7 +58,11 @@ def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[st
         changes += _rights(spec, catalog, own)
         changes += _passwords(spec, actual.credentials, rotated=spec.user in rotate)
     kept = [
-        *(Kept(a.principal, str(a), _state(a)) for a in actual.acls if a.denied or a.principal not in specs),
+        *(
+            Kept(acl.principal, str(acl), "denied" if acl.denied else ALLOWED)
+            for acl in actual.acls
+            if acl.denied or acl.principal not in specs
+        ),
         *(Kept(f"User:{c.user}", "password", str(c)) for c in actual.credentials if not _is_declared(c, specs)),
     ]
     return Plan(
@@ -144,10 +148,6 @@ def _is_declared(credential: Credential, specs: Mapping[str, PrincipalSpec]) -> 
     """Whether a spec decides about a password."""
     spec = specs.get(f"User:{credential.user}")
     return spec is not None and (spec.scram is not None or spec.state == "absent")
-
-
-def _state(acl: Acl) -> str:
-    return "denied" if acl.denied else "allowed"
 
 
 def _refuse_unknown(rotate: Collection[str], specs: Iterable[PrincipalSpec]) -> None:

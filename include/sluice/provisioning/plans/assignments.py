@@ -12,11 +12,10 @@ from sluice.provisioning.placement.topology import Broker, Topology
 from sluice.provisioning.plans.changes import Assignment, Kept, Refused
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.specs.model.topic_shape import FailureDomains
+from sluice.wording import listed
 
 _Rule: TypeAlias = tuple[str, ...] | None
 """The domains over which replicas are spread, none for even leaders alone; None: wherever they are."""
-
-_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -182,6 +181,4 @@ def _refusal(declared: Declared, actual: ActualCluster, topic: str, why: str, fi
 
 def _brokers(ids: Sequence[int]) -> str:
     """Return some ids for a message, and how many more there are."""
-    more = len(ids) - _MAX_SHOWN
-    shown = ", ".join(map(str, ids[:_MAX_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    return f"broker {shown}" if len(ids) == 1 else f"brokers {shown}"
+    return f"broker{'' if len(ids) == 1 else 's'} {listed(ids, 3)}"

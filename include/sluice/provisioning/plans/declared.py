@@ -41,11 +41,6 @@ class Declared:
     def of(cls, catalog: Catalog, deployment: DeploymentSpec, include: Path) -> Self:
         """Read the specs of a deployment.
 
-        Args:
-            catalog: all specs, as they are in the deployment.
-            deployment: the deployment's own.
-            include: the folder of the specs.
-
         Raises:
             SpecError: the topology file is not there, or not sound.
         """

@@ -46,8 +46,12 @@ class Plan:
     @cached_property
     def id(self) -> str:
         """A name for exactly this plan of exactly this state, the same in every process."""
-        changes = [each.decided() for each in self.changes if not _passes(each)]
-        topics = [(state.name, state.topic_id, state.replicas, _unthrottled(state.configs)) for state in self.topics]
+        lasting = (each for each in self.changes if not each.is_transient and each.kind is not ChangeKind.UNTHROTTLE)
+        changes = [each.decided() for each in lasting]
+        topics = [
+            (state.name, state.topic_id, state.replicas, {k: v for k, v in state.configs.items() if k not in THROTTLED})
+            for state in self.topics
+        ]
         stays = [*map(asdict, self.refused), *map(asdict, self.kept)]
         access = None if self.access is None else [asdict(each) for each in self.access]
         meaning = json.dumps([changes, topics, stays, access], sort_keys=True)
@@ -139,12 +143,3 @@ def _change(change: PlannedChange) -> dict[str, Any]:
 
 def _renamed(values: Mapping[str, Any], subject: str) -> dict[str, Any]:
     return {subject if name == "subject" else name: value for name, value in values.items()}
-
-
-def _passes(change: PlannedChange) -> bool:
-    """Whether a change makes no other plan of it."""
-    return change.is_transient or change.kind is ChangeKind.UNTHROTTLE
-
-
-def _unthrottled(configs: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in configs.items() if key not in THROTTLED}

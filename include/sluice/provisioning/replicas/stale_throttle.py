@@ -16,12 +16,7 @@ _POLL_SECONDS = 5.0
 def remove_stale_throttles(
     administration: KafkaAdministration, topics: Collection[str], clock: Clock
 ) -> tuple[str, ...]:
-    """Remove throttles under which nothing moves any more, and return the topics that had one.
-
-    Args:
-        administration: the cluster.
-        topics: the declared ones; throttles of others stay.
-        clock: to wait by, only where there is a throttle.
+    """Remove throttles of these topics under which nothing moves any more, and return the topics that had one.
 
     Raises:
         RefusedError: the cluster refused.
@@ -41,10 +36,6 @@ def remove_stale_throttles(
 
 def throttled(administration: KafkaAdministration, topics: Collection[str]) -> tuple[str, ...]:
     """Return the topics under a throttle, in alphabetical order.
-
-    Args:
-        administration: the cluster.
-        topics: those to check.
 
     Raises:
         UnreachableError: it did not answer.

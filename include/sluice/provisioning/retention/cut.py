@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.wording import counted, listed
 
 Position = Mapping[str, int] | None
 """The next offset that a stream reads, per `topic/partition` (`Observation.committed`); None: it could not be read.
@@ -23,7 +24,6 @@ FOREVER = -1
 _DELETE = "delete"
 LARGEST_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, the size of the largest batch of records."""
-_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Unread:
         if self.records is None:
             return f"whether {self.stream} has yet to read some of them is not known"
         if not self.estimated:
-            return f"{self.stream} has yet to read {_records(self.records)} of them, and never will"
-        count = f"about {_records(self.records)}" if self.records else "some"
+            return f"{self.stream} has yet to read {counted(self.records, 'record')} of them, and never will"
+        count = f"about {counted(self.records, 'record')}" if self.records else "some"
         return f"{self.stream} may have yet to read {count} of them, and never will"
 
 
@@ -119,30 +119,19 @@ class Cut:
             return ("no record goes at once", *losses)
         most = "about" if self.estimated else "at most"
         whole = "" if self.estimated else ", as the broker deletes whole segments"
-        cut = f"{most} {_records(self.going)} go, {self.share:.1%} of {self.held:,}{whole}"
+        cut = f"{most} {counted(self.going, 'record')} go, {self.share:.1%} of {self.held:,}{whole}"
         return (f"{cut} ({_by_partition(self.topic, self.partitions)})", *losses)
 
 
 def cutoff(now: datetime, retention_ms: int) -> datetime:
-    """Return the time before which records go; the epoch where nothing goes.
-
-    Args:
-        now: the present (UTC).
-        retention_ms: how long records are kept; -1: for ever.
-    """
+    """Return the time before which records go; the epoch where nothing goes, as with -1."""
     if retention_ms < 0 or retention_ms >= (now - _EPOCH) / timedelta(milliseconds=1):
         return _EPOCH
     return now - timedelta(milliseconds=retention_ms)
 
 
 def cut_by_time(topic: str, extent: TopicExtent, stays: Mapping[int, int]) -> Cut:
-    """Return what goes of a topic.
-
-    Args:
-        topic: its name.
-        extent: what it holds.
-        stays: the offset of the first record that is young enough, per partition; without one, the end.
-    """
+    """Return what goes of a topic of which each partition keeps what `stays` names as its first young record."""
     firsts, ends = extent.beginnings, extent.ends
     bounded = {p: min(max(stays.get(p, end), firsts[p]), end) for p, end in ends.items()}
     return Cut(topic, {p: PartitionCut(firsts[p], end, bounded[p], bounded[p]) for p, end in sorted(ends.items())})
@@ -188,13 +177,7 @@ def deletes(cleanup_policy: str | None) -> bool:
 
 
 def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]:
-    """Return which streams lose records that they have yet to read, or may.
-
-    Args:
-        cut: what goes.
-        committed: the position of every stream that reads the topic. A partition that it does not name was never read:
-            all that goes of it is unread.
-    """
+    """Return which streams lose records that they have yet to read, or may: all of a partition that was never read."""
     found = [_unread(cut, stream, position) for stream, position in sorted(committed.items())]
     return tuple(each for each in found if each is not None)
 
@@ -202,14 +185,7 @@ def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]
 def observe_cut(
     cluster: KafkaAdministration, topic: str, retention_ms: int, committed: Mapping[str, Position], *, now: datetime
 ) -> Cut:
-    """Ask the cluster what goes if records are kept for a shorter time, and which streams lose it.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        retention_ms: how long records are kept.
-        committed: the position of every stream that reads the topic, asked before this.
-        now: the present (UTC).
+    """Ask the cluster what goes if records are kept for a shorter time, and which streams lose it, by their positions.
 
     Raises:
         RefusedError: there is no such topic.
@@ -253,27 +229,13 @@ def observe_cut_by_size(
 def stays_at(
     cluster: KafkaAdministration, topic: str, extent: TopicExtent, retention_ms: int, *, now: datetime
 ) -> Mapping[int, int]:
-    """Return the first offset of each partition that is young enough; without one, the end.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        extent: what it holds.
-        retention_ms: how long records are kept.
-        now: the present (UTC).
-    """
+    """Return the first offset of each partition that is young enough; without one, the end."""
     at = cutoff(now, retention_ms)
     return extent.beginnings if at == _EPOCH else cluster.offsets_at(topic, at)
 
 
 def kept_at(cluster: KafkaAdministration, topic: str, *, now: datetime) -> Callable[[int], int]:
-    """Return how many records a retention of so many milliseconds keeps; each is asked for once.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        now: the present (UTC), from which all of them count.
-    """
+    """Return how many records a retention of so many milliseconds keeps; each is asked for once."""
     extent, known = cluster.extent(topic), dict[int, int]()
 
     def kept(retention_ms: int) -> int:
@@ -299,11 +261,5 @@ def _unread(cut: Cut, stream: str, position: Position) -> Unread | None:
 
 
 def _by_partition(topic: str, partitions: Mapping[int, PartitionCut]) -> str:
-    losing = [(p, each) for p, each in partitions.items() if each.going]
-    named = ", ".join(f"{topic}/{p}: {each.going:,}" for p, each in losing[:_MAX_NAMED])
-    more = len(losing) - _MAX_NAMED
-    return named + (f" and {more} more partitions" if more > 0 else "")
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
+    losing = [f"{topic}/{p}: {each.going:,}" for p, each in partitions.items() if each.going]
+    return listed(losing, noun="partitions")

@@ -8,7 +8,7 @@ rest of the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -102,43 +102,16 @@ class Lowered:
         return f"{result}; the rest is in segments that hold younger records, or the broker has not looked yet"
 
 
-@dataclass(frozen=True)
-class Lowering:
-    """How far a retention was lowered.
-
-    Attributes:
-        done: the result of each step that was set.
-        left: the steps that there was no time for; the next plan begins with them.
-    """
-
-    done: tuple[Lowered, ...]
-    left: tuple[int, ...] = ()
-
-
 def planned_steps(
-    cluster: KafkaAdministration,
-    topic: str,
-    before_ms: int | None,
-    after_ms: int,
-    *,
-    now: datetime,
-    share: float = SHARE,
+    cluster: KafkaAdministration, topic: str, before_ms: int | None, after_ms: int, *, now: datetime
 ) -> tuple[int, ...]:
-    """Return the steps for a topic as it is now. Changes nothing.
+    """Return the steps for a topic as it is now, see `steps`. Changes nothing.
 
     Records count as old as they are when a broker has looked: until then they age.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        before_ms: its retention; None or negative: everything is kept, or it is not known how much.
-        after_ms: the target; not negative.
-        now: the present (UTC).
-        share: the largest share of what is kept that one step lets go.
     """
     then = now + timedelta(milliseconds=GRAIN_MS)
     longest_ms = -((_EPOCH - then) // timedelta(milliseconds=1))
-    return steps(before_ms, after_ms, kept_at(cluster, topic, now=then), longest_ms=longest_ms, share=share)
+    return steps(before_ms, after_ms, kept_at(cluster, topic, now=then), longest_ms=longest_ms)
 
 
 def lower_in_steps(
@@ -148,39 +121,22 @@ def lower_in_steps(
     after_ms: int,
     clock: Clock,
     *,
-    deadline_seconds: float,
     patience_seconds: float = PATIENCE_SECONDS,
-    share: float = SHARE,
-    may_go: Callable[[int], None] = lambda _: None,
-) -> Lowering:
-    """Set one retention after another, and wait after each until the broker has deleted what it lets go.
+) -> Iterator[Lowered]:
+    """Set one retention after another, and yield each once the broker has deleted what it lets go.
 
-    Before each step the rest is planned again, as records come and age while it waits. It may be killed anywhere.
-
-    Args:
-        cluster: of the deployment.
-        topic: its name.
-        before_ms: its retention; None or negative: everything is kept, or it is not known how much.
-        after_ms: the target; not negative.
-        clock: gives the time, and waits.
-        deadline_seconds: after so long no further step is begun.
-        patience_seconds: how long one step waits for the broker, within the deadline.
-        share: the largest share of what is kept that one step lets go.
-        may_go: is asked before each step, with its retention; raises where a stream has fallen behind meanwhile.
+    Before each step the rest is planned again, as records come and age while it waits. It may be killed anywhere, and
+    whoever asks for no more leaves the rest of the steps to the next plan.
 
     Raises:
-        RefusedError: the cluster refused, or `may_go` did. What was set before stays.
+        RefusedError: the cluster refused. What was set before stays.
         UnreachableError: the cluster did not answer. What was set before stays.
     """
-    deadline = clock.monotonic() + deadline_seconds
-    done: list[Lowered] = []
-    left = planned_steps(cluster, topic, before_ms, after_ms, now=clock.now(), share=share)
-    while left and clock.monotonic() < deadline:
-        may_go(left[0])
-        done.append(_lower(cluster, topic, left[0], clock, min(deadline, clock.monotonic() + patience_seconds)))
-        reached = left[0]
-        left = () if len(left) == 1 else planned_steps(cluster, topic, reached, after_ms, now=clock.now(), share=share)
-    return Lowering(tuple(done), left)
+    left = planned_steps(cluster, topic, before_ms, after_ms, now=clock.now())
+    while left:
+        reached, *rest = left
+        yield _lower(cluster, topic, reached, clock, clock.monotonic() + patience_seconds)
+        left = planned_steps(cluster, topic, reached, after_ms, now=clock.now()) if rest else ()
 
 
 def _lower(cluster: KafkaAdministration, topic: str, retention_ms: int, clock: Clock, until: float) -> Lowered:

@@ -60,13 +60,13 @@ def compare(
     both = _both(table, computed, column)
     per_key = both.groupBy("_start", *map(named, keys))
     groups = per_key.agg(*_counted())
-    found = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
-    if any(compared.counts.differences for compared in found.values()):
+    by_interval = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
+    if any(compared.counts.differences for compared in by_interval.values()):
         for row in _examples(per_key.agg(*_counted(), *_one_of_each_side(values)), keys, values).collect():
-            compared = found[_start(row)]
+            compared = by_interval[_start(row)]
             samples = (*compared.counts.samples, difference_text(row, keys, values))
-            found[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
-    return found
+            by_interval[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
+    return by_interval
 
 
 def _alike(table: DataFrame, computed: DataFrame) -> tuple[DataFrame, DataFrame]:

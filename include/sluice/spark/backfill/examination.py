@@ -108,11 +108,11 @@ class ChunkExaminer:
         failpoint("after_stage", self.table.folder.name)
         if any(self.table.files(starts, version) for version, starts in by_version(versions).items()):
             held = self.table.rows_at(self.spark, versions)
-            found = compare(held, stage.rows(self.spark), self.table.output, self.table.column)
+            compared = compare(held, stage.rows(self.spark), self.table.output, self.table.column)
         else:
             content = stage.content(self.spark).items()
-            found = {start: IntervalComparison(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
-        return stage, found
+            compared = {start: IntervalComparison(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
+        return stage, compared
 
 
 def _version_of(mode: Mode, row: LedgerRow, newest: int) -> int:

@@ -1,4 +1,4 @@
-"""Publishing a chunk: one Delta commit that replaces exactly its intervals, beside whoever writes others.
+"""Publishing a chunk: one Delta commit that replaces exactly its intervals, beside writers of others.
 
 Delta lets a replacement and a commit to other partitions both pass, and refuses two that touch the same files. What it
 cannot know is whose interval it is, so this is looked at before the commit (nothing was changed: refused) and once more
@@ -53,7 +53,7 @@ class Publication:
         entry: what the commit carries; its content names the intervals, those without rows included.
         chunk: the chunk's number, from 0.
         files: what the intervals consisted of when they were looked at.
-        still_ours: raises RefusedError if somebody has written one of the intervals since they were chosen.
+        still_ours: raises RefusedError if another writer has written one of the intervals since they were chosen.
     """
 
     table: OutputTable
@@ -84,7 +84,7 @@ class Publication:
                         f"{type(conflict).__name__}; nothing was changed.",
                         fix="run the backfill again; if it stays so, see who else writes this table.",
                     ) from conflict
-                log.warning("somebody else committed first", conflict=type(conflict).__name__, attempt=attempt)
+                log.warning("another writer committed first", conflict=type(conflict).__name__, attempt=attempt)
             else:
                 break
         return self._confirm()
@@ -108,7 +108,7 @@ class Publication:
         if self.table.files(self.entry.content, self.table.version()) != self.files:
             raise RefusedError(
                 f"the files of {len(self.entry.content)} intervals in {self.table.folder} are not those that were "
-                "compared: somebody wrote them meanwhile. Nothing was changed.",
+                "compared: another writer wrote them meanwhile. Nothing was changed.",
                 fix="find out who (`sluice intervals show`), then run the backfill again.",
             )
 
@@ -129,7 +129,7 @@ class Publication:
         if self.table.files(self.entry.content, version - 1) != self.files:
             raise CorruptionError(
                 f"version {version} of {self.table.folder}, which {self.entry.backfill} published, replaced files that "
-                f"somebody had written in the moment before. They are in version {version - 1}.",
+                f"another writer had written in the moment before. They are in version {version - 1}.",
                 fix="find out who wrote them; then verify these intervals.",
             )
 

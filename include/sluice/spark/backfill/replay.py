@@ -99,21 +99,21 @@ def _refuse(project: Project, case: Case) -> None:
         )
 
 
-def _affected(ledger: Ledger, code: PipelineCode, found: Revalidation) -> tuple[list[Interval], list[Interval]]:
+def _affected(ledger: Ledger, code: PipelineCode, revalidation: Revalidation) -> tuple[list[Interval], list[Interval]]:
     """Return the intervals in which records happened that are good now: those that are closed, and the others."""
     length = code.pipeline.intervals.interval_length
-    intervals = [Interval(start, start + length) for start in found.intervals]
+    intervals = [Interval(start, start + length) for start in revalidation.intervals]
     until = ledger.closed_until
     closed = [each for each in intervals if until is not None and each.end <= until]
     return closed, [each for each in intervals if each not in closed]
 
 
-def _not_yet(case: Case, found: Revalidation, still_open: list[Interval]) -> str:
+def _not_yet(case: Case, revalidation: Revalidation, still_open: list[Interval]) -> str:
     """Return why nothing is done; empty if there is nothing against it."""
-    if found.missing:
-        return f"{found.missing:,} of its {case.records:,} records are not in the raw table any more."
-    if left := found.left.count:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.reasons.items())
+    if revalidation.missing:
+        return f"{revalidation.missing:,} of its {case.records:,} records are not in the raw table any more."
+    if left := revalidation.left.count:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in revalidation.reasons.items())
         return (
             f"{left:,} of its {case.records:,} records are still quarantined ({reasons}). Mend the rules or the "
             "topic's spec, or discard the case and open one for the others."
@@ -126,15 +126,15 @@ def _not_yet(case: Case, found: Revalidation, still_open: list[Interval]) -> str
     return ""
 
 
-def _why(found: Revalidation) -> str:
-    late = found.outcomes.get(Outcome.LATE, 0)
-    return f"{found.better:,} records are in the results" + (
+def _why(revalidation: Revalidation) -> str:
+    late = revalidation.outcomes.get(Outcome.LATE, 0)
+    return f"{revalidation.better:,} records are in the results" + (
         f", but for {late:,} that are late: a correction takes them" if late else ""
     )
 
 
-def _words(found: Revalidation) -> dict[str, int]:
-    return {name.replace(": ", "_"): count for name, count in found.counts.items()}
+def _words(revalidation: Revalidation) -> dict[str, int]:
+    return {name.replace(": ", "_"): count for name, count in revalidation.counts.items()}
 
 
 @dataclass(frozen=True)

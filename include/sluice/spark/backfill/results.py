@@ -1,6 +1,6 @@
 """What a backfill leaves behind: per chunk what it found, and at its end the reports for people and programs.
 
-A chunk's evidence is on disk before the chunk is published, so whoever resumes a backfill can still report all of it.
+A chunk's evidence is on disk before the chunk is published, so a resumed backfill can still report all of it.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ class ResultFolder:
         Raises:
             CorruptionError: a file cannot be read.
         """
-        found = sorted((int(path.stem.partition("-")[2]), path) for path in self._folder.glob("chunk-*.json"))
+        files = sorted((int(path.stem.partition("-")[2]), path) for path in self._folder.glob("chunk-*.json"))
         try:
-            return {number: _adapter().validate_json(path.read_bytes()) for number, path in found}
+            return {number: _adapter().validate_json(path.read_bytes()) for number, path in files}
         except ValidationError as error:
             raise CorruptionError(
                 f"{self._folder} holds a chunk's evidence that cannot be read: {error}.",

@@ -163,7 +163,7 @@ class _Run:
         if not found:
             raise RefusedError(
                 f"nothing is left of what the gate of {request.accepts} had found that could be accepted: its evidence "
-                "is gone, or it could not be evaluated, and what nobody has seen nobody can accept.",
+                "is gone, or it could not be evaluated, and a result that no user has seen cannot be accepted.",
                 fix="run the backfill again; if it fails again, accept that.",
             )
         return Override(request.by, request.why, request.accepts, tuple(dict.fromkeys(found)))

@@ -20,7 +20,7 @@ class Stage:
     """Staged rows.
 
     Attributes:
-        folder: where they are; nobody but their backfill reads them.
+        folder: where they are; only their backfill reads them.
         schema: their columns.
         condition: SQL; picks out what belongs to the chunk, since records around it may make further rows.
         column: the partition column of the output.

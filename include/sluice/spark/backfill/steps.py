@@ -100,7 +100,7 @@ class Steps:
         """Take a step, and return what was found.
 
         Raises:
-            RefusedError: somebody else wrote one of the intervals meanwhile; nothing was changed.
+            RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
             CorruptionError: the table's log does not say what it should.
         """
         examined = self.examiner.examine(mode, chunk.rows, chunk.number)
@@ -146,7 +146,7 @@ class Steps:
         return gate.check(rows, starts, records, input_records=input_records)
 
     def _store_quality(self, examined: ExaminedChunk, result: ChunkResult) -> None:
-        """Put what the gate found of each interval on record; whoever checks the published table can also find it."""
+        """Put what the gate found of each interval on record; a check of the published table can also find it."""
         if self.gate is None or result.gate is None:
             return
         try:
@@ -187,12 +187,12 @@ class Steps:
     def _refuse_other_owner(self, rows: list[LedgerRow]) -> None:
         now = self.project.tables.ledger(self.examiner.code.pipeline.name).rows
         for row in rows:
-            found = now.get(row.interval.start, LedgerRow(row.interval))
-            if (found.base, found.current, found.dirty) != (row.base, row.current, row.dirty):
-                owner = found.current.owner if found.current else "nobody"
+            latest = now.get(row.interval.start, LedgerRow(row.interval))
+            if (latest.base, latest.current, latest.dirty) != (row.base, row.current, row.dirty):
+                owner = latest.current.owner if latest.current else "no writer"
                 raise RefusedError(
                     f"the interval {row.interval.start:%FT%RZ} is not what it was when it was chosen: it belongs to "
-                    f"{owner} now{', and is dirty' if found.dirty else ''}. Nothing was changed.",
+                    f"{owner} now{', and is dirty' if latest.dirty else ''}. Nothing was changed.",
                     fix="see `sluice intervals show`, then run the backfill again.",
                 )
 

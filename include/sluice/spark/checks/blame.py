@@ -34,8 +34,8 @@ def _raised_at(error: BaseException, home: Path) -> tuple[Path, int] | None:
 
 def _named_in(text: str, home: Path) -> tuple[Path, int] | None:
     """Return the last line of a transform that an error of an executor names."""
-    found = re.findall(rf'({re.escape(str(_folder(home)))}/[^\s"]+\.py)(?:", line |:)(\d+)', text)
-    return (Path(found[-1][0]), int(found[-1][1])) if found else None
+    places = re.findall(rf'({re.escape(str(_folder(home)))}/[^\s"]+\.py)(?:", line |:)(\d+)', text)
+    return (Path(places[-1][0]), int(places[-1][1])) if places else None
 
 
 def _folder(home: Path) -> Path:
@@ -46,8 +46,8 @@ def _reason(error: BaseException) -> str:
     """Return what was raised in one line: of a worker's traceback its last, of anything else its first."""
     _, traced, trace = str(error).partition("Traceback (most recent call last):\n")
     if traced:
-        said = [line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))]
-        text = said[0] if said else ""
+        lines = [line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))]
+        text = lines[0] if lines else ""
     else:
         text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

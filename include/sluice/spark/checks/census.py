@@ -1,12 +1,11 @@
 """The raw table seen through validation: how many records are good, quarantined (and why), late or control.
 
-Validation belongs to the pipeline and is recomputed from raw bytes by whoever needs it, so there is no table of rejects
-that could disagree with today's rules.
+Validation belongs to the pipeline and is recomputed from raw bytes wherever it is needed, so there is no table of
+rejects that could disagree with today's rules.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.census import Census, ReasonExample, Unexpected
-from sluice.quality.reasons import Outcome, Reason, details_of
+from sluice.quality.reasons import Outcome, Reason, counts_of, details_of
 from sluice.spark.checks.duplicates import find_duplicates
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
 from sluice.spark.sinks.raw import raw_records
@@ -45,7 +44,8 @@ def take_census(
     )
     outcomes = {outcome: sum(g.records for g in groups if g[OUTCOME] == outcome.value) for outcome in Outcome}
     refused = [group for group in groups if group[REASON] is not None]
-    reasons = _counted(refused)
+    counted = [(Reason(group[REASON]), group[DETAIL], group.records) for group in refused]
+    reasons = counts_of(counted)
     whole = [group for group in groups if group[REASON] in (None, Reason.UNEXPECTED.value)]
     return Census(
         pipeline=pipeline.name,
@@ -61,16 +61,8 @@ def take_census(
             for number, each in enumerate(expected)
         ),
         duplicates=find_duplicates(validated, topic.value),
-        details=details_of((Reason(g[REASON]), g[DETAIL], g.records) for g in refused),
+        details=details_of(counted),
     )
-
-
-def _counted(refused: Sequence[Row]) -> dict[Reason, int]:
-    """Return how many records each reason refused, in the order of the reasons."""
-    counted = Counter[Reason]()
-    for group in refused:
-        counted[Reason(group[REASON])] += group.records
-    return {reason: counted[reason] for reason in Reason if reason in counted}
 
 
 def _sample(reason: Reason, place: Row) -> ReasonExample:

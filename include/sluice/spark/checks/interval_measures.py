@@ -26,7 +26,8 @@ R = TypeVar("R")
 Found = Measured | str
 """What was measured, or why nothing could be."""
 
-_START = "_start"
+START = "_start"
+"""The column with the start of a row's interval, in microseconds."""
 _WIDTH = 120
 _PARTS = ("rows", "value", "unexpected", "sample")
 
@@ -57,52 +58,52 @@ def measure(
         For each interval, what was found of each expectation, in their order. One that cannot be evaluated says why,
         and keeps none of the others from being.
     """
-    marked = rows.withColumn(_START, F.unix_micros(named(column)))
+    marked = rows.withColumn(START, F.unix_micros(named(column)))
     together = [number for number, each in enumerate(expectations) if each.expect not in UNIQUE]
-    found: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
+    measured: dict[int, dict[datetime, Measured] | str] = _aggregated(marked, {n: expectations[n] for n in together})
     for number, each in enumerate(expectations):
         if each.expect in UNIQUE:
-            found[number] = value_or_error(_repeated, marked, each)
-    return {start: [_of(found[n], start, each) for n, each in enumerate(expectations)] for start in starts}
+            measured[number] = value_or_error(_repeated, marked, each)
+    return {start: [_of(measured[n], start, each) for n, each in enumerate(expectations)] for start in starts}
 
 
-def _of(found: Mapping[datetime, Measured] | str, start: datetime, expectation: Expectation) -> Found:
-    if isinstance(found, str):
-        return found
+def _of(measured: Mapping[datetime, Measured] | str, start: datetime, expectation: Expectation) -> Found:
+    if isinstance(measured, str):
+        return measured
     without_rows = Measured(rows=0, value=0.0) if expectation.expect in OF_ROWS else Measured(rows=0, unexpected=0)
-    return found.get(start, without_rows)
+    return measured.get(start, without_rows)
 
 
 def _aggregated(rows: DataFrame, asked: Mapping[int, Expectation]) -> dict[int, dict[datetime, Measured] | str]:
     """Evaluate all in one aggregation; if that breaks, each alone, so that the one to blame is known."""
     built: dict[int, _Asked] = {}
-    found: dict[int, dict[datetime, Measured] | str] = {}
+    measured: dict[int, dict[datetime, Measured] | str] = {}
     for number, expectation in asked.items():
         try:
             built[number] = aggregates = _asked(expectation, rows)
             rows.agg(*_columns(number, aggregates))  # only analysed: names and types
         except Exception as error:  # noqa: BLE001 - arguments may be whatever the file says; the others are evaluated
             built.pop(number, None)
-            found[number] = error_text(error)
+            measured[number] = error_text(error)
     with suppress(PySparkException):
-        return found | dict(_collected(rows, asked, built))
+        return measured | dict(_collected(rows, asked, built))
     for number, aggregates in built.items():
         alone = value_or_error(_collected, rows, asked, {number: aggregates})
-        found[number] = alone if isinstance(alone, str) else alone[number]
-    return found
+        measured[number] = alone if isinstance(alone, str) else alone[number]
+    return measured
 
 
 def _collected(
     rows: DataFrame, asked: Mapping[int, Expectation], built: Mapping[int, _Asked]
 ) -> dict[int, dict[datetime, Measured]]:
-    found: dict[int, dict[datetime, Measured]] = {number: {} for number in built}
+    measured: dict[int, dict[datetime, Measured]] = {number: {} for number in built}
     if not built:
-        return found
+        return measured
     columns = [column for number, aggregates in built.items() for column in _columns(number, aggregates)]
-    for row in rows.groupBy(_START).agg(*columns).collect():
+    for row in rows.groupBy(START).agg(*columns).collect():
         for number in built:
-            found[number][instant(row[_START])] = _measured(row, number, asked[number])
-    return found
+            measured[number][instant(row[START])] = _measured(row, number, asked[number])
+    return measured
 
 
 def _columns(number: int, asked: _Asked) -> list[Column]:
@@ -172,24 +173,25 @@ def _repeated(rows: DataFrame, expectation: Expectation) -> dict[datetime, Measu
     """Count the rows that share their values with another row of their interval.
 
     Args:
-        rows: `_START` (long, microseconds) and the columns of the expectation.
+        rows: `START` (long, microseconds) and the columns of the expectation.
         expectation: about uniqueness.
     """
     given = cast("Mapping[str, Any]", expectation.kwargs)
     columns = [str(each) for each in given.get("column_list") or [given["column"]]]
     looked_at = rows.where(_where(expectation) & considered(expectation))
-    per_value = looked_at.groupBy(_START, *map(named, columns)).agg(F.count("*").alias("_rows"))
+    per_value = looked_at.groupBy(START, *map(named, columns)).agg(F.count("*").alias("_rows"))
     shared = F.col("_rows") > 1
     text = F.first(F.when(shared, _text(expectation)), ignorenulls=True)
-    counted = per_value.groupBy(_START).agg(
+    counted = per_value.groupBy(START).agg(
         F.sum("_rows").alias("rows"), F.sum(F.when(shared, F.col("_rows")).otherwise(0)).alias("bad"), text.alias("one")
     )
-    return {
-        instant(row[_START]): Measured(
-            row["rows"], float(row["bad"]), row["bad"], () if row["one"] is None else (row["one"][:_WIDTH],)
-        )
-        for row in counted.collect()
-    }
+    return {instant(row[START]): counted_rows(row) for row in counted.collect()}
+
+
+def counted_rows(row: Row) -> Measured:
+    """Return what was counted: rows, those that are bad, and one of these as text."""
+    sample = () if row["one"] is None else (row["one"][:_WIDTH],)
+    return Measured(row["rows"], float(row["bad"]), row["bad"], sample)
 
 
 def _where(expectation: Expectation) -> Column:

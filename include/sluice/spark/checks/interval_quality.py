@@ -64,8 +64,8 @@ class IntervalQuality:
         """
         if not self.expectations or not starts:
             return ()
-        found = self._measured(rows, starts, records)
-        return judge_intervals(self.expectations, found, self._length, self._earlier(starts))
+        measured = self._measured(rows, starts, records)
+        return judge_intervals(self.expectations, measured, self._length, self._earlier(starts))
 
     def catch_up(
         self, rows: DataFrame, starts: Sequence[datetime], records: Records
@@ -90,9 +90,9 @@ class IntervalQuality:
         kept = [each for each in self._kept(contents) if contents.get(each.checked.start) == each.content]
         known = {(each.checked.start, each.checked.key): each.checked for each in kept}
         new = [start for start in contents if any((start, each.key) not in known for each in self.expectations)]
-        found = self.judge(rows.where(self.table.condition(new)), new, records) if new else ()
-        self.keep(found, contents, by="check")
-        known |= {(each.start, each.key): each for each in found}
+        judged = self.judge(rows.where(self.table.condition(new)), new, records) if new else ()
+        self.keep(judged, contents, by="check")
+        known |= {(each.start, each.key): each for each in judged}
         order = {each.key: number for number, each in enumerate(self.expectations)}
         return tuple(sorted(known.values(), key=lambda each: (each.start, order[each.key])))
 
@@ -106,18 +106,18 @@ class IntervalQuality:
             return []
         since = until - SHOWN * self._length
         kept = self.results.of(self.pipeline, [each.key for each in self.expectations], since, until)
-        found = [each.checked for each in kept]
-        return [(each, tuple(one for one in found if one.key == each.key)) for each in self.expectations]
+        results = [each.checked for each in kept]
+        return [(each, tuple(one for one in results if one.key == each.key)) for each in self.expectations]
 
     def _kept(self, contents: Mapping[datetime, Content]) -> Sequence[StoredResult]:
         keys = [each.key for each in self.expectations]
         return self.results.of(self.pipeline, keys, min(contents), max(contents) + self._length)
 
-    def keep(self, found: Sequence[IntervalCheckResult], contents: Mapping[datetime, Content], *, by: str) -> None:
+    def keep(self, judged: Sequence[IntervalCheckResult], contents: Mapping[datetime, Content], *, by: str) -> None:
         """Put on record what was found of intervals that hold this.
 
         Args:
-            found: what was found.
+            judged: the results.
             contents: what each interval holds, by its start.
             by: a backfill's id, or `check`.
 
@@ -127,7 +127,7 @@ class IntervalQuality:
         at = self.clock.now()
         kept = [
             StoredResult(each, contents[each.start], by, at)
-            for each in found
+            for each in judged
             if each.verdict is not ExpectationResult.ERROR
         ]
         if kept:
@@ -166,8 +166,8 @@ class IntervalQuality:
         unknown = sorted(at for at in contents if any(at not in known[key] for key in keys))
         if unknown:
             rows = self.table.rows(self.spark, unknown, self.ledger.version)
-            for at, found in measure(rows, self.table.column, unknown, historic).items():
-                for key, one in zip(keys, found, strict=True):
+            for at, measured in measure(rows, self.table.column, unknown, historic).items():
+                for key, one in zip(keys, measured, strict=True):
                     if not isinstance(one, str) and one.value is not None:
                         known[key].setdefault(at, one.value)
         return known

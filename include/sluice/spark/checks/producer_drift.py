@@ -16,7 +16,6 @@ from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
 from sluice.spark.tables.records import RawTable
 from sluice.specs.model.model import TopicSpec
-from sluice.specs.model.time_forms import types_read
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.rules.contracts import history_of
 
@@ -159,15 +158,12 @@ def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[Js
     """Return what each field may be written as, by the topic's spec and by the newest version of its contract."""
     versions = history_of(project.settings.home / "include", topic.name).versions
     promised = promises(versions[-1]) if versions else None
-    others = {
-        name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in promise.types)) or None
-        for name, promise in (promised or {}).items()
-    }
-    own = {
-        name: frozenset[JsonKind]().union(*(KINDS_OF_TYPE[kind] for kind in types_read(field)))
-        for name, field in topic.value.fields.items()
-    }
-    return {**others, **own}
+    others = {name: _kinds(promise.types) or None for name, promise in (promised or {}).items()}
+    return {**others, **{name: _kinds(field.types_read) for name, field in topic.value.fields.items()}}
+
+
+def _kinds(types: Iterable[str]) -> frozenset[JsonKind]:
+    return frozenset[JsonKind]().union(*(KINDS_OF_TYPE[each] for each in types))
 
 
 def _is_true(field: str) -> Column:

@@ -74,13 +74,13 @@ def _column(rows: DataFrame, name: str) -> Column:
     asked = [F.count_if(column.isNull()).alias("nulls")]
     if numeric:
         asked += [F.min(column).cast("double").alias("low"), F.max(column).cast("double").alias("high")]
-    found = rows.agg(*asked).collect()[0]
+    summary = rows.agg(*asked).collect()[0]
     values: tuple[str, ...] = ()
     if text:
         few = rows.select(column.alias("value")).where("value IS NOT NULL").distinct().limit(MAX_VALUES + 1).collect()
         values = tuple(sorted(row["value"] for row in few)) if len(few) <= MAX_VALUES else ()
-    low, high = (found["low"], found["high"]) if numeric else (None, None)
-    return Column(name, numeric, text, found["nulls"], low, high, values)
+    low, high = (summary["low"], summary["high"]) if numeric else (None, None)
+    return Column(name, numeric, text, summary["nulls"], low, high, values)
 
 
 def _repeated(rows: DataFrame, output: IntervalsOutput) -> int:

@@ -1,4 +1,4 @@
-"""The quality gate on what is published: nobody is about to publish it, so a failure only says so."""
+"""The quality gate on what is published: nothing is about to be published, so a failure is only reported."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, 
             f"looks at {MAX_INTERVALS:,} at most.",
             fix="ask for a shorter range.",
         )
-    found = {row.interval.start: row for span in spans for row in span.each()}
-    if not found:
+    closed = {row.interval.start: row for span in spans for row in span.each()}
+    if not closed:
         raise NotReadyError(
             f"no interval of {pipeline} from {checked.start:%F %R} to {checked.end:%F %R} UTC is closed: there is "
             "nothing to check.",
             fix="see `sluice intervals list`.",
         )
-    return found
+    return closed
 
 
 def _last(ledger: Ledger, pipeline: str) -> Interval:

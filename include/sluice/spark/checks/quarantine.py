@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.quarantine import Browsed, Quarantined, QuarantineFilter, Revalidation
-from sluice.quality.reasons import Outcome, Reason, details_of
+from sluice.quality.reasons import Outcome, Reason, counts_of, details_of
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.instants import instant
@@ -51,24 +51,24 @@ class Quarantine:
 
     def browse(self, selection: QuarantineFilter, limit: int) -> Browsed:
         """Count the records that were asked for, and return the newest ones."""
-        found = self._quarantined(selection)
+        quarantined = self._quarantined(selection)
         day = F.date_format("_timestamp", "yyyy-MM-dd").alias("day")
-        groups = found.groupBy(REASON, DETAIL, day).count().collect()
+        groups = quarantined.groupBy(REASON, DETAIL, day).count().collect()
         counted = Counter[tuple[Reason, str]]()
         for row in groups:
             counted[Reason(row[REASON]), row["day"]] += row["count"]
         order = list(Reason)
         counts = dict(sorted(counted.items(), key=lambda each: (order.index(each[0][0]), each[0][1])))
-        newest = found.orderBy(F.desc("_timestamp"), F.desc("_partition"), F.desc("_offset")).limit(limit)
+        newest = quarantined.orderBy(F.desc("_timestamp"), F.desc("_partition"), F.desc("_offset")).limit(limit)
         details = details_of((Reason(row[REASON]), row[DETAIL], row["count"]) for row in groups)
         return Browsed(counts, tuple(self._record(row) for row in self._shown(newest).collect()), details)
 
     def one(self, partition: int, offset: int) -> Quarantined | None:
         """Return one record with all its bytes; None if it is not in quarantine, or not there."""
-        found = self._quarantined(QuarantineFilter(partition=partition, first=offset, last=offset)).orderBy(
+        quarantined = self._quarantined(QuarantineFilter(partition=partition, first=offset, last=offset)).orderBy(
             F.desc("_timestamp")
         )
-        row = self._shown(found, whole=True).first()
+        row = self._shown(quarantined, whole=True).first()
         return None if row is None else self._record(row)
 
     def positions(
@@ -79,14 +79,12 @@ class Quarantine:
         Raises:
             RefusedError: they lie in too many ranges of offsets.
         """
-        found = self._quarantined(selection).selectExpr(*_PLACE, REASON, DETAIL)
+        quarantined = self._quarantined(selection).selectExpr(*_PLACE, REASON, DETAIL)
         groups = [
-            (Reason(row[REASON]), row[DETAIL], row["count"]) for row in found.groupBy(REASON, DETAIL).count().collect()
+            (Reason(row[REASON]), row[DETAIL], row["count"])
+            for row in quarantined.groupBy(REASON, DETAIL).count().collect()
         ]
-        counts = Counter[Reason]()
-        for reason, _, count in groups:
-            counts[reason] += count
-        return positions_of(found), {each: counts[each] for each in Reason if each in counts}, details_of(groups)
+        return positions_of(quarantined), counts_of(groups), details_of(groups)
 
     def revalidate(self, positions: RecordPositions) -> Revalidation:
         """Return what today's rules make of records."""

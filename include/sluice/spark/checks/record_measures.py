@@ -10,15 +10,13 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.measured import Measured
-from sluice.spark.checks.interval_measures import Found, value_or_error
+from sluice.spark.checks.interval_measures import START, Found, counted_rows, value_or_error
 from sluice.spark.checks.references import References
 from sluice.spark.records.content import named
 from sluice.spark.records.instants import instant
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.expectations.set_level import CountedArguments, Own, ReferenceArguments
-
-_START, _WIDTH = "_start", 120
 
 
 def measure_records(
@@ -43,16 +41,16 @@ def measure_records(
     Returns:
         For each interval, what was found of each expectation, in their order.
     """
-    interval = _Intervals(rows.withColumn(_START, F.unix_micros(named(column))), records, references)
+    interval = _Intervals(rows.withColumn(START, F.unix_micros(named(column))), records, references)
     ask: dict[str, Callable[[Expectation], dict[datetime, Measured]]] = {
         Own.FRESH: interval.freshness,
         Own.OFFSETS: interval.offsets,
         Own.COUNTED: interval.counted,
         Own.REFERENCE: interval.referred,
     }
-    found = [value_or_error(ask[each.expect], each) for each in expectations]
+    measured = [value_or_error(ask[each.expect], each) for each in expectations]
     nothing = Measured(rows=0, unexpected=0)
-    return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in found] for start in starts}
+    return {start: [one if isinstance(one, str) else one.get(start, nothing) for one in measured] for start in starts}
 
 
 @dataclass(frozen=True)
@@ -65,41 +63,41 @@ class _Intervals:
         """Measure the seconds between an interval's last record and its end."""
         records, length = self.records, self.records.length
         last = F.unix_micros(F.max("event_time")).alias("last")
-        groups = records.rows.groupBy(records.start(F.col("event_time")).alias(_START)).agg(
+        groups = records.rows.groupBy(records.start(F.col("event_time")).alias(START)).agg(
             last, F.count("*").alias("n")
         )
         return {
             start: Measured(row["n"], (start + length - instant(row["last"])).total_seconds())
             for row in groups.collect()
-            for start in [instant(row[_START])]
+            for start in [instant(row[START])]
         }
 
     def offsets(self, _: Expectation) -> dict[datetime, Measured]:
         """Count the offsets that are missing, and those that are there more than once, between first and last."""
         where = {"topic_id": "_topic", "partition": "_partition"}
-        start = self.records.start(F.col("event_time")).alias(_START)
+        start = self.records.start(F.col("event_time")).alias(START)
         offset = F.col("offset")
         ends = (F.min("offset").alias("_first"), F.max("offset").alias("_last"))
         own = [F.col(name).alias(other) for name, other in where.items()]
-        spans = self.records.rows.select(start, *own, offset).groupBy(_START, *where.values()).agg(*ends)
+        spans = self.records.rows.select(start, *own, offset).groupBy(START, *where.values()).agg(*ends)
         there = self.records.whole.select(*where, offset)
         inside = [
             *(F.col(name) == F.col(other) for name, other in where.items()),
             offset.between(F.col("_first"), F.col("_last")),
         ]
-        each = there.join(F.broadcast(spans), inside).groupBy(_START, *where, "offset")
-        found = each.agg(F.count("*").alias("times")).groupBy(_START)
-        counted = found.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
-        wanted = spans.groupBy(_START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))
-        return {instant(row[_START]): _complete(row) for row in wanted.join(counted, _START).collect()}
+        each = there.join(F.broadcast(spans), inside).groupBy(START, *where, "offset")
+        grouped = each.agg(F.count("*").alias("times")).groupBy(START)
+        counted = grouped.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
+        wanted = spans.groupBy(START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))
+        return {instant(row[START]): _complete(row) for row in wanted.join(counted, START).collect()}
 
     def counted(self, expectation: Expectation) -> dict[datetime, Measured]:
         """Compare the sum of a column with the number of good records."""
         column = CountedArguments.model_validate(expectation.kwargs).column
         total = F.count("*") if column == "*" else F.coalesce(F.sum(named(column)), F.lit(0))
-        counted = {row[_START]: int(row["n"]) for row in self.rows.groupBy(_START).agg(total.alias("n")).collect()}
-        start = self.records.start(self.records.event_time).alias(_START)
-        good = {row[_START]: row["count"] for row in self.records.good().groupBy(start).count().collect()}
+        counted = {row[START]: int(row["n"]) for row in self.rows.groupBy(START).agg(total.alias("n")).collect()}
+        start = self.records.start(self.records.event_time).alias(START)
+        good = {row[START]: row["count"] for row in self.records.good().groupBy(start).count().collect()}
         return {
             instant(at): Measured(
                 counted.get(at, 0),
@@ -113,18 +111,13 @@ class _Intervals:
     def referred(self, expectation: Expectation) -> dict[datetime, Measured]:
         """Count the rows whose value the reference does not have; nulls refer to nothing."""
         asked = ReferenceArguments.model_validate(expectation.kwargs)
-        values = self.rows.select(_START, named(asked.column).alias("_value")).where(F.col("_value").isNotNull())
+        values = self.rows.select(START, named(asked.column).alias("_value")).where(F.col("_value").isNotNull())
         there = self.references.values(asked).withColumn("_known", F.lit(True))
         joined = values.join(there, values["_value"] == there["_there"], "left")
         unknown = F.col("_known").isNull()
         one = F.first(F.when(unknown, F.col("_value")), ignorenulls=True).cast("string").alias("one")
-        groups = joined.groupBy(_START).agg(F.count("*").alias("n"), F.count_if(unknown).alias("bad"), one)
-        return {
-            instant(row[_START]): Measured(
-                row["n"], float(row["bad"]), row["bad"], () if row["one"] is None else (row["one"][:_WIDTH],)
-            )
-            for row in groups.collect()
-        }
+        groups = joined.groupBy(START).agg(F.count("*").alias("rows"), F.count_if(unknown).alias("bad"), one)
+        return {instant(row[START]): counted_rows(row) for row in groups.collect()}
 
 
 def _complete(row: Row) -> Measured:

@@ -94,7 +94,7 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
     value = code.topic.value
     validated = validate(records, value, code.pipeline.time, code.expected)
     fields = as_json(validated.select(*value.fields).schema)
-    found = sorted(validated.select("_offset", OUTCOME, REASON, DETAIL, fields.alias("fields")).collect())
+    rows = sorted(validated.select("_offset", OUTCOME, REASON, DETAIL, fields.alias("fields")).collect())
     return tuple(
         JudgedLine(
             number=row["_offset"] + 1,
@@ -104,7 +104,7 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
             text=line.decode("utf-8", errors="replace"),
             detail=row[DETAIL],
         )
-        for row, line in zip(found, lines, strict=True)
+        for row, line in zip(rows, lines, strict=True)
     )
 
 

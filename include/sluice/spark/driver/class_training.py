@@ -44,8 +44,8 @@ def main(jars: Path, folder: Path) -> None:
     known = {name: jvm.java.lang.System.getProperty(name) for name in ("java.home", "java.class.path")}
     (folder / "jvm.json").write_text(json.dumps(known), encoding="utf-8")
     spark.stop()
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - nobody else knows the process
-    gateway.proc.stdin.close()  # it ends when nobody speaks to it any more
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - nothing else knows the process
+    gateway.proc.stdin.close()  # it ends when its input ends
     sys.exit(gateway.proc.wait())
 
 

@@ -121,7 +121,7 @@ class Driver:
         deadline = clock.monotonic() + _DRAIN_SECONDS
         while any(run.busy for run in runs) and clock.monotonic() < deadline:
             if not self._update():
-                break  # nobody is left who could finish it
+                break  # no stream is left that could finish it
             clock.sleep(0.05)
         for run in runs:
             run.interrupt()

@@ -1,4 +1,4 @@
-"""Tells which executors a driver has, in a file of its unit: nobody else knows, and without one nothing moves."""
+"""Writes which executors a driver has into a file of its unit: only the driver knows, and without one nothing moves."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class UnitFile:
         self._on_file = False
 
     def update(self) -> bool:
-        """Look, at most every two seconds, and write what is new. Return whether there is anybody to run a task."""
+        """Look, at most every two seconds, and write what is new. Return whether there is an executor to run a task."""
         if self._next is None or self._clock.monotonic() >= self._next:
             self._look()
         return self._told is None or self._told[0] > 0

@@ -1,6 +1,6 @@
 """What a driver leaves when it fails: the class in its exit code, and what was raised in a file beside its records.
 
-The file is in the folder that the launcher keeps of the driver, so that whoever records the death finds it there.
+The file is in the folder that the launcher keeps of the driver, where the process that records the death finds it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _WORK = "addBatch"
 
 
 def _uncounted() -> None:
-    """Nobody counts."""
+    """Counts nothing."""
 
 
 class ProgressFile:
@@ -68,7 +68,7 @@ class ProgressFile:
             _keep(self._log, {"generation": self._identity.get("generation"), **selected, **figures})
 
     def end(self, failure: Failure) -> None:
-        """Write that the stream has ended alone, and why: its driver goes on, and nobody asks that for an exit code."""
+        """Write that the stream has ended alone, and why: its driver goes on, so no exit code says it."""
         self._ended = True
         replace_if_possible(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
 

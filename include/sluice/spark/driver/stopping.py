@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class StopRequest:
-    """Whether somebody has asked. It listens before a session starts, which takes seconds in which it may be asked."""
+    """Whether a stop was requested. It listens before a session starts, because a request may come in those seconds."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 def _unowned() -> None:
-    """Nobody asks whose this output is but its own commits."""
+    """Only its own commits ask who owns this output."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Stream:
         sink: the foreachBatch function; whatever it raises ends the stream.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
-        drops: the account of what the stream drops; None where nobody keeps one.
+        drops: the account of what the stream drops; None without one.
         output_mode: `append` or `update`, as Spark calls it.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it

@@ -56,7 +56,7 @@ def run_streams(
     stop: StopRequest | None = None,
     exit_report: ExitReport | None = None,
 ) -> ExitCode:
-    """Run the streams of a unit in a session that somebody else ends; otherwise like `run_unit`."""
+    """Run the streams of a unit in a session that the caller ends; otherwise like `run_unit`."""
     unit = project.catalog.units()[name]
     streams = unit_streams(project, spark, unit, generation)
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}

@@ -26,23 +26,24 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
     if not isinstance(rows, DataFrame):
         raise SpecError(f"the transform returns a {type(rows).__name__}, not a DataFrame.", fix="return the rows.")
     types = {field.name: field.dataType for field in rows.schema}
-    found = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
+    returned = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
     for output in outputs:
         if isinstance(output, IntervalsOutput) and not isinstance(types.get(output.time_column), TimestampType):
             raise SpecError(
                 f"output.time_column is {output.time_column!r}, and the transform returns no timestamp of that name; "
-                f"it returns {found}.",
+                f"it returns {returned}.",
                 fix='add `F.col("window.start")` under that name, or correct the spec.',
             )
         if absent := [column for column in _named(output) if column not in types]:
             raise SpecError(
-                f"{_key(output)} names {', '.join(absent)}; the transform returns {found}.", fix="make the names agree."
+                f"{_key(output)} names {', '.join(absent)}; the transform returns {returned}.",
+                fix="make the names agree.",
             )
         if isinstance(output, IntervalsOutput):
             refuse_other_windows(rows, output)
     names = [name.lower() for name in rows.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise SpecError(f"the transform returns {', '.join(twice)} more than once: {found}.", fix="rename one.")
+        raise SpecError(f"the transform returns {', '.join(twice)} more than once: {returned}.", fix="rename one.")
 
 
 def _named(output: Output) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def with_hash(rows: DataFrame) -> DataFrame:
     return rows.withColumn(_HASH, row_hash(rows.columns))
 
 
-def content_of_collected(found: pa.Table, column: str) -> tuple[pa.Table, Mapping[datetime, Content]]:
+def content_of_collected(rows: pa.Table, column: str) -> tuple[pa.Table, Mapping[datetime, Content]]:
     """Count and checksum rows per interval as `content_of` does, of `with_hash` rows that were brought to the driver.
 
     Returns:
@@ -51,26 +51,26 @@ def content_of_collected(found: pa.Table, column: str) -> tuple[pa.Table, Mappin
     Raises:
         RefusedError: a row belongs to no interval.
     """
-    hashes = found.column(_HASH).cast(pa.decimal128(38, 0))  # a sum of long integers would run over
-    starts = found.column(column).cast(pa.int64())
+    hashes = rows.column(_HASH).cast(pa.decimal128(38, 0))  # a sum of long integers would run over
+    starts = rows.column(column).cast(pa.int64())
     groups = (
         pa.table({"start": starts, "hash": hashes}).group_by("start").aggregate([("hash", "count"), ("hash", "sum")])
     )
     counted = zip(*(groups.column(name).to_pylist() for name in ("start", "hash_count", "hash_sum")), strict=True)
-    return found.drop_columns([_HASH]), _contents(counted, column)
+    return rows.drop_columns([_HASH]), _contents(counted, column)
 
 
 def _contents(groups: Iterable[tuple[int | None, int, Decimal]], column: str) -> Mapping[datetime, Content]:
     """Return contents by start, from starts in microseconds, counts and checksums."""
-    found = {}
+    contents = {}
     for start, rows, checksum in groups:
         if start is None:
             raise RefusedError(
                 f"{rows} result rows have no {column!r}: they belong to no interval.",
                 fix="let the transform give every row its time, or leave such rows out.",
             )
-        found[instant(start)] = Content(rows, f"{checksum:f}")
-    return dict(sorted(found.items()))
+        contents[instant(start)] = Content(rows, f"{checksum:f}")
+    return dict(sorted(contents.items()))
 
 
 def row_hash(columns: list[str]) -> Column:

@@ -63,13 +63,13 @@ def positions_of(rows: DataFrame) -> RecordPositions:
     island = F.col("offset") - F.row_number().over(Window.partitionBy(*where).orderBy("offset"))
     numbered = rows.select(*where, "offset").distinct().withColumn("_island", island)
     ends = (F.min("offset").alias("first"), F.max("offset").alias("last"))
-    found = numbered.groupBy(*where, "_island").agg(*ends).limit(MAX_PIECES + 1).collect()
-    if len(found) > MAX_PIECES:
+    ranges = numbered.groupBy(*where, "_island").agg(*ends).limit(MAX_PIECES + 1).collect()
+    if len(ranges) > MAX_PIECES:
         raise RefusedError(
             f"these records lie in more than {MAX_PIECES:,} separate ranges of offsets.",
             fix="choose fewer: by reason, time, partition or offsets.",
         )
-    return RecordPositions.joined((row["topic_id"], row["partition"], (row["first"], row["last"])) for row in found)
+    return RecordPositions.joined((row["topic_id"], row["partition"], (row["first"], row["last"])) for row in ranges)
 
 
 def _spans(pieces: Iterable[PartitionRange]) -> list[tuple[str, int, int, int]]:

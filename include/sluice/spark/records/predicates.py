@@ -39,28 +39,25 @@ def unexpected(expectation: Expectation, schema: StructType) -> Column:
     """
     name, given = expectation.expect, cast(Arguments, expectation.kwargs)
     if name in _OF_VALUES:
-        column = _column(str(given["column"]))
-        found = column.isNotNull() & ~_OF_VALUES[name](column, given)
+        broken = considered(expectation) & ~_OF_VALUES[name](_column(str(given["column"])), given)
     elif name in _OF_NULLS:
-        found = ~_OF_NULLS[name](_column(str(given["column"])))
+        broken = ~_OF_NULLS[name](_column(str(given["column"])))
     elif name in _OF_PAIRS:
         one, other = _column(str(given["column_A"])), _column(str(given["column_B"]))
-        judged = _considered([one, other], str(given.get("ignore_row_if", "both_values_are_missing")))
-        found = judged & ~_OF_PAIRS[name](one, other, given)
+        broken = considered(expectation) & ~_OF_PAIRS[name](one, other, given)
     elif name in _OF_LISTS:
         names = [str(each) for each in given["column_list"]]
-        judged = _considered(list(map(_column, names)), str(given.get("ignore_row_if", "all_values_are_missing")))
-        found = judged & ~_OF_LISTS[name](names, given, schema)
+        broken = considered(expectation) & ~_OF_LISTS[name](names, given, schema)
     elif name in _OF_TYPES:
         wanted = _OF_TYPES[name](given)
-        found = F.lit(not isinstance(schema[str(given["column"])].dataType, wanted))
+        broken = F.lit(not isinstance(schema[str(given["column"])].dataType, wanted))
     elif name == "unexpected_rows_expectation":
-        found = F.expr(f"({_condition(str(given['unexpected_rows_query']))})")
+        broken = F.expr(f"({_condition(str(given['unexpected_rows_query']))})")
     else:
         raise SpecError(f"{name} is not about single rows.", fix="leave `record` out of its `on`.")
     if condition := given.get("row_condition"):
-        found = F.expr(f"({condition})") & found
-    return F.coalesce(found, F.lit(False))
+        broken = F.expr(f"({condition})") & broken
+    return F.coalesce(broken, F.lit(False))
 
 
 def considered(expectation: Expectation) -> Column:
@@ -68,27 +65,18 @@ def considered(expectation: Expectation) -> Column:
     name, given = expectation.expect, cast(Arguments, expectation.kwargs)
     if name in _OF_VALUES or name == "expect_column_values_to_be_unique":
         return _column(str(given["column"])).isNotNull()
-    if name in _OF_PAIRS:
-        ignored = str(given.get("ignore_row_if", "both_values_are_missing"))
-        return _considered([_column(str(given["column_A"])), _column(str(given["column_B"]))], ignored)
-    if "column_list" in given:
-        ignored = str(given.get("ignore_row_if", "all_values_are_missing"))
-        return _considered([_column(str(each)) for each in given["column_list"]], ignored)
-    return F.lit(True)
-
-
-def _column(name: str) -> Column:
-    return F.col(f"`{name}`")
-
-
-def _considered(columns: list[Column], ignored: str) -> Column:
-    """Return whether a row counts, by Great Expectations' words for rows that do not."""
-    missing = [column.isNull() for column in columns]
+    names = (given["column_A"], given["column_B"]) if name in _OF_PAIRS else given.get("column_list", ())
+    missing = [_column(str(each)).isNull() for each in names]
+    ignored = given.get("ignore_row_if", "all_values_are_missing") if missing else "never"
     if ignored in ("both_values_are_missing", "all_values_are_missing"):
         return ~reduce(and_, missing)
     if ignored in ("either_value_is_missing", "any_value_is_missing"):
         return ~reduce(or_, missing)
     return F.lit(True)
+
+
+def _column(name: str) -> Column:
+    return F.col(f"`{name}`")
 
 
 def _between(value: Column, given: Arguments) -> Column:
@@ -160,10 +148,10 @@ def _all_differ(names: list[str], _: Arguments, __: StructType) -> Column:
 
 
 def _type(name: str) -> type[types.DataType]:
-    found = getattr(types, name, None)
-    if not (isinstance(found, type) and issubclass(found, types.DataType)):
+    spark_type = getattr(types, name, None)
+    if not (isinstance(spark_type, type) and issubclass(spark_type, types.DataType)):
         raise SpecError(f"Spark has no type {name!r}.", fix="use a name such as LongType, StringType, TimestampType.")
-    return found
+    return spark_type
 
 
 def _condition(query: str) -> str:

@@ -30,5 +30,5 @@ def quarantined_in(progress: Mapping[str, Any]) -> dict[str, int] | None:
     Args:
         progress: of a query, as Spark writes it in JSON.
     """
-    said = (progress.get("observedMetrics") or {}).get(_NAME)
-    return None if said is None else {reason: int(count) for reason, count in said.items() if count}
+    observed = (progress.get("observedMetrics") or {}).get(_NAME)
+    return None if observed is None else {reason: int(count) for reason, count in observed.items() if count}

@@ -34,4 +34,4 @@ def _state_below(operator: Any) -> str | None:  # noqa: ANN401 - an object of th
     static_join = name == "Join" and sum(bool(each.isStreaming()) for each in inputs) == 1
     if name not in _STATELESS and not static_join:
         return name
-    return next((found for each in inputs if (found := _state_below(each)) is not None), None)
+    return next((stateful for each in inputs if (stateful := _state_below(each)) is not None), None)

@@ -20,9 +20,11 @@ def reads_as(text: Column, strftime_format: str) -> Column:
     Raises:
         ValueError: the format cannot be read by.
     """
-    found = text_format(strftime_format)
-    parts = {directive: F.regexp_extract(text, found.pattern, group) for directive, group in found.groups.items()}
-    whole = F.regexp_extract(text, found.pattern, 0)
+    text_form = text_format(strftime_format)
+    parts = {
+        directive: F.regexp_extract(text, text_form.pattern, group) for directive, group in text_form.groups.items()
+    }
+    whole = F.regexp_extract(text, text_form.pattern, 0)
     reads = (F.length(whole) > 0) & (F.length(whole) == F.length(text)) & _is_a_day(parts)
     if "S" in parts:
         reads = reads & (_number(parts["S"]) < 60)  # noqa: PLR2004  Python's pattern lets leap seconds in, its times do not

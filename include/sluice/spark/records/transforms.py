@@ -21,10 +21,10 @@ def load_transform(name: str) -> Transform:
     """
     module, _, function = name.partition(":")
     try:
-        found = getattr(importlib.import_module(f"transforms.{module}"), function)
+        target = getattr(importlib.import_module(f"transforms.{module}"), function)
     except (ImportError, AttributeError) as error:
         raise SpecError(f"transform {name!r} cannot be loaded: {error}.", fix="run `sluice check`.") from error
-    if not callable(found):
-        raise SpecError(f"transform {name!r} is a {type(found).__name__}, not a function.")
-    transform: Transform = found
+    if not callable(target):
+        raise SpecError(f"transform {name!r} is a {type(target).__name__}, not a function.")
+    transform: Transform = target
     return transform

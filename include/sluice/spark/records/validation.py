@@ -90,14 +90,14 @@ def _ahead(value: TopicValue, rules: TimeRules) -> list[Rule]:
     """
     arrival = arrival_time(value)
     happened_ahead = F.col(value.event_time) - arrival > _interval(rules.future_skew)
-    said = f"{value.event_time} is ahead of the arrival time by more than future_skew"
-    found = [Rule(happened_ahead, Reason.FUTURE, said)]
+    detail = f"{value.event_time} is ahead of the arrival time by more than future_skew"
+    checks = [Rule(happened_ahead, Reason.FUTURE, detail)]
     if value.arrival_time != "broker":
         # The arrival time is plausible, so this subtraction cannot overflow; one from a producer's timestamp could.
         arrived_ahead = arrival - _interval(rules.clock_skew) > F.col("_timestamp")
-        said = f"{value.arrival_time} is ahead of the broker's time by more than clock_skew"
-        found.append(Rule(arrived_ahead, Reason.FUTURE, said))
-    return found
+        detail = f"{value.arrival_time} is ahead of the broker's time by more than clock_skew"
+        checks.append(Rule(arrived_ahead, Reason.FUTURE, detail))
+    return checks
 
 
 def _interval(length: timedelta) -> Column:

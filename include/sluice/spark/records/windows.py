@@ -30,8 +30,8 @@ def refuse_other_windows(rows: DataFrame, output: IntervalsOutput) -> None:
         SpecError: the windows slide, have no fixed bounds, begin beside the grid, or are not the declared ones.
     """
     plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - there is no other way to the plan
-    if found := next(unfit_windows([*_windows(plan)], output), None):
-        _, message, fix = found
+    if unfit := next(unfit_windows([*_windows(plan)], output), None):
+        _, message, fix = unfit
         raise SpecError(f"the transform does not fit the table {output.table}: {message}", fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""How the JVM behind a session is started: without a warning that tells nobody anything, and not into a terminal."""
+"""How the JVM behind a session is started: without a warning that helps no reader, and not into a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def start_variables(environment: Mapping[str, str], conf: Path = _CONF) -> dict[
     Every file is found by its name, in whatever locale we run, and Java's warning of incubating modules is left out.
 
     Args:
-        environment: in which it will run. Whoever has a Spark of their own, or settings for it, keeps these.
+        environment: in which it will run. A Spark of the user's own, or settings for it, stay.
         conf: the folder with `spark-env.sh`.
     """
     if {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys() or not _SAFE_PATH.fullmatch(str(conf)):

@@ -65,14 +65,14 @@ def preset(resources: Resources) -> dict[str, str]:
 
 
 def _jars_in(folder: Path) -> list[Path]:
-    found = sorted(folder.glob("*.jar"))
-    if not found:
+    jars = sorted(folder.glob("*.jar"))
+    if not jars:
         raise NotReadyError(
             f"{folder} holds no jar: Spark has no Kafka and no Delta without them.", fix="run `make setup`."
         )
-    if not any(jar.match(_OWN) for jar in found):
+    if not any(jar.match(_OWN) for jar in jars):
         raise NotReadyError(f"{folder} holds no {_OWN}: no record can be decoded without it.", fix="run `make setup`.")
-    return found
+    return jars
 
 
 def effective_settings(
@@ -89,7 +89,7 @@ def effective_settings(
     Args:
         resources: cores and memory of the driver.
         jars: the folder with the connector and Delta jars.
-        warehouse: where Spark may put what nobody names; nothing should land there.
+        warehouse: where Spark may put unnamed tables; nothing should land there.
         master: `local` for as many local cores as `resources` say, or a master URL.
         overrides: settings that win over the preset.
         archive: the code that executors import.

@@ -78,8 +78,8 @@ def _output_into(log: Path) -> Iterator[None]:
 
 
 def _why(log: Path, error: PySparkRuntimeError) -> str:
-    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return f"Spark's JVM did not start: {'; '.join(said[-_LAST_LINES:]) or error}."
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return f"Spark's JVM did not start: {'; '.join(lines[-_LAST_LINES:]) or error}."
 
 
 def _end(spark: SparkSession) -> None:

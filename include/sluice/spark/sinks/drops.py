@@ -140,7 +140,7 @@ class Drops:
         self._query = query
 
     def settle_newest(self) -> None:
-        """Settle the newest committed batch, whoever ran it."""
+        """Settle the newest committed batch, whichever attempt ran it."""
         newest = self._checkpoint.newest_committed()
         if newest is not None:
             self.settle(newest.batch_id)

@@ -46,8 +46,8 @@ class SourceHistory:
     def newest_before(self, origin: Mapping[str, int], *, created_again: bool = False) -> datetime | None:
         """Return the newest event time (UTC) of the good records that a lineage does not read; None if there are none.
 
-        They are in the raw table, as far as that goes, and beyond it in Kafka: a lineage may begin where somebody
-        wanted it to, and before the raw table has anything. What neither has any more, nobody can wait for.
+        They are in the raw table, as far as that goes, and beyond it in Kafka: a lineage may begin where a user
+        wanted it to, and before the raw table has anything. What neither has any more cannot be waited for.
 
         Args:
             origin: the offsets at which the lineage begins.

@@ -32,7 +32,7 @@ class Opened:
     Attributes:
         rows: what to stream.
         sink: where to write them.
-        drops: the account of what the stream drops; None where nobody keeps one.
+        drops: the account of what the stream drops; None without one.
     """
 
     rows: DataFrame

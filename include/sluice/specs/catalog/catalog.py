@@ -51,7 +51,7 @@ class Catalog:
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
         alerts: who is told of what, by deployment.
-        users: every principal whose own file is sound. While another spec is broken nobody can say what `access` needs,
+        users: every principal whose own file is sound. While another spec is broken, what `access` needs is unknown,
             and processes connect as before.
     """
 
@@ -96,10 +96,10 @@ class Catalog:
     @cached_property
     def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
         """The pipelines of each topic that is read."""
-        found: dict[str, list[PipelineSpec]] = defaultdict(list)
+        by_topic: dict[str, list[PipelineSpec]] = defaultdict(list)
         for pipeline in self.pipelines.values():
-            found[pipeline.source].append(pipeline)
-        return {topic: tuple(readers) for topic, readers in found.items()}
+            by_topic[pipeline.source].append(pipeline)
+        return {topic: tuple(readers) for topic, readers in by_topic.items()}
 
     def units_at(self, topic: str) -> frozenset[str]:
         """Return the units whose streams read a topic or write it."""
@@ -145,7 +145,7 @@ class Catalog:
         if broken:
             raise SpecError(
                 f"the pipeline {pipeline!r} has no sound suite, and {', '.join(broken)} is broken: without it, rows "
-                "would be published that nobody has looked at.",
+                "would be published that no gate has checked.",
                 fix="run `sluice check` and repair it.",
             )
         return None

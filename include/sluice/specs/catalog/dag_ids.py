@@ -7,7 +7,7 @@ REPLAY = "replay_case"
 RECONCILE = "reconcile_streams"
 
 EVERYWHERE = (TOPICS, REPLAY, RECONCILE, "repair_intervals", "lift_throttles", "keep_ledger")
-"""Those of every project whose failed runs all tell somebody: `topic_drift` is red as long as a drift lasts."""
+"""Those of every project whose failed runs all alert: `topic_drift` is red as long as a drift lasts."""
 
 
 def stream_dag_id(unit: str) -> str:

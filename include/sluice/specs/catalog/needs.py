@@ -21,10 +21,10 @@ def resources_of(catalog: Catalog, unit: Unit) -> Resources:
 
 def need_of(catalog: Catalog, deployment: str, unit: str) -> ResourceRequest | None:
     """Return what a unit needs at least: a core for each of its streams. None if no spec names it."""
-    found = catalog.units().get(unit)
-    if found is None:
+    declared = catalog.units().get(unit)
+    if declared is None:
         return None
-    resources, streams = resources_of(catalog, found), found.streams
+    resources, streams = resources_of(catalog, declared), declared.streams
     cores = minimum_cores(len(streams), resources.cores)
     return ResourceRequest(application_of(deployment, unit), cores, resources.executor_mb, tuple(streams))
 

@@ -1,4 +1,4 @@
-"""Which variables of whoever starts a process its specs name. Names only: no value is ever here."""
+"""Which variables of the starting process its specs name. Names only: no value is ever here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Variables:
     Attributes:
         needed: without these it cannot work.
         passwords: variables of passwords; each may be given by `<name>_FILE` instead.
-        known_otherwise: of these passwords, those that the embedded cluster keeps where nobody sets them.
+        known_otherwise: of these passwords, those that the embedded cluster keeps where no user sets them.
         beside: what is passed on if it is set.
     """
 

@@ -1,7 +1,7 @@
 """The identity of "the same code", and the archive that carries it to executors.
 
 Two results may be compared row by row only where this identity is the same. It is built from what the code is, not
-from what somebody says its version is: the bytes of every module that the transform reaches, the parts of the specs
+from a declared version: the bytes of every module that the transform reaches, the parts of the specs
 that change results, and the digests of the static inputs.
 """
 
@@ -88,7 +88,7 @@ def code_hash(files: Iterable[tuple[str, bytes]], meaning: Mapping[str, object],
 def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> dict[str, object]:
     """Return what the specs say about results, as JSON values: how to read a record and what to make of it.
 
-    Spark settings count: some change results, and nobody knows the full list.
+    Spark settings count: some change results, and there is no full list of them.
     """
     delay = int(pipeline.time.delay.total_seconds())
     intervals = pipeline.intervals.model_dump(mode="json", exclude=_NO_WINDOWS) if pipeline.has_intervals else None

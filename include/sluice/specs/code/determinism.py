@@ -41,26 +41,21 @@ _FUNCTIONS = {
 }  # fmt: skip
 _SPARK = {name: source for source, names in _FUNCTIONS.items() for name in names}
 _METHODS = {"sample": NonDeterminism.CHANCE, "sampleBy": NonDeterminism.CHANCE, "randomSplit": NonDeterminism.CHANCE}
-_PYTHON = {
-    **dict.fromkeys(
-        ("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"), NonDeterminism.CLOCK
+_NAMES = {
+    NonDeterminism.CLOCK: (
+        "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
+        "pandas.Timestamp.now", "pandas.Timestamp.today", "time.gmtime", "time.localtime", "time.ctime",
+        "time.strftime", "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter",
+        "time.perf_counter_ns",
     ),
-    **dict.fromkeys(("datetime.date.today", "pandas.Timestamp.now", "pandas.Timestamp.today"), NonDeterminism.CLOCK),
-    **dict.fromkeys(("time.gmtime", "time.localtime", "time.ctime", "time.strftime"), NonDeterminism.CLOCK),
-    **{
-        f"time.{name}{unit}": NonDeterminism.CLOCK
-        for name in ("time", "monotonic", "perf_counter")
-        for unit in ("", "_ns")
-    },
-    **dict.fromkeys(
-        ("random", "secrets", "numpy.random", "os.urandom", "uuid.uuid1", "uuid.uuid4"), NonDeterminism.CHANCE
+    NonDeterminism.CHANCE: ("random", "secrets", "numpy.random", "os.urandom", "uuid.uuid1", "uuid.uuid4"),
+    NonDeterminism.OUTSIDE: (
+        "os.environ", "os.getenv", "builtins.open", "builtins.input", "subprocess", "socket", "http", "urllib.request",
+        "requests", "httpx", "httpx2",
     ),
-    **dict.fromkeys(
-        ("os.environ", "os.getenv", "builtins.open", "builtins.input", "subprocess"), NonDeterminism.OUTSIDE
-    ),
-    **dict.fromkeys(("socket", "http", "urllib.request", "requests", "httpx", "httpx2"), NonDeterminism.OUTSIDE),
-    **dict.fromkeys(("importlib", "builtins.exec", "builtins.eval", "builtins.__import__"), NonDeterminism.HIDDEN),
-}
+    NonDeterminism.HIDDEN: ("importlib", "builtins.exec", "builtins.eval", "builtins.__import__"),
+}  # fmt: skip
+_PYTHON = {name: source for source, names in _NAMES.items() for name in names}
 """A name here refuses everything below it: `random` refuses `random.choice`."""
 
 _WITHOUT_ARGUMENTS = {"unix_timestamp": NonDeterminism.CLOCK}

@@ -1,4 +1,4 @@
-"""The hash that names a pipeline's code today: computed from files, so that whoever compares needs no Spark."""
+"""The hash that names a pipeline's code today: computed from files, so that a comparison needs no Spark."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _parsed(path: Path, _modified_ns: int, _size: int) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterator[Path]:
+def imported_files(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the files below `roots` that importing one module executes: its packages and what it imports.
 
     Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not. A root is a folder of
@@ -44,7 +44,7 @@ def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterato
     """
     package = _package(path, roots)
     yield from _files(package, roots)
-    for level, name in _imports(parse_module(path, file)):
+    for level, name in _imports(parse_module(path)):
         if level <= len(package):
             above = package[: len(package) - level + 1] if level else ()
             yield from _files((*above, *name), roots)
@@ -87,14 +87,14 @@ def origin_of(node: ast.expr, names: Mapping[str, str]) -> str | None:
 @lru_cache(maxsize=1024)
 def _imports(tree: ast.Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return level and full name of all that a module imports; found once, because closures share most modules."""
-    found: list[tuple[int, tuple[str, ...]]] = []
+    imports: list[tuple[int, tuple[str, ...]]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(0, tuple(alias.name.split("."))) for alias in node.names]
+            imports += [(0, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = tuple(node.module.split(".")) if node.module else ()
-            found += [(node.level, (*base, alias.name)) for alias in node.names]
-    return tuple(found)
+            imports += [(node.level, (*base, alias.name)) for alias in node.names]
+    return tuple(imports)
 
 
 def _package(path: Path, roots: Sequence[Path]) -> tuple[str, ...]:
@@ -109,9 +109,9 @@ def _files(name: tuple[str, ...], roots: Sequence[Path]) -> Iterator[Path]:
         folder = root.parent if _is_package(root) else root
         if folder != root and name[:1] != (root.name,):
             continue
-        found = [path for length in range(1, len(name) + 1) if (path := _module(folder.joinpath(*name[:length])))]
-        if found:
-            yield from found
+        files = [path for length in range(1, len(name) + 1) if (path := _module(folder.joinpath(*name[:length])))]
+        if files:
+            yield from files
             return
 
 

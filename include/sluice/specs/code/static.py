@@ -51,17 +51,13 @@ def static_inputs_exist(reading: Reading) -> Iterator[Finding]:
             try:
                 path = located(static.package, static.path, reading.include)
             except SpecError as error:
-                at = "package" if static.package and not _installed(static.package) else "path"
+                at = "package" if static.package and not _folders(static.package) else "path"
                 yield reading.finding(Kind.PIPELINE, name, ("static", key, at), error.message, error.fix)
             else:
                 header = header_of(path)
                 for column in (c for c in static.columns if header is not None and c not in header):
                     message = f"{static.path} has no column {column!r}."
                     yield reading.finding(Kind.PIPELINE, name, ("static", key, "columns", column), message)
-
-
-def _installed(package: str) -> bool:
-    return bool(_folders(package))
 
 
 def _folders(package: str) -> list[Path]:

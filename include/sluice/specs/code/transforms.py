@@ -75,12 +75,12 @@ def _misfits(pipeline: PipelineSpec, path: Path, reading: Reading) -> Iterator[_
         return
     function = pipeline.transform.partition(":")[2]
     module = parse_module(path)
-    found = next((n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == function), None)
-    if found is None:
+    definition = next((n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == function), None)
+    if definition is None:
         message = f"{reading.file(path)} defines no function {function!r} at its top level."
         yield ("transform",), message, _functions(module)
         return
-    arguments = found.args
+    arguments = definition.args
     if len(arguments.posonlyargs + arguments.args) != 1 or arguments.vararg or arguments.kwarg:
         message = f"{function}({ast.unparse(arguments)}) must take the records as its one positional parameter."
         fix = f"write `def {function}(records, *, <static inputs>)`."

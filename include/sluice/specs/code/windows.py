@@ -57,20 +57,20 @@ def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Ite
     """
     declared = format_duration(output.window)
     rule = _TUMBLES.format(window=declared)
-    for found in windows:
-        if found.session:
-            yield found, f"session_window makes windows without fixed bounds, and {rule}.", "use F.window."
-        elif found.slide is not None and found.length is not None and found.slide != found.length:
-            said = f"its windows of {format_duration(found.length)} slide by {format_duration(found.slide)}"
-            yield found, f"{said}, and {rule}.", "leave the slide away, and sum windows up where the table is read."
-        elif found.offset is not None and found.offset % output.window:
-            said = f"its windows begin {format_duration(found.offset)} after midnight UTC"
-            yield found, f"{said}, and {rule}.", "leave startTime away, or declare a `window` that divides it."
-    lengths = {found.length for found in windows if not found.session}
+    for window in windows:
+        if window.session:
+            yield window, f"session_window makes windows without fixed bounds, and {rule}.", "use F.window."
+        elif window.slide is not None and window.length is not None and window.slide != window.length:
+            finding = f"its windows of {format_duration(window.length)} slide by {format_duration(window.slide)}"
+            yield window, f"{finding}, and {rule}.", "leave the slide away, and sum windows up where the table is read."
+        elif window.offset is not None and window.offset % output.window:
+            finding = f"its windows begin {format_duration(window.offset)} after midnight UTC"
+            yield window, f"{finding}, and {rule}.", "leave startTime away, or declare a `window` that divides it."
+    lengths = {window.length for window in windows if not window.session}
     if None in lengths or not lengths or output.window in lengths:  # of several, the last one makes the rows
         return
     actual = " and ".join(sorted(format_duration(length) for length in lengths if length is not None))
-    first = next(found for found in windows if not found.session)
+    first = next(window for window in windows if not window.session)
     message = f"its windows are {actual} long, and the spec declares {declared}: the stream would lose rows."
     yield first, message, f"write `window: {actual}` under the output, or make windows of {declared}."
 
@@ -88,13 +88,13 @@ def windows_of(path: Path, function: str, roots: Sequence[Path]) -> tuple[Window
     """
     walk = _Walk(roots)
     walk.follow(path, function)
-    return tuple(sorted(walk.found, key=lambda window: (window.file != path, window.file, window.line)))
+    return tuple(sorted(walk.calls, key=lambda window: (window.file != path, window.file, window.line)))
 
 
 @dataclass
 class _Walk:
     roots: Sequence[Path]
-    found: list[WindowCall] = field(default_factory=list)
+    calls: list[WindowCall] = field(default_factory=list)
     seen: set[tuple[Path, str]] = field(default_factory=set)
 
     def follow(self, path: Path, name: str) -> None:
@@ -106,9 +106,9 @@ class _Walk:
             return
         for node in ast.walk(body):
             if isinstance(node, ast.Call):
-                self.found += module.windows_in_call(node)
+                self.calls += module.windows_in_call(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.found += _windows_in_sql(path, node.lineno, node.value)
+                self.calls += _windows_in_sql(path, node.lineno, node.value)
             elif isinstance(node, ast.Name | ast.Attribute) and (used := module.origin(node)):
                 self._follow_origin(path, used)
 

@@ -27,6 +27,6 @@ _MEANINGS: Mapping[str, str] = {
 def folder_fault(folder: str) -> str:
     """Return which part of a folder's path cannot be used, and why; empty if all can."""
     for pattern, meaning in _MEANINGS.items():
-        if found := re.search(pattern, folder):
-            return f"{found[0]!a} in it {meaning}"
+        if match := re.search(pattern, folder):
+            return f"{match[0]!a} in it {meaning}"
     return ""

@@ -24,7 +24,7 @@ class EmbeddedKafka(Spec):
     heap: Annotated[str, StringConstraints(pattern=MEMORY_PATTERN)] = "256m"
     users: dict[Role, Name] = Field(default_factory=dict)
     """Role → the principal that Sluice's own processes of that role connect as, where the cluster asks (`sluice up
-    --secure`). Whoever is not named connects as the administrator."""
+    --secure`). A role that is not named connects as the administrator."""
 
 
 class Login(Spec):
@@ -37,13 +37,13 @@ class Login(Spec):
 
 
 class ExternalKafka(Spec):
-    """A cluster that somebody else runs."""
+    """A cluster that Sluice does not run."""
 
     kind: Literal["external"] = "external"
     bootstrap: tuple[Address, ...] = Field(min_length=1)
     client: dict[str, str] = Field(default_factory=dict)
     """Client settings without secrets, under Kafka's names."""
     login: Login | None = None
-    """Who Sluice's own processes connect as; omitted: nobody, or whom a certificate names."""
+    """Who Sluice's own processes connect as; omitted: no user, or the one that a certificate names."""
     users: dict[Role, Name] = Field(default_factory=dict)
     """Role → the principal that processes of that role connect as instead."""

@@ -27,7 +27,7 @@ class Severity(StrEnum):
     WARNING = "warning"
     """It is reported, and the rows are published."""
     INFO = "info"
-    """It is counted and shown, and nobody is told."""
+    """It is counted and shown, and no alert is sent."""
 
 
 class Subject(StrEnum):
@@ -42,7 +42,7 @@ class Subject(StrEnum):
 
 
 class Frequency(StrEnum):
-    """How often something is done that nobody asks for."""
+    """How often something is done without a request."""
 
     HOURLY = "hourly"
     DAILY = "daily"
@@ -91,7 +91,7 @@ class Expectation(Spec):
     """Where it holds; both where record and row have its columns."""
     severity: Severity = Severity.CRITICAL
     description: str = ""
-    """Why it must hold, for whoever reads that it does not."""
+    """Why it must hold, for readers of a failure."""
     history: HistoricalBounds | None = None
     """Further bounds, which earlier intervals give."""
 

@@ -1,6 +1,6 @@
 """Who may do what in Kafka: one principal per file, its role, and whatever goes beyond the role, written out.
 
-What a role needs follows from the other specs (`sluice.provisioning.access.roles`): nobody writes its ACLs
+What a role needs follows from the other specs (`sluice.provisioning.access.roles`): no user writes its ACLs
 down. A password is never in here, only the name of the variable that holds it where the plan is applied.
 """
 
@@ -20,7 +20,7 @@ ANYTHING = "*"
 """Kafka's word for every principal, every host and every resource of a kind."""
 
 ANONYMOUS = "ANONYMOUS"
-"""The user of whoever connects without saying who it is."""
+"""The user of a client that connects without authentication."""
 
 _USER = re.compile(r"[A-Za-z0-9._@=,/+-][A-Za-z0-9._@=,/+ -]{0,199}")
 
@@ -47,7 +47,7 @@ class Duty(StrEnum):
 
 
 class Widening(StrEnum):
-    """How a right can be everybody's, or about everything."""
+    """How a right can be every user's, or about everything."""
 
     PRINCIPAL = "principal"
     HOST = "host"
@@ -73,7 +73,7 @@ class Pattern(StrEnum):
 
 
 class Operation(StrEnum):
-    """What Kafka lets somebody do or not."""
+    """What Kafka lets a user do or not."""
 
     ALL = "all"
     READ = "read"
@@ -145,7 +145,7 @@ class ExtraRight(Spec):
 
 
 class Mechanism(StrEnum):
-    """How somebody proves to know a password without sending it."""
+    """How a client proves to know a password without sending it."""
 
     SHA_256 = "SCRAM-SHA-256"
     SHA_512 = "SCRAM-SHA-512"
@@ -167,7 +167,7 @@ class PrincipalSpec(Spec):
     name: Name
     description: str = ""
     widens: tuple[Widening, ...] = ()
-    """What is opened to everybody, on purpose: without it no `*` and no user ANONYMOUS passes. Such rights need
+    """What is opened to every user, on purpose: without it no `*` and no user ANONYMOUS passes. Such rights need
     approval, and the principal named."""
     user: str
     """The user, as Kafka knows it: of SCRAM, or what a certificate's subject is mapped to."""
@@ -180,7 +180,7 @@ class PrincipalSpec(Spec):
     hosts: tuple[str, ...] = Field(min_length=1)
     """The addresses that it connects from, as the broker sees them."""
     scram: Scram | None = None
-    """Omitted: it proves who it is in another way, or its password is somebody else's affair."""
+    """Omitted: it proves who it is in another way, or its password is kept elsewhere."""
     extra: tuple[ExtraRight, ...] = ()
     deployments: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     """Where it exists. Omitted: everywhere."""
@@ -249,13 +249,13 @@ class PrincipalSpec(Spec):
 
     @property
     def widenings(self) -> frozenset[Widening]:
-        """What is open to everybody or about everything."""
-        found = {
+        """What is open to every user or about everything."""
+        applies = {
             Widening.PRINCIPAL: self.user in (ANYTHING, ANONYMOUS),
             Widening.HOST: ANYTHING in self.hosts,
             Widening.RESOURCE: any(right.name == ANYTHING for right in self.extra),
         }
-        return frozenset(widening for widening, there in found.items() if there)
+        return frozenset(widening for widening, there in applies.items() if there)
 
     def exists_in(self, deployment: str) -> bool:
         """Whether it is declared for a deployment."""

@@ -62,7 +62,7 @@ _LONGEST_QUIET = 8
 
 
 class QuietHours(Spec):
-    """When nobody is told. What still lasts at their end is told then; what is over by then is only on record."""
+    """When no alert is sent. What still lasts at their end is sent then; what is over by then is only on record."""
 
     days: tuple[Day, ...] = Field(default=DAYS, min_length=1)
     """The days on which they begin."""
@@ -86,11 +86,11 @@ class QuietHours(Spec):
     def _ends(self) -> QuietHours:
         some_time = datetime(2026, 1, 6, 12, tzinfo=UTC)
         if self.over_at(some_time) >= some_time + timedelta(days=_LONGEST_QUIET):  # a gap comes again within a week
-            raise ValueError("they cover the whole week: nobody would ever be told; use a rule with `tell: []`")
+            raise ValueError("they cover the whole week: no alert would ever be sent; use a rule with `tell: []`")
         return self
 
     def over_at(self, at: datetime) -> datetime:
-        """Return when somebody may be told of what is so at a time: that time itself outside of these hours (UTC)."""
+        """Return when an alert may be sent about the state at a time: that time itself outside of these hours (UTC)."""
         limit = at + timedelta(days=_LONGEST_QUIET)
         while at < limit and (end := self._end_after(at)) is not None:
             at = end
@@ -128,13 +128,13 @@ class AlertRule(Spec):
     tell: tuple[Name, ...]
     """The channels; none: it is only on record."""
     after: Duration = timedelta()
-    """How long it must last before anybody is told."""
+    """How long it must last before an alert is sent."""
     quiet: Name | None = None
     """The quiet hours that hold."""
     repeat: Duration | None = timedelta(days=1)
     """How often it is told again while it lasts; null: never."""
     resolve: bool = True
-    """Whether its end is told to whoever was told."""
+    """Whether its end is sent to those who got the alert."""
 
     @field_validator("repeat")
     @classmethod
@@ -164,8 +164,8 @@ class AlertPolicySpec(Spec):
     name: Name
     """The deployment's."""
     description: str = ""
-    runbook: str = "docs/runbook.md"
-    """Where the runbook is read, such as its address in a wiki; the section is put behind it."""
+    runbook: str = "sluice docs runbook"
+    """The address of the runbook, such as that of a wiki; the section is appended to it."""
     channels: dict[Name, Channel] = Field(min_length=1)
     quiet_hours: dict[Name, QuietHours] = Field(default_factory=dict)
     rules: tuple[AlertRule, ...] = Field(min_length=1)
@@ -176,7 +176,7 @@ class AlertPolicySpec(Spec):
         return next((rule for rule in self.rules if rule.fits(alert_class, subject, owner)), self.rules[-1])
 
     def time_to_tell(self, rule: AlertRule, since: datetime, now: datetime) -> datetime:
-        """Return when somebody may be told of what has been so for a while: now, or later (UTC)."""
+        """Return when an alert may be sent about what has been so for a while: now, or later (UTC)."""
         ready = max(now, since + rule.after)
         hours = None if rule.quiet is None else self.quiet_hours.get(rule.quiet)
         return ready if hours is None else hours.over_at(ready)

@@ -36,8 +36,8 @@ class Bound(Spec):
     @property
     def limits(self) -> dict[str, float]:
         """The limits that are set, by their key."""
-        found = {"above": self.above, "at_least": self.at_least, "below": self.below, "at_most": self.at_most}
-        return {name: limit for name, limit in found.items() if limit is not None}
+        every_limit = {"above": self.above, "at_least": self.at_least, "below": self.below, "at_most": self.at_most}
+        return {name: limit for name, limit in every_limit.items() if limit is not None}
 
     def words(self) -> Iterator[str]:
         """Yield it as people say it."""
@@ -57,7 +57,7 @@ class DataAlert(Spec):
     when: dict[Column, Bound] = Field(min_length=1)
     """By column; all of them must hold."""
     message: Annotated[str, StringConstraints(max_length=500)] = ""
-    """What it means and what to do, for whoever gets it."""
+    """What it means and what to do, for its recipient."""
     most_per_hour: int = Field(default=20, ge=1, le=1_000)
     """How many keys are told of in an hour; the others are told of together."""
 

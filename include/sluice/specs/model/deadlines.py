@@ -46,7 +46,7 @@ class StreamDeadlines(Spec):
     def _can_be_watched(cls, limit: timedelta | None) -> timedelta | None:
         if limit is not None and limit < LEAST:
             raise ValueError(
-                f"{format_duration(limit)} is shorter than {format_duration(LEAST)}, which nobody watches so closely"
+                f"{format_duration(limit)} is shorter than {format_duration(LEAST)}, and no watch is so frequent"
             )
         return limit
 

@@ -54,15 +54,15 @@ class Encoding(Spec):
             ),
             "JSON is read without a schema; remove `version`": not framed and one and self.format == "json",
         }
-        return next((said for said, holds in faults.items() if holds), "")
+        return next((fault for fault, holds in faults.items() if holds), "")
 
     @property
     def versions(self) -> Mapping[Loc, int]:
         """The versions of the contract that it names, by where it names them."""
-        found: dict[Loc, int] = {("schemas", str(key)): version for key, version in self.schemas.items()}
+        named: dict[Loc, int] = {("schemas", str(key)): version for key, version in self.schemas.items()}
         if self.version is not None:
-            found["version",] = self.version
-        return found
+            named["version",] = self.version
+        return named
 
     def contract_file(self, folder: Path, version: int) -> Path:
         """Return the file of a version."""

@@ -34,9 +34,9 @@ class FeedSpec(Spec):
     @model_validator(mode="after")
     def _says_what_its_source_needs(self) -> Self:
         ours = {"path": self.path, "package": self.package, "key": self.key, "arrival_time": self.arrival_time}
-        said = [name for name, value in ours.items() if value is not None]
+        given = [f"`{name}`" for name, value in ours.items() if value is not None]
         if self.source == "file" and self.path is None:
             raise ValueError("the source is a file, and `path` does not say which; write `path: data/<file>.jsonl`")
-        if self.source != "file" and said:
-            raise ValueError(f"{', '.join(f'`{name}`' for name in said)} is of `source: file`, and this one is another")
+        if self.source != "file" and given:
+            raise ValueError(f"{', '.join(given)} is of `source: file`, and this one is another")
         return self

@@ -99,6 +99,13 @@ class ValueField(Spec):
             raise ValueError("a number of `epoch` has no zone; keep one")
         return form
 
+    @property
+    def types_read(self) -> frozenset[str]:
+        """The types whose values it reads: a number since 1970 is a whole number, a local time any text."""
+        if self.epoch:
+            return frozenset({FieldType.LONG})
+        return frozenset({self.type, FieldType.STRING} if self.zone else {self.type})
+
 
 class TopicValue(Encoding):
     """What a record's bytes mean, and where its two times are."""
@@ -192,7 +199,7 @@ class StaticInput(Spec):
 
 
 CLOCK_SKEW = timedelta(minutes=10)
-"""How far a producer's clock may be ahead of the broker's, where nobody says otherwise."""
+"""How far a producer's clock may be ahead of the broker's, unless a spec says otherwise."""
 
 
 class TimeRules(Spec):
@@ -291,7 +298,7 @@ class PipelineSpec(Spec):
     """Where its streams begin that have read nothing: `earliest`, `latest`, a time with its zone, or the first offset
     of each partition. Put on record at their first start; later only `sluice streams reset` changes it."""
     mirror_group: GroupName | None = None
-    """The consumer group that shows the stream's position to tools that look there; nobody may consume with it."""
+    """The consumer group that shows the stream's position to monitoring tools; no consumer may use it."""
     circuit_breaker: CircuitBreaker | None = None
     """When so much of a batch is quarantined that its streams stop; omitted: never."""
     alerts: tuple[DataAlert, ...] = ()

@@ -108,7 +108,7 @@ class TopicOutput(WrittenTopic):
 class DeadLettersOutput(WrittenTopic):
     """A copy of each quarantined record, its bytes unchanged; headers say where it was and why it was refused.
 
-    For whoever listens to a topic. The quarantine itself is the raw table, which nothing here changes.
+    For consumers of a topic. The quarantine itself is the raw table, which nothing here changes.
     """
 
     kind: Literal["dead_letters"]

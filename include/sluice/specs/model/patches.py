@@ -66,7 +66,7 @@ class Patch(Spec):
     """Replacements in the values of some records."""
 
     why: str = Field(min_length=1)
-    """What was wrong, for whoever wonders."""
+    """What was wrong, for readers of the patch."""
     topic_id: str = Field(min_length=1)
     """Kafka's id of the topic: offsets of one that is created again are other records."""
     records: dict[Annotated[int, Field(ge=0)], tuple[Offsets, ...]] = Field(min_length=1)

@@ -28,9 +28,9 @@ class Resources(Spec):
     """Of each executor, where the deployment's master is a cluster. A worker gives an application one executor."""
 
     environment: tuple[Variable, ...] = ()
-    """Names of variables that its drivers and batches get from whoever starts them, beside what they need to run and
-    the connections and passwords that specs name. They must be set there. Executors on a cluster have what their worker
-    has."""
+    """Names of variables that its drivers and batches get from the process that starts them, beside what they need to
+    run and the connections and passwords that specs name. They must be set there. Executors on a cluster have what
+    their worker has."""
 
     @field_validator("environment")
     @classmethod

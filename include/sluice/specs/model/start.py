@@ -82,13 +82,13 @@ def _instant(text: str, zone: tzinfo | None) -> datetime:
 def _offsets(value: Mapping[object, object]) -> dict[int, int]:
     if not value:
         raise ValueError(f"no partition is named; write {_FORMS}")
-    found: dict[int, int] = {}
+    offsets: dict[int, int] = {}
     for partition, offset in value.items():
         number = str(partition)
         if not (number.isascii() and number.isdigit()) or type(offset) is not int or offset < 0:
             raise ValueError(f"{partition!r}: {offset!r} is no partition with its first offset; write 0: 1200")
-        found[int(number)] = offset
-    return found
+        offsets[int(number)] = offset
+    return offsets
 
 
 Start = Annotated[

@@ -95,10 +95,10 @@ def _faults(errors: Iterable[ErrorDetails], model: type[Spec], document: Documen
 
     A misspelt key is one fault, not an unknown key and a missing one, nor what is wrong with its default.
     """
-    found = [(_written(error, document.data), error) for error in errors]
-    meant = {_meant(model, loc) for loc, error in found if error["type"] == "extra_forbidden"}
+    placed_errors = [(_written(error, document.data), error) for error in errors]
+    meant = {_meant(model, loc) for loc, error in placed_errors if error["type"] == "extra_forbidden"}
     misspelt_in = {loc[:-1] for loc in meant if loc[-1] in known_keys(model, loc[:-1])}
-    placed = [(loc, error) for loc, error in found if not _follows(loc, error, meant, misspelt_in)]
+    placed = [(loc, error) for loc, error in placed_errors if not _follows(loc, error, meant, misspelt_in)]
     for loc, group in groupby(placed, key=lambda pair: pair[0]):
         alternatives = [error for _, error in group]
         message = "; nor: ".join(_message(error, loc).removesuffix(".") for error in alternatives) + "."
@@ -138,8 +138,8 @@ def _message(error: ErrorDetails, loc: Loc) -> str:
     wording = _WORDING.get(error["type"], _OTHERWISE)
     if error["type"] == "string_pattern_mismatch":
         wording = _FORMS.get(context["pattern"], wording)
-    found = "a value" if _is_of_secret(loc) else shown(error["input"])
-    return wording.format(found=found, message=error["msg"], **context)
+    value = "a value" if _is_of_secret(loc) else shown(error["input"])
+    return wording.format(found=value, message=error["msg"], **context)
 
 
 def _is_of_secret(loc: Loc) -> bool:
@@ -162,24 +162,24 @@ def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
             return "" if _is_of_secret(loc) else _fix_of_type(kind, error["input"])
 
 
-def _fix_of_type(kind: str, found: object) -> str:
+def _fix_of_type(kind: str, value: object) -> str:
     """Return what to write instead of a value of another type."""
     fix = ""
-    match kind, found:
+    match kind, value:
         case "string_type", bool() | int() | float():
             fix = "put it in quotes."
         case "string_type", list():
             fix = "write one value, without brackets or dashes."
-        case "tuple_type", str() if _ONE_WORD.fullmatch(found):
-            fix = f"write a list: [{found}]."
+        case "tuple_type", str() if _ONE_WORD.fullmatch(value):
+            fix = f"write a list: [{value}]."
         case "tuple_type", _:
             fix = "write a list: each entry on a line of its own that begins with a dash."
         case "dict_type", _:
             fix = "write `key: value` for each."
         case "int_type" | "float_type", str():
-            fix = f"write it without quotes: {found}." if _DIGITS.fullmatch(found) else "write it in digits."
-        case "bool_type", str() if found.lower() in (*_YES, *_NO):
-            fix = f"write {str(found.lower() in _YES).lower()}, without quotes."
+            fix = f"write it without quotes: {value}." if _DIGITS.fullmatch(value) else "write it in digits."
+        case "bool_type", str() if value.lower() in (*_YES, *_NO):
+            fix = f"write {str(value.lower() in _YES).lower()}, without quotes."
     return fix
 
 

@@ -4,8 +4,8 @@ Specs are a small language on purpose: one mapping, text keys, no tags, no ancho
 boolean or nothing only where YAML 1.2 and a reader agree on it; `no`, `12:30`, `010` and `2013-01-01` stay the text
 that was written, and the model decides whether text is welcome.
 
-The parser's events are read with a stack of our own: PyYAML's composer recurses in C, and a file of opening brackets
-ends the process with a segmentation fault.
+The parser's events are read here, and no deeper than `MAX_DEPTH`: PyYAML's composer recurses in C, and a file of
+opening brackets ends the process with a segmentation fault.
 """
 
 from __future__ import annotations
@@ -93,15 +93,12 @@ def parse_document(content: bytes, file: str) -> Document:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return _unreadable(file, line, f"holds a byte that is not UTF-8 (0x{content[error.start]:02x}).")
-    builder = _Builder(file)
     try:
-        for event in _events(text):
-            builder.take(event)
+        return _Builder(file, text).document()
     except _UnreadableError as error:
         return _unreadable(file, error.line, error.message, error.fix)
     except yaml.YAMLError as error:
         return _unreadable(file, *not_yaml(error, text))
-    return builder.document()
 
 
 class _UnreadableError(Exception):
@@ -112,103 +109,72 @@ class _UnreadableError(Exception):
         self.line, self.message, self.fix = _line(event), message, fix
 
 
-@dataclass
-class _Frame:
-    """A mapping or list that is still open."""
-
-    container: dict[str, object] | list[object]
-    loc: Loc
-    key: str | None = None
-
-
 class _Builder:
-    """Builds the data from the parser's events, one after the other."""
+    """Builds the data from the parser's events: one that opens a list or a mapping is read up to its end."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self._file = file
-        self._root: object = None
-        self._documents = 0
-        self._open: list[_Frame] = []
+        self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
         self._lines: dict[Loc, int] = {}
         self._duplicates: list[Fault] = []
 
-    def take(self, event: yaml.Event) -> None:
-        """Add one event.
+    def document(self) -> Document:
+        """Read all of it.
 
         Raises:
             _UnreadableError: the document uses what specs do not have.
+            yaml.YAMLError: it is not YAML.
         """
-        match event:
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                if self._documents > 1:
+        root: object = None
+        documents = 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
                     raise _UnreadableError(event, "a second document begins.", "write one spec per file.")
-            case yaml.AliasEvent():
-                raise _UnreadableError(event, f"*{event.anchor} is an alias.", "write the value out.")
-            case yaml.ScalarEvent():
-                _refuse_decorations(event)
-                self._scalar(event)
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                _refuse_decorations(event)
-                self._start(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._open.pop()
-            case _:
-                pass
+            elif isinstance(event, yaml.NodeEvent):
+                root = self._value(event, ())
+        if isinstance(root, dict):
+            return Document(self._file, root, self._lines, tuple(self._duplicates))
+        kind = "nothing" if root is None else _NAMED.get(type(root), "one value")
+        return _unreadable(self._file, 1, f"a spec is a mapping of keys to values; found {kind}.")
 
-    def document(self) -> Document:
-        """Return what was built."""
-        faults = tuple(self._duplicates)
-        if isinstance(self._root, dict):
-            return Document(self._file, self._root, self._lines, faults)
-        found = "nothing" if self._root is None else _NAMED.get(type(self._root), "one value")
-        return _unreadable(self._file, 1, f"a spec is a mapping of keys to values; found {found}.")
-
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
-        frame = self._open[-1] if self._open else None
-        if frame is not None and isinstance(frame.container, dict) and frame.key is None:
-            self._key(frame, event)
-        else:
-            self._put(event, _plain(event.value) if event.implicit[0] else event.value)
-
-    def _key(self, frame: _Frame, event: yaml.ScalarEvent) -> None:
-        """A key is the text as written: `on` and `12:30` are keys like any other."""
-        frame.key = event.value
-        loc = (*frame.loc, event.value)
-        if event.value in frame.container:
-            message = f"the key is written twice; the first time in line {self._lines[loc]}."
-            self._duplicates.append(Fault(self._file, _line(event), dotted(loc), message, "keep one of the two."))
-        else:
-            self._lines[loc] = _line(event)
-
-    def _start(self, event: yaml.Event, container: dict[str, object] | list[object]) -> None:
-        frame = self._open[-1] if self._open else None
-        if frame is not None and isinstance(frame.container, dict) and frame.key is None:
-            raise _UnreadableError(event, "a key that is itself a list or a mapping.", "write text before the colon.")
-        if len(self._open) == MAX_DEPTH:
+    def _value(self, event: yaml.Event, loc: Loc) -> object:
+        _refuse_decorations(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return _plain(event.value) if event.implicit[0] else event.value
+        if len(loc) == MAX_DEPTH:
             raise _UnreadableError(event, f"lists and mappings lie more than {MAX_DEPTH} deep.")
-        self._open.append(_Frame(container, self._put(event, container)))
+        return self._list(loc) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(loc)
 
-    def _put(self, event: yaml.Event, value: object) -> Loc:
-        """Put a value into the innermost open container and return its place."""
-        if not self._open:
-            self._root = value
-            return ()
-        frame = self._open[-1]
-        if isinstance(frame.container, list):
-            loc: Loc = (*frame.loc, len(frame.container))
-            self._lines[loc] = _line(event)
-            frame.container.append(value)
-            return loc
-        key = frame.key or ""
-        frame.container[key] = value
-        frame.key = None
-        return (*frame.loc, key)
+    def _list(self, loc: Loc) -> list[object]:
+        items: list[object] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            place = (*loc, len(items))
+            self._lines[place] = _line(event)
+            items.append(self._value(event, place))
+        return items
+
+    def _mapping(self, loc: Loc) -> dict[str, object]:
+        values: dict[str, object] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = _key(event)
+            place = (*loc, key)
+            if key in values:
+                message = f"the key is written twice; the first time in line {self._lines[place]}."
+                self._duplicates.append(Fault(self._file, _line(event), dotted(place), message, "keep one of the two."))
+            else:
+                self._lines[place] = _line(event)
+            values[key] = self._value(next(self._events), place)
+        return values
 
 
-def _events(text: str) -> Iterator[yaml.Event]:
-    events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
-    return events
+def _key(event: yaml.Event) -> str:
+    """Return a key as it is written: `on` and `12:30` are keys like any other."""
+    _refuse_decorations(event)
+    if not isinstance(event, yaml.ScalarEvent):
+        raise _UnreadableError(event, "a key that is itself a list or a mapping.", "write text before the colon.")
+    return str(event.value)
 
 
 def _plain(text: str) -> str | int | float | bool | None:
@@ -220,10 +186,12 @@ def _plain(text: str) -> str | int | float | bool | None:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
-def _refuse_decorations(event: yaml.NodeEvent) -> None:
-    if event.anchor is not None:
-        raise _UnreadableError(event, f"&{event.anchor} is an anchor.", "write the value out where it is needed.")
-    tag = getattr(event, "tag", None)
+def _refuse_decorations(event: yaml.Event) -> None:
+    anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+    if isinstance(event, yaml.AliasEvent):
+        raise _UnreadableError(event, f"*{anchor} is an alias.", "write the value out.")
+    if anchor is not None:
+        raise _UnreadableError(event, f"&{anchor} is an anchor.", "write the value out where it is needed.")
     if tag not in (None, "!"):
         raise _UnreadableError(event, f"the tag {tag} is not supported.", "quote what must be text; leave the tag out.")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sluice.contracts.breach import Loc
 from sluice.errors import SpecError
-
-"""The way from the top of a document to a value: keys of mappings, positions in lists."""
 
 
 @dataclass(frozen=True, order=True)
@@ -32,16 +30,6 @@ class Fault:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " + (f"{self.where}: " if self.where else "")
         return f"{place}{self.message} Fix: {self.fix}" if self.fix else f"{place}{self.message}"
-
-    def as_dict(self) -> Mapping[str, str | int]:
-        """Return the fields under their names, for JSON."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "where": self.where,
-            "message": self.message,
-            "fix": self.fix,
-        }
 
 
 class SpecFaults(SpecError):  # noqa: N818 - the plural says that it carries all of them

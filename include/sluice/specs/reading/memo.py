@@ -44,10 +44,10 @@ class Memo:
         if isinstance(data, dict):
             self._used[digest] = data
             return Document(file, data, _Lines(content, file))
-        found = self._parse(content, file)
-        if found.data is not None and not found.faults:
-            self._used[digest] = found.data
-        return found
+        parsed = self._parse(content, file)
+        if parsed.data is not None and not parsed.faults:
+            self._used[digest] = parsed.data
+        return parsed
 
     def save(self, *, whole: bool = True) -> None:
         """Write down what was read since the start, if any of it is new.
@@ -63,12 +63,12 @@ class Memo:
 
     def _read(self) -> Mapping[str, object]:
         try:
-            found = json.loads(self._file.read_bytes())
+            content = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}
-        if not isinstance(found, dict) or found.get("code") != self._code:
+        if not isinstance(content, dict) or content.get("code") != self._code:
             return {}
-        documents = found.get("documents")
+        documents = content.get("documents")
         return documents if isinstance(documents, dict) else {}
 
 

@@ -11,7 +11,7 @@ _KEY_WITHOUT_BLANK = re.compile(r"\s*[\w.-]+:[^\s:]")
 
 
 def not_yaml(error: yaml.YAMLError, text: str) -> tuple[int, str, str]:
-    """Return the line to mend, what is wrong there, and what to do; the last is empty where nobody can say it."""
+    """Return the line to mend, what is wrong there, and what to do; the last is empty where it is unknown."""
     lines = text.splitlines()
     gave_up, began = _lines_of(error, text)
     problem = str(getattr(error, "problem", None) or "")
@@ -31,8 +31,8 @@ def not_yaml(error: yaml.YAMLError, text: str) -> tuple[int, str, str]:
         return gave_up, "a second `key: value` begins inside of a value.", fix
     if "flow" in context and problem.startswith(("did not find expected", "expected")):
         return began, "a bracket or brace is opened here and not closed, or a comma is missing in it.", ""
-    said = ", ".join(part for part in (context, problem) if part) or str(getattr(error, "reason", error)).strip()
-    return gave_up, f"is not YAML: {said}.", ""
+    reason = ", ".join(part for part in (context, problem) if part) or str(getattr(error, "reason", error)).strip()
+    return gave_up, f"is not YAML: {reason}.", ""
 
 
 def _lines_of(error: yaml.YAMLError, text: str) -> tuple[int, int]:

@@ -49,17 +49,15 @@ def scopes_exist(reading: Reading) -> Iterator[Finding]:
 
 def principals_are_in_deployments(reading: Reading) -> Iterator[Finding]:
     """A principal is restricted to deployments that there are."""
-    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
     for name, spec in reading.catalog.access.items():
         for position, deployment in enumerate(spec.deployments or ()):
-            if deployment not in known:
-                message = f"there is no deployment {deployment!r} in include/deployments."
-                fix = nearest(deployment, known)
-                yield reading.finding(Kind.PRINCIPAL, name, ("deployments", position), message, fix)
+            if (Kind.DEPLOYMENT, deployment) not in reading.documents:
+                absent = reading.absent(Kind.DEPLOYMENT, deployment)
+                yield reading.finding(Kind.PRINCIPAL, name, ("deployments", position), *absent)
 
 
 def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
-    """A flag that nothing needs would let through what somebody adds later."""
+    """A flag that nothing needs would let through what a later change adds."""
     for name, spec in reading.catalog.access.items():
         for position, widening in enumerate(spec.widens):
             if widening not in spec.widenings:
@@ -70,12 +68,12 @@ def nothing_widens_unseen(reading: Reading) -> Iterator[Finding]:
 def undecided_principals(
     broken: Mapping[Key, tuple[Fault, ...]], strays: Iterable[Fault], principals: Iterable[Key]
 ) -> dict[Key, tuple[Fault, ...]]:
-    """Return the principals of which nobody can say what they need, with the faults of the files that would say it.
+    """Return the principals whose needs are unknown, with the faults of the files that would say it.
 
-    A topic or pipeline that is left out would look as if nobody needed it any more, and rights to it would be revoked.
+    A topic or pipeline that is left out would look as if no principal needed it, and rights to it would be revoked.
     """
     telling = (Kind.TOPIC, Kind.PIPELINE, Kind.FEED)
-    faults = {fault for key, found in broken.items() if key[0] in telling for fault in found}
+    faults = {fault for key, own in broken.items() if key[0] in telling for fault in own}
     faults.update(fault for fault in strays if fault.file.split("/")[1:2] in [[kind.folder] for kind in telling])
     return {key: tuple(sorted(faults)) for key in principals if faults and key not in broken}
 
@@ -88,29 +86,28 @@ def _meet(one: PrincipalSpec, other: PrincipalSpec) -> bool:
 
 
 def _declared(reading: Reading, role: Role) -> Collection[str]:
-    names = {kind: {stem for k, stem in reading.documents if k is kind} for kind in Kind}
     match role:
         case Role.FEED:
-            return names[Kind.FEED]
+            return reading.names(Kind.FEED)
         case Role.STREAM:
             return _drivers(reading)
         case Role.BACKFILL:
             closing = reading.catalog.interval_pipelines.keys()
-            return names[Kind.PIPELINE] - (reading.catalog.pipelines.keys() - closing)
+            return set(reading.names(Kind.PIPELINE)) - (reading.catalog.pipelines.keys() - closing)
         case Role.SERVER:
             written = (p.written_topics for p in reading.catalog.pipelines.values())
             return {output.topic for outputs in written for output in outputs if isinstance(output, TopicOutput)}
         case _:
-            return names[Kind.TOPIC]
+            return reading.names(Kind.TOPIC)
 
 
 def _drivers(reading: Reading) -> set[str]:
     """Return the units that any file names, from their text: a broken one names one, too."""
-    found: set[str] = set()
+    drivers: set[str] = set()
     for (kind, _), document in reading.documents.items():
         data = document.data or {}
         place = data.get("raw") if kind is Kind.TOPIC else data if kind is Kind.PIPELINE else None
         driver = place.get("driver") if isinstance(place, dict) else None
         if isinstance(driver, str):
-            found.add(driver)
-    return found
+            drivers.add(driver)
+    return drivers

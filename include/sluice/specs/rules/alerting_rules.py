@@ -11,11 +11,10 @@ from sluice.specs.reading.reading import Finding, Reading
 
 def policies_are_of_deployments(reading: Reading) -> Iterator[Finding]:
     """A policy is named like the deployment in which it holds."""
-    deployments = [name for kind, name in reading.documents if kind is Kind.DEPLOYMENT]
     for name in reading.catalog.alerts:
-        if name not in deployments:
+        if (Kind.DEPLOYMENT, name) not in reading.documents:
             message = f"there is no deployment {name!r} in include/deployments, so this policy holds nowhere."
-            yield reading.finding(Kind.POLICY, name, ("name",), message, nearest(name, deployments))
+            yield reading.finding(Kind.POLICY, name, ("name",), message, nearest(name, reading.names(Kind.DEPLOYMENT)))
 
 
 def policies_name_what_they_have(reading: Reading) -> Iterator[Finding]:
@@ -38,7 +37,7 @@ def policies_leave_nothing_out(reading: Reading) -> Iterator[Finding]:
     for name, policy in reading.catalog.alerts.items():
         *others, last = policy.rules
         if not last.fits_all:
-            message = "an alert that no rule fits would be told to nobody, and nobody would know."
+            message = "an alert that no rule fits would reach no recipient, and its loss would go unnoticed."
             fix = "add a last rule without `classes`, `about` and `owners`; with `tell: []` it keeps a record only."
             yield reading.finding(Kind.POLICY, name, ("rules", len(others)), message, fix)
         for place, rule in enumerate(others):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,6 @@ from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
 from sluice.contracts.contract import AVRO, JSON_SCHEMA, Version, between, read_version
 from sluice.contracts.promise import promises
 from sluice.specs.model.model import TopicSpec
-from sluice.specs.model.time_forms import types_read
-from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.document import Document, read_document
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
@@ -78,19 +76,18 @@ def contracts_hold(reading: Reading, *, publishing: str = "") -> Iterator[Findin
         publishing: the topic of which all versions are about to be published.
     """
     folder = reading.include / FOLDER
-    topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir():
-            for fault in _faults(reading, path.name, topics, publishing=path.name == publishing):
+            for fault in _faults(reading, path.name, publishing=path.name == publishing):
                 yield Finding((Kind.TOPIC, path.name), fault)
 
 
-def _faults(reading: Reading, topic: str, topics: Sequence[str], *, publishing: bool) -> Iterator[Fault]:
+def _faults(reading: Reading, topic: str, *, publishing: bool) -> Iterator[Fault]:
     history = history_of(reading.include, topic)
     yield from history.faults
     shown = f"{reading.include.name}/{FOLDER}/{topic}"
-    if topic not in topics:
-        yield Fault(shown, 1, "", f"there is no topic {topic!r} in include/topics.", nearest(topic, topics))
+    if (Kind.TOPIC, topic) not in reading.documents:
+        yield Fault(shown, 1, "", *reading.absent(Kind.TOPIC, topic))
     numbers = sorted(history.documents)
     for number in sorted(set(range(1, max(numbers, default=0))) - set(numbers)):
         yield Fault(shown, 1, "", f"there is no version {number}; records of it may be kept.", "restore its file.")
@@ -128,7 +125,7 @@ def _unpublished(history: ContractHistory, shown: str, *, publishing: bool) -> I
     for version in history.versions:
         known = history.published.get(version.number)
         if known is None and version.number != newest and not publishing:
-            message = f"a newer version is there, and nobody has published version {version.number}."
+            message = f"a newer version is there, and version {version.number} is not published."
             fix = f"run `sluice contracts publish {topic}`, or remove it if nothing was written under it."
             yield Fault(version.file, 1, "", message, fix)
         elif known is not None and known != version.digest:
@@ -141,13 +138,13 @@ def _unpublished(history: ContractHistory, shown: str, *, publishing: bool) -> I
 def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
     versions = history.versions
     newest = versions[-1]
-    found: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
+    breaches: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
     for writer, reader in spec.value.compatibility.pairs(len(versions)):
         older = min(writer, reader)
         for breach in between(versions[writer], versions[reader]):
-            found[reader == len(versions) - 1, breach].append(versions[older].number)
+            breaches[reader == len(versions) - 1, breach].append(versions[older].number)
     document = history.documents[newest.number]
-    for (backward, breach), numbers in found.items():
+    for (backward, breach), numbers in breaches.items():
         others = f"version{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
         whose = f"records of {others} under version {newest.number}"
         if not backward:
@@ -171,7 +168,7 @@ def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterat
         if promise is None and declared.required:
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
-        elif promise is not None and not promise.types & types_read(declared):
+        elif promise is not None and not promise.types & declared.types_read:
             message = f"is {promise.said}, which does not read as the {declared.type} of the spec of {spec.name}."
             yield Fault(version.file, line, name, message, "make the two agree.")
         elif promise is not None and declared.required and not promise.always:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from sluice.specs.deployments.kafka import ADMINISTRATOR
 from sluice.specs.model.access import PrincipalSpec, Role
-from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 
@@ -16,15 +15,13 @@ _NEVER_CONNECT = (Role.BACKFILL,)
 
 def logins_are_principals(reading: Reading) -> Iterator[Finding]:
     """Processes of a role connect as a principal of that role, which is declared in the deployment."""
-    names = sorted(stem for kind, stem in reading.documents if kind is Kind.PRINCIPAL)
     for name, deployment in reading.catalog.deployments.items():
         for role, principal in deployment.kafka.users.items():
             loc = ("kafka", "users", str(role))
             if role in _NEVER_CONNECT:
                 yield reading.finding(Kind.DEPLOYMENT, name, loc, f"no process of a {role} connects.", "remove it.")
-            elif principal not in names:
-                message = f"there is no principal {principal!r} in include/access."
-                yield reading.finding(Kind.DEPLOYMENT, name, loc, message, nearest(principal, names))
+            elif (Kind.PRINCIPAL, principal) not in reading.documents:
+                yield reading.finding(Kind.DEPLOYMENT, name, loc, *reading.absent(Kind.PRINCIPAL, principal))
             elif (spec := reading.catalog.access.get(principal)) is not None:
                 for message, fix in _faults(spec, role, name):
                     yield reading.finding(Kind.DEPLOYMENT, name, loc, message, fix)

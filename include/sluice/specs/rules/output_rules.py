@@ -41,14 +41,14 @@ def written_table(output: Output) -> tuple[str, str]:
 
 def live_outputs(pipeline: PipelineSpec) -> dict[str, LatestOutput | TopicOutput]:
     """Return the outputs that hold newest values, by the name of their table or topic."""
-    found: dict[str, LatestOutput | TopicOutput] = {}
+    live: dict[str, LatestOutput | TopicOutput] = {}
     for output in pipeline.every_output:
         match output:
             case LatestOutput():
-                found[output.table] = output
+                live[output.table] = output
             case TopicOutput():
-                found[output.topic] = output
-    return found
+                live[output.topic] = output
+    return live
 
 
 def data_alerts_watch_live_outputs(reading: Reading) -> Iterator[Finding]:
@@ -81,7 +81,8 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
         for loc, output in outputs_of(pipeline):
             if isinstance(output, WrittenTopic):
                 writers[output.topic].append((name, loc))
-                yield from _declared_once(reading, pipeline, loc, output)
+                for where, message, fix in _faults_of_topic(reading, pipeline.source, output):
+                    yield reading.finding(Kind.PIPELINE, name, (*loc, *where), message, fix)
     for topic, places in writers.items():
         for name, loc in places if len(places) > 1 else ():
             message = (
@@ -92,26 +93,24 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
             )
 
 
-def _declared_once(reading: Reading, pipeline: PipelineSpec, loc: Loc, output: WrittenTopic) -> Iterator[Finding]:
-    topics = [stem for kind, stem in reading.documents if kind is Kind.TOPIC]
-    if output.topic == pipeline.source:
+def _faults_of_topic(reading: Reading, source: str, output: WrittenTopic) -> Iterator[tuple[Loc, str, str]]:
+    declared = (Kind.TOPIC, output.topic) in reading.documents
+    if output.topic == source:
         message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
-        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "name another topic.")
+        yield ("topic",), message, "name another topic."
     elif output.topic in reading.catalog.absent:
-        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), *absence(output.topic))
-    elif output.create is None and output.topic not in topics:
+        yield ("topic",), *absence(output.topic)
+    elif output.create is None and not declared:
         message = f"there is no topic {output.topic!r} in include/topics, and nothing says how to create it."
-        fix = f"add `create: {{partitions: 4}}` to the output. {nearest(output.topic, topics)}".strip()
-        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, fix)
-    elif output.create is not None and output.topic in topics:
-        message = f"include/topics/{output.topic}.yaml declares the topic already."
-        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create"), message, "remove `create`.")
+        near = nearest(output.topic, reading.names(Kind.TOPIC))
+        yield ("topic",), message, f"add `create: {{partitions: 4}}` to the output. {near}".strip()
+    elif output.create is not None and declared:
+        yield ("create",), f"include/topics/{output.topic}.yaml declares the topic already.", "remove `create`."
     elif output.create is None and output.topic not in reading.catalog.topics:
-        message = f"the spec of the topic {output.topic!r} is broken."
-        yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "topic"), message, "repair it.")
+        yield ("topic",), f"the spec of the topic {output.topic!r} is broken.", "repair it."
     if output.create is not None:
         for where, message, fix in shape_faults(reading, output.create):
-            yield reading.finding(Kind.PIPELINE, pipeline.name, (*loc, "create", *where), message, fix)
+            yield ("create", *where), message, fix
 
 
 def absence(topic: str) -> tuple[str, str]:
@@ -124,7 +123,6 @@ def shape_faults(reading: Reading, shape: TopicShape) -> Iterator[tuple[Loc, str
     for where, _ in shape.written_configs():
         if is_secret(where[-1]):
             yield where, "this is a secret.", "keep it out of the spec."
-    known = sorted(stem for kind, stem in reading.documents if kind is Kind.DEPLOYMENT)
-    for deployment in sorted(shape.deployments.keys() - set(known)):
-        message = f"there is no deployment {deployment!r} in include/deployments."
-        yield ("deployments", deployment), message, nearest(deployment, known)
+    for deployment in shape.deployments:
+        if (Kind.DEPLOYMENT, deployment) not in reading.documents:
+            yield ("deployments", deployment), *reading.absent(Kind.DEPLOYMENT, deployment)

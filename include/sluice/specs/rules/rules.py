@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
@@ -20,43 +20,28 @@ from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Key, Kind
 from sluice.specs.reading.reading import Finding, Reading, Rule
-from sluice.specs.rules.access_rules import (
-    nothing_widens_unseen,
-    principals_are_in_deployments,
-    principals_are_unique,
-    scopes_exist,
+from sluice.specs.rules import (
+    access_rules,
+    alerting_rules,
+    client_settings,
+    feed_rules,
+    interval_expectations,
+    login_rules,
+    output_rules,
+    record_expectations,
+    spark_settings,
+    stamping_rules,
+    suites,
 )
-from sluice.specs.rules.alerting_rules import (
-    policies_are_of_deployments,
-    policies_leave_nothing_out,
-    policies_name_what_they_have,
-)
-from sluice.specs.rules.client_settings import clients_are_understood
 from sluice.specs.rules.contracts import FOLDER, history_of
-from sluice.specs.rules.feed_rules import feed_files_fit
-from sluice.specs.rules.interval_expectations import intervals_can_be_judged
-from sluice.specs.rules.login_rules import (
-    administrators_are_not_declared,
-    logins_are_principals,
-    logins_say_it_once,
-)
-from sluice.specs.rules.output_rules import (
-    absence,
-    data_alerts_watch_live_outputs,
-    output_columns_are_free,
-    output_topics_are_declared_once,
-    outputs_of,
-    shape_faults,
-    written_table,
-)
-from sluice.specs.rules.record_expectations import records_can_be_judged
-from sluice.specs.rules.spark_settings import spark_settings_are_safe
-from sluice.specs.rules.stamping_rules import timestamps_are_bounded
-from sluice.specs.rules.suites import suites_guard_pipelines
+from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
+
+TOPIC_KEYS: Mapping[Kind, str] = {Kind.PIPELINE: "source", Kind.FEED: "topic"}
+"""Under which key a spec of a kind names its topic."""
 
 
 def names_are_stems(reading: Reading) -> Iterator[Finding]:
-    """A spec is named like its file, so that whoever knows one finds the other."""
+    """A spec is named like its file, so that a reader who knows one finds the other."""
     for (kind, stem), document in reading.documents.items():
         name = (document.data or {}).get("name")
         if isinstance(name, str) and name != stem and re.match(NAME_PATTERN, name):
@@ -66,24 +51,12 @@ def names_are_stems(reading: Reading) -> Iterator[Finding]:
 
 def topics_exist(reading: Reading) -> Iterator[Finding]:
     """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
-    topics = dict.fromkeys(name for kind, name in reading.documents if kind is Kind.TOPIC)
-    for (kind, name), (loc, topic) in topic_references(reading).items():
-        if topic not in topics:
-            message = f"there is no topic {topic!r} in include/topics."
-            yield reading.finding(kind, name, loc, message, nearest(topic, topics))
-        elif topic in reading.catalog.absent:
-            yield reading.finding(kind, name, loc, *absence(topic))
-
-
-def topic_references(reading: Reading) -> dict[Key, tuple[Loc, str]]:
-    """Return which spec names which topic, and where: from its text, so that other faults in it hide none here."""
-    references: dict[Key, tuple[Loc, str]] = {}
-    for key, document in reading.documents.items():
-        field = {Kind.PIPELINE: "source", Kind.FEED: "topic"}.get(key[0])
-        topic = document.data.get(field) if field and isinstance(document.data, dict) else None
-        if field and isinstance(topic, str) and re.match(NAME_PATTERN, topic):  # what is no name is a fault of its own
-            references[key] = ((field,), topic)
-    return references
+    for kind, key in TOPIC_KEYS.items():
+        for (_, name), topic in reading.references(kind, key).items():
+            if (Kind.TOPIC, topic) not in reading.documents:
+                yield reading.finding(kind, name, (key,), *reading.absent(Kind.TOPIC, topic))
+            elif topic in reading.catalog.absent:
+                yield reading.finding(kind, name, (key,), *absence(topic))
 
 
 def tables_are_unique(reading: Reading) -> Iterator[Finding]:
@@ -213,11 +186,11 @@ def shapes_are_sound(reading: Reading) -> Iterator[Finding]:
 
 
 def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
-    """Secrets are mounted as files; a spec is read by everybody."""
+    """Secrets are mounted as files; every user can read a spec."""
     for name, deployment in reading.catalog.deployments.items():
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
-            message = "this is a secret, and specs are read by everybody."
+            message = "this is a secret, and every user can read specs."
             fix = "say `login` instead, or `users`: they name the variable that holds the password."
             yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
 
@@ -233,37 +206,36 @@ RULES: tuple[Rule, ...] = (
     values_name_versions,
     groups_are_unique,
     broker_stamps_arrival,
-    timestamps_are_bounded,
+    stamping_rules.timestamps_are_bounded,
     records_are_kept,
-    output_columns_are_free,
-    output_topics_are_declared_once,
-    data_alerts_watch_live_outputs,
+    output_rules.output_columns_are_free,
+    output_rules.output_topics_are_declared_once,
+    output_rules.data_alerts_watch_live_outputs,
     shapes_are_sound,
     clients_hold_no_secret,
-    clients_are_understood,
-    spark_settings_are_safe,
+    client_settings.clients_are_understood,
+    spark_settings.spark_settings_are_safe,
     static_inputs_exist,
-    feed_files_fit,
+    feed_rules.feed_files_fit,
     transforms_fit,
-    suites_guard_pipelines,
-    records_can_be_judged,
-    intervals_can_be_judged,
-    principals_are_unique,
-    scopes_exist,
-    principals_are_in_deployments,
-    nothing_widens_unseen,
-    logins_are_principals,
-    logins_say_it_once,
-    administrators_are_not_declared,
-    policies_are_of_deployments,
-    policies_name_what_they_have,
-    policies_leave_nothing_out,
+    suites.suites_guard_pipelines,
+    record_expectations.records_can_be_judged,
+    interval_expectations.intervals_can_be_judged,
+    access_rules.principals_are_unique,
+    access_rules.scopes_exist,
+    access_rules.principals_are_in_deployments,
+    access_rules.nothing_widens_unseen,
+    login_rules.logins_are_principals,
+    login_rules.logins_say_it_once,
+    login_rules.administrators_are_not_declared,
+    alerting_rules.policies_are_of_deployments,
+    alerting_rules.policies_name_what_they_have,
+    alerting_rules.policies_leave_nothing_out,
 )
 
 
 def deployment_exists(reading: Reading, deployment: str) -> Iterator[Fault]:
     """The deployment that the settings name has a spec; no spec is to blame if not."""
-    names = sorted(name for kind, name in reading.documents if kind is Kind.DEPLOYMENT)
-    if deployment not in names:
+    if (Kind.DEPLOYMENT, deployment) not in reading.documents:
         message = f"SLUICE_DEPLOYMENT is {deployment!r}, and there is no include/deployments/{deployment}.yaml."
-        yield Fault("include/deployments", 1, "", message, nearest(deployment, names))
+        yield Fault("include/deployments", 1, "", message, nearest(deployment, reading.names(Kind.DEPLOYMENT)))

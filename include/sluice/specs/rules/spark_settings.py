@@ -71,7 +71,7 @@ def _refusal(key: str, value: str) -> Refusal | None:
     if not key.startswith("spark."):
         return Refusal("Spark ignores settings whose name does not begin with 'spark.'", "write its full name.")
     if is_secret(key):
-        return Refusal("this is a secret, and specs are read by everybody", "mount it as a file of the deployment.")
+        return Refusal("this is a secret, and every user can read specs", "mount it as a file of the deployment.")
     refusal = REFUSED.get(key)
     applies = refusal is not None and (not refusal.values or value.strip().lower() in refusal.values)
     return refusal if applies else None

@@ -36,14 +36,7 @@ _Judgement: TypeAlias = tuple[bool | None, datetime, str]
 def examine(
     declared: StreamDeadlines, seen: Observation, verdict: Verdict, window: Window
 ) -> Mapping[Deadline, DeadlineState]:
-    """Return of each declared deadline whether it is missed.
-
-    Args:
-        declared: the deadlines in the spec.
-        seen: the newest observation.
-        verdict: on it.
-        window: the observations before, and this one.
-    """
+    """Return of each declared deadline whether it is missed."""
     now = _Observation(seen, verdict, window)
     runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_requested
     found = {}

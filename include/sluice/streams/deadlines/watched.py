@@ -76,14 +76,7 @@ class DeadlinesWatched:
         verdicts: Mapping[str, Verdict],
         windows: Mapping[str, Window],
     ) -> None:
-        """Take in one observation.
-
-        Args:
-            declared: the deadlines in the specs, by stream.
-            seen: the evidence, by stream; streams that are not in it are forgotten.
-            verdicts: on that evidence.
-            windows: the observations before, and this one.
-        """
+        """Take in one observation by stream; streams that are not in it are forgotten."""
         streaks: dict[tuple[str, Deadline], Streak] = {}
         certain: dict[str, tuple[DeadlineState, ...]] = {}
         for stream, evidence in seen.items():

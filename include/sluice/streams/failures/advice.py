@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import assert_never
 
 from sluice.streams.failures.failure import FailureClass
 
@@ -49,23 +48,8 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
             back = Way("go back to the code that wrote the state", resumed)
             first = "or give up the state (closed intervals stay, open ones are repaired from the raw table)"
             return (back, Way(first, _reset_commands(unit, stream, "its state has another shape")))
-        case (
-            FailureClass.KILLED
-            | FailureClass.OUT_OF_MEMORY
-            | FailureClass.CODE
-            | FailureClass.WRONG_SPEC
-            | FailureClass.FENCED
-            | FailureClass.CORRUPT
-            | FailureClass.AUTHORISATION
-            | FailureClass.SCHEMA_DRIFT
-            | FailureClass.CONFIGURATION
-            | FailureClass.UNKNOWN
-        ):
-            return (Way(kind.what_to_do, resumed),)
-        case FailureClass.STOPPED | FailureClass.FORCED | FailureClass.TRANSIENT | FailureClass.DISK_FULL:
-            return (Way("see its log", resumed),)  # never HALTED for these
         case _:
-            assert_never(kind)
+            return (Way(kind.what_to_do or "see its log", resumed),)
 
 
 def advice(kind: FailureClass, unit: str, stream: str = "") -> str:

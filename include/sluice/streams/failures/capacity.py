@@ -1,6 +1,6 @@
 """Whether a cluster has capacity for a unit's driver: what it needs at least, against what is offered and what is free.
 
-Spark's own answer to too little capacity is to wait, without a word that anybody sees, and a driver that waits looks
+Spark's own answer to too little capacity is to wait, without a word that a user sees, and a driver that waits looks
 like one that works. So capacity is checked before a driver is submitted, and what has none waits under its reserved
 key.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sluice.errors import RefusedError
+from sluice.wording import counted
 
 ADVICE = "stop what uses them, or add workers (here: `sluice up --spark-workers N`); the reconciler starts it by itself"
 """What frees capacity, as a clause."""
@@ -74,12 +75,7 @@ class NoCapacityError(RefusedError):
 
 
 def minimum_cores(streams: int, allowed: int) -> int:
-    """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more.
-
-    Args:
-        streams: how many share the driver.
-        allowed: what `resources.cores` allows.
-    """
+    """Return the cores without which a unit's streams wait for each other: one each, as far as it may have more."""
     return max(1, min(streams, allowed))
 
 
@@ -95,10 +91,11 @@ def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
         return ""
     others = [application for application in capacity.applications if application.name != request.application]
     subject = _listed(request.requested_for)
-    least = f"{subject} need at least {_cores(request.cores)} in executors of {request.executor_mb} MB"
+    least = f"{subject} need at least {counted(request.cores, 'core')} in executors of {request.executor_mb} MB"
     if len(request.requested_for) == 1:
         least = least.replace(" need ", " needs ", 1)
-    offered = f"{_cores(sum(worker.cores for worker in capacity.workers))} in {_workers(len(capacity.workers))}"
+    cores = sum(worker.cores for worker in capacity.workers)
+    offered = f"{counted(cores, 'core')} in {counted(len(capacity.workers), 'worker')}"
     free_cores = f"{free}{_unfit(request, capacity)}"
     return f"{least}, the cluster {capacity.address} offers {offered}; free: {free_cores}, {_used(others)}"
 
@@ -112,14 +109,6 @@ def _unfit(request: ResourceRequest, capacity: ClusterCapacity) -> str:
 def _used(applications: Iterable[Application]) -> str:
     users = ", ".join(f"{application.name} ({application.cores})" for application in applications if application.cores)
     return f"used by {users}" if users else "used by nobody"
-
-
-def _cores(count: int) -> str:
-    return f"{count} core" if count == 1 else f"{count} cores"
-
-
-def _workers(count: int) -> str:
-    return f"{count} worker" if count == 1 else f"{count} workers"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -197,14 +197,11 @@ def classify(thrown: Iterable[Thrown]) -> tuple[FailureClass, Thrown]:
         # Of several that fit, the innermost: it is nearest to the cause.
         if telling := next((one for one in reversed(everything) if rule.fits(one)), None):
             return rule.kind, telling
-    return FailureClass.UNKNOWN, _innermost(everything)
+    innermost = next((one for one in reversed(everything) if one.condition not in _WRAPPERS), everything[0])
+    return FailureClass.UNKNOWN, innermost
 
 
 def quoted(message: str) -> Iterator[Thrown]:
     """Yield the exceptions that a message quotes, in the order of the text."""
     for found in _QUOTED.finditer(message):
         yield Thrown(found[1], found[2])
-
-
-def _innermost(everything: Sequence[Thrown]) -> Thrown:
-    return next((one for one in reversed(everything) if one.condition not in _WRAPPERS), everything[0])

@@ -1,6 +1,6 @@
 """How much of the time in which a stream was wanted it was available, from what is on record, as a pure fold.
 
-A stream is wanted from a request to run until a request to stop, whoever asked. While it is wanted, it is
+A stream is wanted from a request to run until a request to stop, whoever made it. While it is wanted, it is
 
 * **available** if its driver lives and the newest verdict of its generation is OK, IDLE or LAGGING: it reads and
   commits. How late is too late is for a deadline to say; the time in which it was LAGGING is counted beside;
@@ -39,7 +39,7 @@ class Availability:
     Attributes:
         available: it worked.
         lagging: the part of `available` in which it fell behind.
-        unknown: nobody could tell.
+        unknown: there was no evidence.
         down: it did not work.
     """
 
@@ -60,7 +60,7 @@ class Availability:
 
     @property
     def percent_unknown(self) -> float | None:
-        """The share that nobody knows of, 0-100; None if it was never wanted."""
+        """The share of which there is no evidence, 0-100; None if it was never wanted."""
         return 100.0 * (self.unknown / self.requested) if self.requested else None
 
     def __add__(self, other: Availability) -> Availability:
@@ -161,7 +161,7 @@ def _lives(attempts: Iterable[Attempt]) -> tuple[Mapping[datetime, set[int]], Ma
     for attempt in attempts:
         begin, end = attempt.bound_at, attempt.ended_at
         if begin is None or (end is not None and end <= begin):
-            continue  # nobody has seen its driver
+            continue  # no observation has seen its driver
         born[begin].add(attempt.generation)
         if end is not None:
             died[end].add(attempt.generation)

@@ -39,7 +39,7 @@ class BatchFigures:
         state_bytes: memory of the state.
         late_rows: rows that it dropped because their window was closed.
         lag_records: records that were there and that it did not read; None where Spark does not say.
-        cpu_seconds: of the driver's process and all below it since it began; None where nobody counts.
+        cpu_seconds: of the driver's process and all below it since it began; None if it is not counted.
         read: records that the stream has read since its driver began, by offsets; None where that is not known.
         quarantined: records that it quarantined, by reason; None where its driver did not count them.
     """
@@ -68,12 +68,7 @@ class BatchFigures:
 
 
 def append_batch(file: Path, values: Mapping[str, Any], *, max_bytes: int = MAX_BYTES) -> None:
-    """Add a line, and begin a new file where this one is full.
-
-    Args:
-        file: the newer of the two files.
-        values: what `batches` reads, as JSON values.
-        max_bytes: of a file.
+    """Add a line of what `batches` reads to the newer of the two files, and begin a new one where that is full.
 
     Raises:
         OSError: it cannot be written.
@@ -92,12 +87,7 @@ def older(file: Path) -> Path:
 
 
 def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
-    """Return the newest batches, oldest first. Lines that are torn or that nobody understands are left out.
-
-    Args:
-        file: the newer of the two files.
-        most: how many.
-    """
+    """Return the newest batches, oldest first. Lines that are torn or cannot be parsed are left out."""
     lines = _lines(file)
     if len(lines) < most:
         lines = [*_lines(older(file)), *lines]

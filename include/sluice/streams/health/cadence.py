@@ -12,7 +12,7 @@ from sluice.streams.health.window import CommitSample
 MIN_BATCHES = 2
 _NEWEST = 3
 MIN_SECONDS = 30.0
-"""A pause of half a minute is nothing to wake anybody for, however fast the stream is: a collection of garbage, a
+"""A pause of half a minute is nothing to wake an operator for, however fast the stream is: a collection of garbage, a
 broker's election, three looks of the watcher."""
 
 

@@ -145,7 +145,7 @@ class Diagnosis:
 
     @property
     def start_seconds(self) -> float | None:
-        """For how long records have waited for this driver's first commit; None if it came, or nobody can say."""
+        """For how long records have waited for this driver's first commit; None if it came, or if that is unknown."""
         driver, committed = self.observation.driver, self.observation.committed_at
         if not self.observation.lag_records or driver is None or driver.started_at is None:
             return None
@@ -180,7 +180,7 @@ class Diagnosis:
 
     @property
     def _waits_since(self) -> float | None:
-        """Since when a record waits that no batch was planned for; None if nobody has seen it come."""
+        """Since when a record waits that no batch was planned for; None if no observation saw it come."""
         stamps = [stamp.at for stamp in self.observation.stamps.values() if stamp.appended]
         appended = [moment for at in stamps if (moment := self._past(at)) is not None]
         waiting = min([*appended, *[m for m in [self.window.waiting_since] if m is not None]], default=None)

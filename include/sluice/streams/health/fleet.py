@@ -1,7 +1,7 @@
-"""How every stream stands, from what is on record alone: who needs somebody first. Nothing is looked at here.
+"""The state of every stream from the records alone, those that need an operator first. Nothing is observed here.
 
 A watcher's newest snapshot is the best there is while it is fresh. An end that is on record overrules it, and what
-nobody has looked at lately is UNKNOWN, whatever it was.
+no watcher has observed lately is UNKNOWN, whatever it was.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnitRecords:
     """What is on record of a unit.
 
     Attributes:
-        desired: the latest; None if nobody ever asked.
+        desired: the latest; None if no user ever asked.
         attempts: `ATTEMPTS_READ` of the newest, newest first, or all.
         snapshots: the newest snapshot of each stream.
         verdicts: the newest recorded verdict of each stream.
@@ -56,14 +56,14 @@ class StreamStatus:
         verdict: what holds now.
         snapshot: the newest snapshot; None if there is none of the present attempt.
         since: since when the verdict holds, by what is on record; OK and IDLE are one. Never before the newest
-            observation that says otherwise: a stream that nobody observes is UNKNOWN since it was observed last. None
-            if nothing of it is on record.
+            observation that says otherwise: a stream that no watcher observes is UNKNOWN since its last observation.
+            None if nothing of it is on record.
         halted: why no attempt starts until a person asks for it; empty if that is not so.
         should_run: whether it shall run.
         restarts: how many attempts began in the last 24 hours, besides the first of all.
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the desired state was recorded, whichever was last
-            (UTC); None if nobody ever asked.
+            (UTC); None if no user ever asked.
         deadlines: those of which it is certain whether they are missed, by a fresh look at a stream that runs.
     """
 
@@ -87,20 +87,14 @@ class StreamStatus:
 
     @property
     def urgency(self) -> tuple[bool, bool, int, float, str]:
-        """Sorts those first whom somebody has to look after first."""
+        """Sorts those first that need an operator first."""
         lag = self.verdict.lag_seconds or 0.0
         health = _BY_URGENCY.index(self.verdict.health)
         return (not self.needs_attention, not self.halted, health, -lag, self.stream)
 
 
 def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[StreamStatus]:
-    """Return how the streams of a unit stand.
-
-    Args:
-        unit: the unit.
-        records: what is on record of it.
-        now: the present (UTC).
-    """
+    """Return how the streams of a unit stand."""
     newest = records.attempts[0] if records.attempts else None
     status = UnitStatus(unit.name, records.desired, newest, None, earlier=tuple(records.attempts[1:]))
     ended = newest is None or newest.state is AttemptState.ENDED

@@ -46,7 +46,7 @@ class Health(ExplainedEnum):
 WELL = frozenset({Health.OK, Health.IDLE})
 """Verdicts on a stream that is known to work."""
 FINE = WELL | {Health.STARTING}
-"""Verdicts that nobody needs to act upon."""
+"""Verdicts that need no action."""
 
 
 def same_health(one: Health, other: Health) -> bool:

@@ -73,20 +73,12 @@ def slope(points: Sequence[Point]) -> float:
 
 
 def shrinks(course: Sequence[Point]) -> bool:
-    """Whether the stream clearly comes nearer.
-
-    Args:
-        course: since the stream last rested, oldest first.
-    """
+    """Whether the stream clearly comes nearer."""
     return _pace(course) > TOLERATED
 
 
 def seconds_to_catch_up(course: Sequence[Point]) -> float | None:
-    """Return in how many seconds a stream that comes nearer will be there, at this pace; None if it does not.
-
-    Args:
-        course: since the stream last rested, oldest first.
-    """
+    """Return in how many seconds a stream that comes nearer will be there, at this pace; None if it does not."""
     pace = _pace(course)
     return course[-1].behind / pace if pace > TOLERATED else None
 

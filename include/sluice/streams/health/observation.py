@@ -9,7 +9,7 @@ from functools import cached_property
 
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.driver_files import Executors
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp
@@ -28,11 +28,11 @@ class Observation:
         batches: number of committed batches.
         committed_at: when the newest batch was committed.
         ends: end offset per `topic/partition` at the broker.
-        held: how many offsets lie behind an open transaction, per `topic/partition` that has one: nobody may read them
-            yet, and they are not among the ends.
+        held: how many offsets lie behind an open transaction, per `topic/partition` that has one: no reader may have
+            them yet, and they are not among the ends.
         starts: first offset that the broker still has, per `topic/partition`.
-        stop_requested: somebody asked for the stop, and it is on record.
-        never_requested: nobody ever asked for it to run.
+        stop_requested: a user asked for the stop, and it is on record.
+        never_requested: no user ever asked for it to run.
         halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
         halted_fix: the part of it that says what to do.
         notes: why something could not be looked at.
@@ -41,7 +41,7 @@ class Observation:
             look.
         running: the batch that is planned and not committed.
         topic_id: the cluster's UUID of the topic.
-        stamps: timestamp of the first unread record per `topic/partition`; {} where nobody asked.
+        stamps: timestamp of the first unread record per `topic/partition`; {} where the broker was not asked.
         watermark: the newest event time that the stream's state has, less the watermark's delay.
         reported_at: the driver's last word in its progress file; one that is busy with a batch says nothing.
         rhythm: what the specs say.

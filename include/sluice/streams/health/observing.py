@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import cache, partial
-from typing import Generic, Protocol, TypedDict, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sluice.errors import SluiceError
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.observation import Observation
-from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import CheckpointState
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 STAMPS_AFTER = timedelta(minutes=2)
 AT_WORK = timedelta(minutes=1)
-"""Who committed a batch so recently has executors, and somebody who says so need not be asked."""
+"""Who committed a batch so recently has executors, and its commit proves it, so it need not be asked."""
 
 
 @dataclass(frozen=True)
@@ -145,49 +145,32 @@ def _unit_observations(
 ) -> Mapping[str, Observation]:
     status = target.status
     driver, notes = (None, target.notes) if status is None else _driver(status)
-    attempt = None if status is None or not status.alive else status.attempt
-    base = _Base(
-        at=at,
-        unit=target.unit,
-        driver=driver,
-        stop_requested=status is not None and _stop_requested(status),
-        never_requested=status is not None and status.never_requested,
-        halted="" if status is None else status.halted(at),
-        halted_fix="" if status is None or (halt := status.halt(at)) is None else halt.fix,
-        shortage="" if status is None else status.shortage,
-    )
-    generation = None if attempt is None else attempt.generation
-    executors = _no_executors if generation is None else cache(partial(target.executors, generation))
+    base = Observation(at, driver, None, unit=target.unit, notes=notes)
+    generation: int | None = None
+    executors: Callable[[], Executors | None] | None = None
+    if status is not None:
+        halt = status.halt(at)
+        base = replace(
+            base,
+            stop_requested=status.stop_requested,
+            never_requested=status.never_requested,
+            halted="" if halt is None else halt.reason,
+            halted_fix="" if halt is None else halt.fix,
+            shortage=status.shortage,
+        )
+        if status.alive and status.attempt is not None:
+            generation = status.attempt.generation
+            executors = cache(partial(target.executors, generation))
 
     def found(stream: str, source: ProgressSource) -> Observation:
-        observation = _observation(base, notes, source, checkpoints[stream], extents[source.topic])
+        observation = _observation(base, source, checkpoints[stream], extents[source.topic])
         return _with_driver_reports(observation, source, executors, generation)
 
     return {stream: found(stream, source) for stream, source in target.sources.items()}
 
 
-class _Base(TypedDict):
-    """The part of an observation that all streams of a unit share."""
-
-    at: datetime
-    unit: str
-    driver: DriverReport | None
-    stop_requested: bool
-    never_requested: bool
-    halted: str
-    halted_fix: str
-    shortage: str
-
-
-@dataclass(frozen=True)
-class _Held:
-    """What a topic holds, for all of its streams: its id, and per `topic/partition` offsets.
-
-    Attributes:
-        starts: the first.
-        ends: the one after the last that may be read.
-        behind_open: how many an open transaction holds back.
-    """
+class _Held(NamedTuple):
+    """What a topic holds, for all of its streams: its id, and per `topic/partition` offsets, as in `TopicExtent`."""
 
     topic_id: str
     starts: Mapping[str, int]
@@ -220,36 +203,37 @@ def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
 
 
 def _observation(
-    base: _Base,
-    notes: tuple[str, ...],
-    source: ProgressSource,
-    answer: _Answer[CheckpointState],
-    extent: _Answer[_Held],
+    base: Observation, source: ProgressSource, answer: _Answer[CheckpointState], extent: _Answer[_Held]
 ) -> Observation:
-    checkpoint, held = answer.value or CheckpointState(), extent.value
+    """Return what was seen of one stream; `base` is what was seen of its unit."""
+    checkpoint = answer.value or CheckpointState()
+    topic_id, starts, ends, held = extent.value or ("", None, None, {})
     newest = checkpoint.newest
-    return Observation(
+    return replace(
+        base,
         committed=None if answer.notes else checkpoint.start if newest is None else newest.offsets,
         epoch=checkpoint.epoch,
         batches=0 if newest is None else newest.batch_id + 1,
         committed_at=None if newest is None else newest.committed_at,
-        ends=None if held is None else held.ends,
-        starts=None if held is None else held.starts,
-        topic_id="" if held is None else held.topic_id,
-        held={} if held is None else held.behind_open,
+        ends=ends,
+        starts=starts,
+        topic_id=topic_id,
+        held=held,
         history=checkpoint.batches,
         running=checkpoint.running,
         watermark=checkpoint.watermark,
         rhythm=source.rhythm,
-        notes=(*notes, *answer.notes, *extent.notes),
-        **base,
+        notes=(*base.notes, *answer.notes, *extent.notes),
     )
 
 
 def _with_driver_reports(
-    observation: Observation, source: ProgressSource, executors: Callable[[], Executors | None], generation: int | None
+    observation: Observation,
+    source: ProgressSource,
+    executors: Callable[[], Executors | None] | None,
+    generation: int | None,
 ) -> Observation:
-    """Add what a driver says of itself, if anybody wants to know: that is not worth two files for all the others."""
+    """Add what a driver says of itself, if the caller wants it: that is not worth two files for all the others."""
     if (
         not observation.lag_records
         and observation.committed_at is not None
@@ -260,14 +244,8 @@ def _with_driver_reports(
     ended = None
     if observation.lag_records and generation is not None:  # what stopped it is still unread
         ended = _ask("progress file", partial(source.ended_alone, generation)).value
-    return replace(
-        observation, reported_at=reported_at, executors=_ask("unit file", executors).value, ended_alone=ended
-    )
-
-
-def _no_executors() -> Executors | None:
-    """There is no driver that could have any."""
-    return None
+    running = None if executors is None else _ask("unit file", executors).value
+    return replace(observation, reported_at=reported_at, executors=running, ended_alone=ended)
 
 
 def _wants_stamps(observation: Observation, stamps: Stamps) -> bool:
@@ -283,10 +261,6 @@ def _stamped(observation: Observation, topic: str, cluster: Callable[[], TopicRe
     offsets = {int(partition.rpartition("/")[2]): observation.position(partition) for partition in unread}
     answer = _ask("broker", lambda: cluster().stamps(topic, offsets))
     return replace(observation, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
-
-
-def _stop_requested(status: UnitStatus) -> bool:
-    return status.desired is not None and status.desired.state is Desired.STOPPED
 
 
 def _driver(status: UnitStatus) -> tuple[DriverReport | None, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """How often everything is looked at: in a given rhythm, and more slowly where that would cost more than a small share.
 
 A watcher lives in a process that has other work, so it may take at most a share of one core. What it looks at grows
-with the number of streams, so the round gets longer instead of the share: up to a minute, beyond which nobody shall
+with the number of streams, so the round gets longer instead of the share: up to a minute, beyond which no user shall
 wait whatever it costs.
 """
 
@@ -28,9 +28,5 @@ class PollRate:
     most: float = MAX_SECONDS
 
     def period(self, cost: float) -> float:
-        """Return how many seconds the next round lasts.
-
-        Args:
-            cost: CPU seconds of a round.
-        """
+        """Return how many seconds the next round lasts."""
         return max(self.seconds, min(cost / self.share, self.most))

@@ -42,7 +42,7 @@ def worth_recording(
     if newest is None or newest.generation < generation:
         return True
     if newest.generation > generation:
-        return False  # somebody has seen its successor already
+        return False  # an observation has seen its successor already
     was, health = newest.verdict.health, verdict.health
     if was is health:
         return False

@@ -9,7 +9,7 @@ from sluice.streams.health.observation import Observation
 from sluice.streams.health.window import LogBounds, Window
 
 HORIZON = timedelta(hours=2)
-"""A loss that is further off than this, or than half of the retention, is none to wake anybody for."""
+"""A loss that is further off than this, or than half of the retention, is none to wake an operator for."""
 MIN_SPAN_SECONDS = 300.0
 
 

@@ -1,7 +1,7 @@
 """A bounded past as one block of numbers: records that are added often, and read only where something is wrong.
 
-In a tuple every record is an object, and whoever adds one touches all of them. Ten thousand streams that remember some
-hundred records each would fill a gigabyte, and no cache of a processor. Here a record is made when somebody asks.
+In a tuple every record is an object, and adding one touches all of them. Ten thousand streams that remember some
+hundred records each would fill a gigabyte, and no cache of a processor. Here a record is made when a caller asks.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ Record = TypeVar("Record")
 
 
 class Series(Sequence[Record]):
-    """Records of equally many numbers, oldest first. It never changes.
-
-    Args:
-        make: makes a record of its numbers.
-        width: how many numbers that are.
-        numbers: those of all records, one record after the other.
-    """
+    """Records of equally many numbers, oldest first. It never changes."""
 
     __slots__ = ("_make", "_numbers", "_width")
 

@@ -72,7 +72,7 @@ class StreamSnapshot:
         at: when it was looked at (UTC).
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
-        valid_for: by then there is another one, if anybody still looks.
+        valid_for: by then there is another one, if the watcher still observes.
         since: since when its watcher has seen this health without a break (UTC); None: not known.
         deadlines: those of which it is certain whether they are missed.
     """
@@ -90,16 +90,11 @@ class StreamSnapshot:
     @property
     def missed(self) -> tuple[Deadline, ...]:
         """The deadlines that are missed."""
-        return missed_in(self.deadlines)
+        return tuple(state.deadline for state in self.deadlines if state.missed)
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether a newer one need not exist yet. One from the future was made before the clock was set back."""
         return -FRESH <= now - self.at <= self.valid_for
-
-
-def missed_in(deadlines: Sequence[DeadlineState]) -> tuple[Deadline, ...]:
-    """Return the deadlines that are missed."""
-    return tuple(state.deadline for state in deadlines if state.missed)
 
 
 class SnapshotStore(Protocol):
@@ -130,32 +125,14 @@ class SnapshotPolicy:
         """How long a snapshot that is kept now is good for."""
         return max(FRESH, timedelta(seconds=2 * self._seconds))
 
-    def due(
-        self,
-        unit: str,
-        stream: str,
-        generation: int,
-        verdict: Verdict,
-        at: datetime,
-        *,
-        missed: tuple[Deadline, ...] = (),
-    ) -> bool:
-        """Whether to keep a snapshot. It stays due until it was `stored`: the control database may not take it.
-
-        Args:
-            unit: the stream's driver.
-            stream: its name.
-            generation: of the unit's newest attempt.
-            verdict: what was made of the snapshot.
-            at: when it was made (UTC).
-            missed: the deadlines that it misses.
-        """
-        before = self._stored.get((unit, stream))
-        if before is not None and before[1:] == (verdict.health, generation, missed):
-            seconds = self._seconds if verdict.health in FINE and not missed else _KEEP.seconds
-            if 0 <= (at - before[0]).total_seconds() < _NEARLY * seconds:  # less than 0: the clock was set back
-                return False
-        return True
+    def due(self, snapshot: StreamSnapshot) -> bool:
+        """Whether to keep a snapshot. It stays due until it was `stored`: the control database may not take it."""
+        before = self._stored.get((snapshot.unit, snapshot.stream))
+        if before is None or before[1:] != (snapshot.verdict.health, snapshot.generation, snapshot.missed):
+            return True
+        well = snapshot.verdict.health in FINE and not snapshot.missed
+        elapsed = (snapshot.at - before[0]).total_seconds()  # less than 0: the clock was set back
+        return not 0 <= elapsed < _NEARLY * (self._seconds if well else _KEEP.seconds)
 
     def stored(self, snapshots: Sequence[StreamSnapshot], cpu_seconds: float) -> None:
         """Note which snapshots were stored, and adapt to their cost. What one time alone has cost says nothing.
@@ -164,17 +141,9 @@ class SnapshotPolicy:
             snapshots: those that the control database has taken.
             cpu_seconds: what that has cost, of one core.
         """
-        self._stored.update(
-            {
-                (snapshot.unit, snapshot.stream): (
-                    snapshot.at,
-                    snapshot.verdict.health,
-                    snapshot.generation,
-                    snapshot.missed,
-                )
-                for snapshot in snapshots
-            }
-        )
+        for snapshot in snapshots:
+            shown = (snapshot.at, snapshot.verdict.health, snapshot.generation, snapshot.missed)
+            self._stored[snapshot.unit, snapshot.stream] = shown
         if snapshots:
             before, self._cost = self._cost, cpu_seconds / len(snapshots)
             self._seconds = _KEEP.period(min(before, self._cost) * len(self._stored))
@@ -185,12 +154,7 @@ _NEARLY = 0.9
 
 
 def rates_of(window: Window, now: datetime) -> Rates:
-    """Return how fast records came and were read of late.
-
-    Args:
-        window: the stream's recent past.
-        now: the present (UTC).
-    """
+    """Return how fast records came and were read of late."""
     until = now.timestamp()
     since = until - RATE_SPAN.total_seconds()
     samples, batches = window.samples, window.batches

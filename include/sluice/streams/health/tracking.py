@@ -65,10 +65,7 @@ class StreamTracker:
     ) -> Mapping[str, Verdict]:
         """Take in one observation, and return those verdicts that are worth recording.
 
-        Args:
-            observations: the observations by stream; streams that are not in it are forgotten.
-            records: the newest verdicts on record by stream.
-            generation: of the unit's latest attempt.
+        Streams that are not in it are forgotten. The records are the newest verdicts, by stream.
         """
         self._windows = {
             stream: self._windows.get(stream, Window()).add(observation) for stream, observation in observations.items()

@@ -45,7 +45,7 @@ class Verdict:
 
     Attributes:
         lag_records: records not yet in a committed batch.
-        lag_seconds: how long the first of them waits, at least; 0 if there is none, None if nobody knows.
+        lag_seconds: how long the first of them waits, at least; 0 if there is none, None if unknown.
         watermark_lag_seconds: how far the stream's watermark is behind the clock.
         catch_up_seconds: when the backlog will be gone, if it shrinks.
         loss_seconds: when retention will delete what is unread, if that is in sight.
@@ -116,7 +116,7 @@ def _judge_life(facts: Diagnosis) -> _Judgement | None:
     if driver is None or driver.state is DriverState.RUNNING:
         return None if driver is None or observed.stop_requested else _judge_end_alone(observed)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
-    if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing that anybody has to do
+    if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing for the operator to do
         return Health.STOPPED, f"Nobody has asked for it to run; `sluice streams start {observed.unit}` does.", ""
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
@@ -214,7 +214,7 @@ def _judge_loss(facts: Diagnosis) -> _Judgement | None:
 
 
 def _judge_executors(facts: Diagnosis) -> _Judgement | None:
-    """Records wait, and the driver knows of nobody who could read them."""
+    """Records wait, and the driver knows of no executor that could read them."""
     observed = facts.observation
     if not observed.lag_records or not (bare := _bare(observed)):
         return None

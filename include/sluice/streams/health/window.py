@@ -12,7 +12,7 @@ Invariants:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -119,7 +119,8 @@ class Window(NamedTuple):
         window = _begun_again(self, observation)
         if observation.ends is not None:
             window = _heard(window, observation)
-        for batch in _news(observation, window.newest):
+        news = (batch for batch in observation.history if batch.batch_id > window.newest)
+        for batch in sorted(news, key=lambda batch: batch.batch_id):  # oldest first
             window = _committed(window, batch, observation.rhythm)
         return window._replace(
             observations=window.observations + 1,
@@ -142,9 +143,9 @@ class Window(NamedTuple):
         return bool(self.samples) and self.samples.number(0, 1) <= end
 
     def arrival(self, end: int) -> float | None:
-        """Return when the first record after an offset sum arrived, or None if nobody saw that.
+        """Return when the first record after an offset sum arrived, or None if no observation saw that.
 
-        Records arrive evenly between two observations, as far as anybody knows. A record that the first observation
+        Records arrive evenly between two observations, as far as is known. A record that the first observation
         found there already has arrived by then, at the latest.
         """
         after = bisect_right(self.samples.column(1), end)
@@ -196,7 +197,7 @@ def _committed(window: Window, news: CommittedBatch, rhythm: Rhythm) -> Window:
     planned = min(committed, committed if news.planned_at is None else news.planned_at.timestamp())
     last = window.batches[-1] if window.batches else None
     if last is not None and last.number != news.batch_id - 1:
-        last = None  # what the stream did between two batches that nobody has read is not known
+        last = None  # what the stream did between two batches that were not read is not known
     records = None if last is None else max(0, end - last.end)
     batches = window.batches.plus(news.batch_id, planned, committed, end, _UNKNOWN if records is None else records)
     arrived = window.arrival(end)
@@ -226,11 +227,6 @@ def _rested(last: CommitSample, planned: float, rhythm: Rhythm) -> bool:
     if rhythm.cap is not None and last.records is not None and last.records >= _FULL_SHARE * rhythm.cap:
         return False  # it waited for its trigger although more was there
     return planned - last.committed >= max(_MIN_REST_SECONDS, _REST_SHARE * rhythm.trigger.total_seconds())
-
-
-def _news(observation: Observation, newest: int) -> Sequence[CommittedBatch]:
-    """Return the batches that are new, oldest first."""
-    return sorted((batch for batch in observation.history if batch.batch_id > newest), key=lambda batch: batch.batch_id)
 
 
 def _highest(known: Mapping[str, int], observation: Mapping[str, int]) -> Mapping[str, int]:

@@ -71,7 +71,7 @@ class AttemptRecords(Protocol):
     """Desired state and attempts of units. Every method may raise UnreachableError."""
 
     def desired(self, unit: str) -> DesiredState | None:
-        """Return the latest desired state, or None if nobody ever asked."""
+        """Return the latest desired state, or None if no user ever asked."""
         ...
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:

@@ -64,7 +64,7 @@ def decide(desired: DesiredState | None, attempt: Attempt | None, report: Driver
     """Decide what a claim may do.
 
     Args:
-        desired: the latest desired state on record; None if nobody ever asked.
+        desired: the latest desired state on record; None if no user ever asked.
         attempt: the unit's highest generation; None before the first.
         report: what the launcher says about the attempt's key; None if it could not be asked.
     """

@@ -14,7 +14,7 @@ from sluice.streams.life.launcher import DriverReport, DriverState
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended. `reason` is a phrase; `at` is None where nobody knows when it died."""
+    """How an attempt ended. `reason` is a phrase; `at` is None if the time of death is unknown."""
 
     exit_code: int | None
     failure: FailureClass
@@ -37,7 +37,7 @@ def as_ended(attempt: Attempt, report: DriverReport | None, observed_at: datetim
     Args:
         attempt: the latest attempt.
         report: what the launcher says of it; None if it could not be asked.
-        observed_at: when it was asked (UTC): a driver of whose death nobody knows the time is dead since then at least.
+        observed_at: when it was asked (UTC): a driver whose time of death is unknown is dead since then at least.
     """
     if attempt.state is AttemptState.ENDED or report is None or not report.dead:
         return attempt

@@ -1,8 +1,8 @@
 """When a unit whose driver has ended may be started again, as a pure function of what is on record.
 
-Nothing is stored beyond attempts and desired states: whoever computes it from the same records gets the same answer,
-to the millisecond of the jitter. A request to run that is younger than the end sets everything back: somebody saw it
-and asked.
+Nothing is stored beyond attempts and desired states: every process computes the same answer from the same records, to
+the millisecond of the jitter. A request to run that is younger than the end sets everything back: a person saw it and
+asked.
 
 Invariants:
 * no start before the backoff of the newest end is over;
@@ -68,14 +68,14 @@ def _policy(at_once: int, seconds: float, minutes: float, budget: int | None, ho
 _NEVER = _policy(0, 60, 1, 1)
 
 POLICIES: Mapping[FailureClass, RestartPolicy] = {
-    # Nobody's fault: whoever sent the signal may do so again, but a stream is not given up for that.
+    # No fault of the stream: the signal may come again, but a stream is not given up for that.
     FailureClass.STOPPED: _policy(1, 10, 1, None),
     FailureClass.FORCED: _policy(HISTORY, 0, 0, None),
     # A kill says nothing about the next attempt; a row of them says that something kills it (the kernel, for memory).
     FailureClass.KILLED: _policy(1, 10, 5, 8, hours=1),
-    # The broker's night may be long, and its morning needs nobody: slowly, but for ever.
+    # The broker's night may be long, and its end needs no operator: slowly, but for ever.
     FailureClass.TRANSIENT: _policy(0, 15, 10, None),
-    # It goes on where it was as soon as somebody has made room, and that person should not wait for long.
+    # It goes on where it was as soon as a person has made room, who should not wait for long.
     FailureClass.DISK_FULL: _policy(0, 15, 2, None),
     FailureClass.UNKNOWN: _policy(0, 15, 10, 6),
     FailureClass.OUT_OF_MEMORY: _policy(0, 30, 10, 4),
@@ -145,7 +145,8 @@ def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) 
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
     row = of_same_class(streak(ends))
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:
-        return Halt(_halted(newest, row, policy), _fix(newest))
+        fix = advice(class_of(newest), newest.unit, failed_stream(newest.reason))
+        return Halt(_halted(newest, row, policy), fix)
     until = _ended_at(newest) + policy.wait(len(row)) * (1 + JITTER * chance(newest.key))
     end = f"generation {newest.generation} {newest.reason} ({_counted(newest, row)})"
     if now >= until:
@@ -195,7 +196,7 @@ def within(row: Sequence[Attempt], span: timedelta) -> Sequence[Attempt]:
 
 
 def chance(key: str) -> float:
-    """Return a number from 0 up to 1 that is as good as random and the same for everybody."""
+    """Return a number from 0 up to 1 that is as good as random and the same in every process."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:6]) / 2**48
 
 
@@ -216,7 +217,3 @@ def _halted(newest: Attempt, row: Sequence[Attempt], policy: RestartPolicy) -> s
 def _counted(newest: Attempt, row: Sequence[Attempt]) -> str:
     kind = class_of(newest)
     return f"{kind}" if len(row) == 1 else f"{kind}, {len(row)} in a row"
-
-
-def _fix(newest: Attempt) -> str:
-    return advice(class_of(newest), newest.unit, failed_stream(newest.reason))

@@ -1,24 +1,14 @@
 """The name of an attempt, for launchers.
 
-It is a function of deployment, unit and generation alone, so whoever comes back after a crash can compute it and ask.
+It is a function of deployment, unit and generation alone, so a process that restarts after a crash can compute it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 _NAME = r"[a-z][a-z0-9_]{0,62}"  # the specs' names: no dot, so the key's parts cannot run into each other
 _FORM = re.compile(rf"({_NAME})\.({_NAME})\.g([1-9][0-9]*)")
-
-
-@dataclass(frozen=True)
-class Submission:
-    """What a key stands for."""
-
-    deployment: str
-    unit: str
-    generation: int
 
 
 def submission_key(deployment: str, unit: str, generation: int) -> str:
@@ -33,15 +23,3 @@ def submission_key(deployment: str, unit: str, generation: int) -> str:
             f"{key!r} is no submission key; it takes two names (lower case, digits, _) and a number from 1"
         )
     return key
-
-
-def parse_submission_key(key: str) -> Submission:
-    """Return what `submission_key` put together.
-
-    Raises:
-        ValueError: the text is no submission key.
-    """
-    match = _FORM.fullmatch(key)
-    if match is None:
-        raise ValueError(f"{key!r} is no submission key such as 'local.flights.g3'")
-    return Submission(match[1], match[2], int(match[3]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
@@ -31,36 +31,24 @@ _MAX_STEPS = 1_000
 not, and one more per race that it loses."""
 
 
-def no_preflight(_unit: str) -> None:
-    """Nothing stands against a start."""
-
-
+@dataclass(frozen=True)
 class UnitLife:
     """Starts, stops and looks after the one driver of a unit.
 
-    Args:
+    Attributes:
         registry: has the desired states and attempts.
         launcher: runs its drivers.
         refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
     """
 
-    def __init__(
-        self,
-        registry: AttemptRecords,
-        launcher: Launcher,
-        *,
-        deployment: str,
-        unit: str,
-        job: Callable[[Attempt], Job],
-        refuse: Callable[[str], None] = no_preflight,
-        clock: Clock | None = None,
-    ) -> None:
-        self._registry = registry
-        self._launcher = launcher
-        self._deployment = deployment
-        self._unit = unit
-        self._job, self._refuse = job, refuse
-        self._clock = clock or SystemClock()
+    registry: AttemptRecords
+    launcher: Launcher
+    _: KW_ONLY
+    deployment: str
+    unit: str
+    job: Callable[[Attempt], Job]
+    refuse: Callable[[str], None] = lambda _unit: None
+    clock: Clock = field(default_factory=SystemClock)
 
     def observe(self, records: RecordedUnit | None = None) -> UnitStatus:
         """Read the records, then ask the launcher.
@@ -72,26 +60,26 @@ class UnitLife:
             UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
         """
         if records is None:
-            records = RecordedUnit(self._registry.desired(self._unit), self._registry.latest_attempt(self._unit))
+            records = RecordedUnit(self.registry.desired(self.unit), self.registry.latest_attempt(self.unit))
         desired, attempt = records.desired, records.attempt
         if attempt is None:
-            return UnitStatus(self._unit, desired, None, None)
+            return UnitStatus(self.unit, desired, None, None)
         report: DriverReport | None = None
         notes: tuple[str, ...] = ()
         try:
-            report = self._launcher.find(attempt.key)
+            report = self.launcher.find(attempt.key)
         except UnreachableError as error:
             notes = (str(error),)
         dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
         earlier, shortage = self._earlier(attempt) if dead else (), self._shortage(desired, attempt, report)
-        return UnitStatus(self._unit, desired, attempt, report, notes, earlier, shortage)
+        return UnitStatus(self.unit, desired, attempt, report, notes, earlier, shortage)
 
     def claim(self, *, governed: bool = False) -> Claim:
         """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
 
         Args:
             governed: obey backoff and budget. A person's claim does not, because a person has seen what there is to
-                see; nobody's claim does without the proof of death.
+                see; no claim does without the proof of death.
 
         Raises:
             UnreachableError: the control database could not be asked.
@@ -114,7 +102,7 @@ class UnitLife:
                     self._reserve(decision, status)
                     why = decision.why
         found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {status}"
-        raise RefusedError(f"{self._unit}: {found}.")
+        raise RefusedError(f"{self.unit}: {found}.")
 
     def submit(self, attempt: Attempt) -> Attempt:
         """Submit under the attempt's key and record what came of it: BOUND, or ENDED if it is dead already.
@@ -131,11 +119,11 @@ class UnitLife:
             return attempt
         report = self._submit_once(attempt)
         if not report.dead:
-            attempt = self._registry.bind(self._unit, attempt.generation)
+            attempt = self.registry.bind(self.unit, attempt.generation)
             # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
             # the driver, or this sees the desired state.
             if self._stop_requested():
-                report = self._launcher.stop(attempt.key, _LATE_STOP_SECONDS)
+                report = self.launcher.stop(attempt.key, _LATE_STOP_SECONDS)
         return self._record_death(attempt, report)
 
     def start(self, by: str, why: str) -> Claim:
@@ -143,11 +131,11 @@ class UnitLife:
 
         Raises:
             NotConfiguredError: a driver would lack a variable that its specs name; nothing was changed.
-            RefusedError: the claim was refused, or somebody asked for a stop meanwhile.
+            RefusedError: the claim was refused, or a user asked for a stop meanwhile.
             UnreachableError: the desired state may be recorded; repeat it, or let the reconciler go on.
         """
         self.refuse_unconfigured()
-        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=why)
+        self.registry.set_desired_state(self.unit, Desired.RUNNING, by=by, why=why)
         return self._claim_and_submit()
 
     def refuse_unconfigured(self) -> None:
@@ -157,7 +145,7 @@ class UnitLife:
             NotConfiguredError: it would not, and no driver lives that could be adopted.
         """
         try:
-            self._refuse(self._unit)
+            self.refuse(self.unit)
         except NotConfiguredError:
             if not self.observe().alive:
                 raise
@@ -179,17 +167,17 @@ class UnitLife:
             NotConfiguredError: as for `start`.
             RefusedError: it is not HALTED.
         """
-        self._refuse(self._unit)
+        self.refuse(self.unit)
         status = self.record_end()
-        halted = status.halted(self._clock.now())
+        halted = status.halted(self.clock.now())
         if not halted:
             if (desired := status.desired) and desired.by == by and desired.why.startswith(f"{why}{_OVERRIDES}"):
                 return desired.why.removeprefix(f"{why}{_OVERRIDES}").removesuffix(")")
             raise RefusedError(
-                f"{self._unit} is not HALTED, so there is nothing to resume.",
-                fix=f"run `sluice streams show {self._unit}` to see what it is, `sluice streams start` to start it.",
+                f"{self.unit} is not HALTED, so there is nothing to resume.",
+                fix=f"run `sluice streams show {self.unit}` to see what it is, `sluice streams start` to start it.",
             )
-        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
+        self.registry.set_desired_state(self.unit, Desired.RUNNING, by=by, why=f"{why}{_OVERRIDES}{halted})")
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
@@ -207,7 +195,7 @@ class UnitLife:
             RefusedError: the launcher has lost the trace of a driver, which may live; the desired state is recorded.
             UnreachableError: the desired state is recorded if the control database answered; repeat it.
         """
-        self._registry.set_desired_state(self._unit, Desired.STOPPED, by=by, why=why)
+        self.registry.set_desired_state(self.unit, Desired.STOPPED, by=by, why=why)
         return self._end_driver(deadline_seconds)
 
     def finish_stop(self, deadline_seconds: float) -> DriverReport:
@@ -218,7 +206,7 @@ class UnitLife:
             UnreachableError: repeat it.
         """
         if not self._stop_requested():
-            raise RefusedError(f"{self._unit} was not stopped: no stop is on record any more.")
+            raise RefusedError(f"{self.unit} was not stopped: no stop is on record any more.")
         return self._end_driver(deadline_seconds)
 
     def restart(self, by: str, why: str, deadline_seconds: float) -> Claim:
@@ -231,8 +219,8 @@ class UnitLife:
             RefusedError: the claim was refused.
             UnreachableError: repeat it, or let the reconciler go on.
         """
-        self._refuse(self._unit)
-        self._registry.set_desired_state(self._unit, Desired.RUNNING, by=by, why=why)
+        self.refuse(self.unit)
+        self.registry.set_desired_state(self.unit, Desired.RUNNING, by=by, why=why)
         self._end_driver(deadline_seconds)
         return self._claim_and_submit()
 
@@ -242,23 +230,23 @@ class UnitLife:
         The reconciler then starts the next generation, if the unit is to run.
 
         Raises:
-            RefusedError: there is no such attempt, its driver is seen alive, or nobody's word is needed.
+            RefusedError: there is no such attempt, its driver is seen alive, or no person's word is needed.
         """
         status = self.observe()
         attempt = status.attempt
         if attempt is None or attempt.state is AttemptState.ENDED:
-            raise RefusedError(f"{self._unit} has no attempt whose end is not on record.")
+            raise RefusedError(f"{self.unit} has no attempt whose end is not on record.")
         if status.alive:
             raise RefusedError(
-                f"{attempt.key} lives: the launcher sees it.", fix=f"run `sluice streams stop {self._unit}`."
+                f"{attempt.key} lives: the launcher sees it.", fix=f"run `sluice streams stop {self.unit}`."
             )
         if attempt.state is AttemptState.INTENT and status.report is not None:
             raise RefusedError(
                 f"{attempt.key} is {status.report.state}; a claim knows what to do with that.",
-                fix=f"run `sluice streams start {self._unit}`.",
+                fix=f"run `sluice streams start {self.unit}`.",
             )
-        return self._registry.end(
-            self._unit,
+        return self.registry.end(
+            self.unit,
             attempt.generation,
             exit_code=None,
             reason=f"declared dead by {by}: {why}",
@@ -290,14 +278,14 @@ class UnitLife:
         """Return what the governor holds a start back for; None if it lets it go, or if the record is behind."""
         if self._submitted(status.attempt):
             return None
-        outlook = status.outlook(self._clock.now())
+        outlook = status.outlook(self.clock.now())
         return None if isinstance(outlook, Go) else outlook
 
     def _shortage(self, desired: DesiredState | None, attempt: Attempt, report: DriverReport | None) -> str:
         """Return why there is no capacity for what would be submitted next; not knowing is a reason too."""
         decision = decide(desired, attempt, report)
         try:
-            return self._launcher.shortage(self._job(attempt)) if isinstance(decision, Resume) else ""
+            return self.launcher.shortage(self.job(attempt)) if isinstance(decision, Resume) else ""
         except UnreachableError as error:
             return f"the free capacity is not known: {error.message.rstrip('.')}"
 
@@ -311,14 +299,14 @@ class UnitLife:
 
     def _submitted(self, before: Attempt | None) -> bool:
         """Whether the launcher knows the generation after an attempt."""
-        key = submission_key(self._deployment, self._unit, (before.generation if before else 0) + 1)
+        key = submission_key(self.deployment, self.unit, (before.generation if before else 0) + 1)
         try:
-            return self._launcher.find(key).state is not DriverState.ABSENT
+            return self.launcher.find(key).state is not DriverState.ABSENT
         except UnreachableError:
             return False
 
     def _earlier(self, attempt: Attempt) -> tuple[Attempt, ...]:
-        history = self._registry.attempts(self._unit, newest=HISTORY)
+        history = self.registry.attempts(self.unit, newest=HISTORY)
         return tuple(other for other in history if other.generation < attempt.generation)
 
     def _reserve(self, start: Start, status: UnitStatus) -> None:
@@ -328,23 +316,23 @@ class UnitLife:
         self._intend_after(start.after_generation)
 
     def _intend_after(self, generation: int) -> None:
-        key = submission_key(self._deployment, self._unit, generation + 1)
+        key = submission_key(self.deployment, self.unit, generation + 1)
         with suppress(LostRaceError):
-            self._registry.intend(self._unit, after_generation=generation, key=key)
+            self.registry.intend(self.unit, after_generation=generation, key=key)
 
     def _claim_and_submit(self, *, governed: bool = False) -> Claim:
         claim = self.claim(governed=governed)
         if isinstance(claim.decision, Refuse | Halt):
-            raise RefusedError(f"{self._unit} was not started: {claim.why}.")
+            raise RefusedError(f"{self.unit} was not started: {claim.why}.")
         return claim if claim.attempt is None else replace(claim, attempt=self.submit(claim.attempt))
 
     def _end_driver(self, deadline_seconds: float) -> DriverReport:
         """End the newest driver, also one that the record has forgotten."""
         attempt = self.record_end().attempt
-        key = submission_key(self._deployment, self._unit, 1) if attempt is None else attempt.key
-        report = self._launcher.find(key)
+        key = submission_key(self.deployment, self.unit, 1) if attempt is None else attempt.key
+        report = self.launcher.find(key)
         if report.state is DriverState.RUNNING:
-            report = self._launcher.stop(key, deadline_seconds)
+            report = self.launcher.stop(key, deadline_seconds)
         if attempt is not None:
             refuse_traceless(attempt, report)
             self._record_death(attempt, report)
@@ -353,7 +341,7 @@ class UnitLife:
     def _record_report(self, attempt: Attempt, report: DriverReport) -> Attempt:
         """Record a driver whose submitter died before it could, and an end."""
         if attempt.state is AttemptState.INTENT and report.state is DriverState.RUNNING:
-            return self._registry.bind(self._unit, attempt.generation)
+            return self.registry.bind(self.unit, attempt.generation)
         return self._record_death(attempt, report)
 
     def _record_death(self, attempt: Attempt, report: DriverReport) -> Attempt:
@@ -361,8 +349,8 @@ class UnitLife:
         if not report.dead or attempt.state is AttemptState.ENDED:
             return attempt
         end = ending(report)
-        return self._registry.end(
-            self._unit,
+        return self.registry.end(
+            self.unit,
             attempt.generation,
             exit_code=end.exit_code,
             reason=end.reason,
@@ -371,30 +359,30 @@ class UnitLife:
         )
 
     def _stop_requested(self) -> bool:
-        desired = self._registry.desired(self._unit)
+        desired = self.registry.desired(self.unit)
         return desired is not None and desired.state is Desired.STOPPED
 
     def _refuse_outdated(self, attempt: Attempt) -> Attempt:
         """Return the attempt as it is on record now."""
         if self._stop_requested():
             raise RefusedError(
-                f"{attempt.key} was not submitted: a stop of {self._unit} is on record.",
-                fix=f"run `sluice streams start {self._unit}`.",
+                f"{attempt.key} was not submitted: a stop of {self.unit} is on record.",
+                fix=f"run `sluice streams start {self.unit}`.",
             )
-        latest = self._registry.latest_attempt(self._unit)
+        latest = self.registry.latest_attempt(self.unit)
         if latest is None or latest.generation != attempt.generation:
-            newest = f"the newest generation of {self._unit} is {latest.generation if latest else 'none'}"
+            newest = f"the newest generation of {self.unit} is {latest.generation if latest else 'none'}"
             raise RefusedError(f"{attempt.key} was not submitted: {newest}.", fix="claim again.")
         return latest
 
     def _submit_once(self, attempt: Attempt) -> DriverReport:
         """Submit what is an intent. What was confirmed before, was submitted: if it cannot be found, it may live."""
         if attempt.state is AttemptState.INTENT:
-            return self._launcher.submit(attempt.key, self._job(attempt))
-        report = self._launcher.find(attempt.key)
+            return self.launcher.submit(attempt.key, self.job(attempt))
+        report = self.launcher.find(attempt.key)
         if report.state is DriverState.ABSENT:
             raise RefusedError(
                 f"{attempt.key} was not submitted: it was started before, and the launcher has lost its trace.",
-                fix=f"make sure that its driver is dead, then run `sluice streams force {self._unit}`.",
+                fix=f"make sure that its driver is dead, then run `sluice streams force {self.unit}`.",
             )
         return report

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from sluice.clock import Clock
-from sluice.streams.life.attempts import Attempt, AttemptRecords
-from sluice.streams.life.launcher import Job, Launcher
-from sluice.streams.life.life import UnitLife, no_preflight
+from sluice.streams.life.attempts import AttemptRecords
+from sluice.streams.life.life import UnitLife
 from sluice.streams.life.status import RecordedUnit, UnitStatus
 
 
@@ -24,37 +22,17 @@ class UnitStatuses:
     failed: Mapping[str, Exception]
 
 
+@dataclass(frozen=True)
 class Lives:
-    """The lives of all units of a deployment, whether or not a spec names them now."""
+    """The lives of all units of a deployment, whether or not a spec names them now.
 
-    def __init__(
-        self,
-        registry: AttemptRecords,
-        launcher: Launcher,
-        *,
-        deployment: str,
-        job: Callable[[Attempt], Job],
-        refuse: Callable[[str], None] = no_preflight,
-        clock: Clock | None = None,
-    ) -> None:
-        self._registry = registry
-        self._launcher = launcher
-        self._deployment = deployment
-        self._job = job
-        self._refuse = refuse
-        self._clock = clock
+    Attributes:
+        registry: has the desired states and attempts.
+        of: returns the life of one unit.
+    """
 
-    def of(self, unit: str) -> UnitLife:
-        """Return the life of one unit."""
-        return UnitLife(
-            self._registry,
-            self._launcher,
-            deployment=self._deployment,
-            unit=unit,
-            job=self._job,
-            refuse=self._refuse,
-            clock=self._clock,
-        )
+    registry: AttemptRecords
+    of: Callable[[str], UnitLife]
 
     def observe(self, units: Collection[str]) -> UnitStatuses:
         """Return what is recorded and seen of each unit.
@@ -73,7 +51,7 @@ class Lives:
         return self._each(units, lambda life, records: life.record_end(records))
 
     def _each(self, units: Collection[str], observe: Callable[[UnitLife, RecordedUnit], UnitStatus]) -> UnitStatuses:
-        desired_states, attempts = self._registry.newest_desired_states(units), self._registry.newest_attempts(units)
+        desired_states, attempts = self.registry.newest_desired_states(units), self.registry.newest_attempts(units)
         by_unit: dict[str, UnitStatus] = {}
         failed: dict[str, Exception] = {}
         for unit in units:

@@ -20,8 +20,8 @@ class ActionKind(StrEnum):
 
     START = "start"  # claim and submit
     WATCH = "watch"  # attach a watch to the driver that lives
-    STOP = "stop"  # finish a stop that was asked for and that nobody finished
-    NOTIFY = "notify"  # it is HALTED and nobody watched it end: let somebody know, once
+    STOP = "stop"  # finish a stop that was requested and is not finished
+    NOTIFY = "notify"  # it is HALTED and no watch saw it end: alert once
     NOTHING = "nothing"
 
 
@@ -39,7 +39,7 @@ def reconcile(status: UnitStatus, watched: bool, *, now: datetime) -> Correction
 
     Args:
         status: what is recorded and seen.
-        watched: somebody already watches the unit, or is about to start it.
+        watched: a run already watches the unit, or is about to start it.
         now: the present (UTC).
     """
     desired = status.desired

@@ -15,7 +15,6 @@ from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError, UnreachableError
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.streams import StreamKind
-from sluice.specs.model.outputs import Output
 from sluice.specs.model.start import Edge, StartPosition, in_words
 from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import DriverState
@@ -108,7 +107,7 @@ class Resetting:
         """Put the new epoch of a stream on record, and return it; None if it is there already.
 
         Raises:
-            RefusedError: somebody else has begun the epoch meanwhile.
+            RefusedError: another process has begun the epoch meanwhile.
             UnreachableError: it cannot be written.
         """
         if reset.done:
@@ -131,13 +130,14 @@ class Resetting:
         else:
             then = self._resolve(stream, target, topic, extent, now)
         moved, done = moves(extent, now, then), waiting and now == then
+        spec = self.catalog.streams[stream]
         return StreamReset(
             stream,
             epochs.number if done else epochs.number + 1,
             topic,
             extent.topic_id,
             moved,
-            (*_half_done(state.running), *effects(self._outputs(stream), moved.values(), live=self._is_live(stream))),
+            (*_half_done(state.running), *effects(spec.outputs, moved.values(), live=spec.kind is StreamKind.LIVE)),
             self._span(topic, moved),
             done,
         )
@@ -157,12 +157,6 @@ class Resetting:
             position = target
         staying = {p: min(max(o, extent.beginnings[p]), extent.ends[p]) for p, o in now.items()}
         return resolve(position, topic, extent, self.cluster, staying)
-
-    def _outputs(self, stream: str) -> tuple[Output, ...]:
-        return self.catalog.streams[stream].outputs
-
-    def _is_live(self, stream: str) -> bool:
-        return self.catalog.streams[stream].kind is StreamKind.LIVE
 
     def _span(self, topic: str, moved: Mapping[int, Move]) -> Span:
         """Ask for the timestamps at both ends of what is repeated or skipped; an answer is worth having, no more."""

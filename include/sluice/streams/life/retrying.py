@@ -1,7 +1,7 @@
 """When a stream that has ended alone is started again within its driver, by the rules that hold for whole drivers.
 
 A driver is not given up for one of its streams, and a stream not for one bad minute. What a repetition only repeats is
-not tried again: `sluice streams restart` does it, once somebody has mended what was wrong.
+not tried again: `sluice streams restart` does it, once a person has fixed the cause.
 """
 
 from __future__ import annotations

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from sluice.errors import SluiceError
+from sluice.streams.life.driver_files import codes_of
 from sluice.streams.life.status import UnitStatus
 
 
-def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
-    """Return the code hash of each pipeline of a driver, as it said at its start; {} if it said nothing.
-
-    Args:
-        file: the unit's.
-        unit: the driver's name in the specs.
-        generation: the attempt's.
-    """
-    try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        if (said["unit"], said["generation"]) != (unit, generation):
-            return {}
-        return {str(pipeline): str(code) for pipeline, code in said["codes"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # it proves nothing by its absence
-
-
 def outdated(status: UnitStatus, file: Path, code_of: Callable[[str], str]) -> str:
-    """Return a sentence if a unit's driver lives and runs other code than the files hold; else nothing.
-
-    Args:
-        status: what is seen of the unit.
-        file: the unit's, which its driver writes.
-        code_of: returns the code hash of a pipeline as its files are now.
-    """
+    """Return a sentence if a unit's driver lives and runs other code than the files hold; else nothing."""
     if status.attempt is None or not status.alive:
         return ""
     unit, generation = status.unit, status.attempt.generation

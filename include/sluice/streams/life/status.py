@@ -25,7 +25,7 @@ class UnitStatus:
 
     Attributes:
         unit: the driver's name in the specs.
-        desired: the latest desired state; None if nobody ever asked.
+        desired: the latest desired state; None if no user ever asked.
         attempt: the highest generation; None before the first.
         report: None if the launcher could not be asked, or there is no attempt to ask for.
         notes: why something could not be seen.
@@ -44,8 +44,13 @@ class UnitStatus:
 
     @property
     def never_requested(self) -> bool:
-        """Whether nobody ever asked for it to run."""
+        """Whether no user ever asked for it to run."""
         return self.desired is None and self.attempt is None
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a stop is on record."""
+        return self.desired is not None and self.desired.state is Desired.STOPPED
 
     @property
     def alive(self) -> bool:
@@ -62,11 +67,7 @@ class UnitStatus:
         )
 
     def outlook(self, now: datetime) -> Outlook:
-        """Return what the governor says about the next attempt, should the latest be dead.
-
-        Args:
-            now: the present (UTC).
-        """
+        """Return what the governor says about the next attempt, should the latest be dead."""
         if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
             return Go("nothing holds it back")
         return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)

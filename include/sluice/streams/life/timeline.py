@@ -15,7 +15,7 @@ from sluice.streams.life.governor import Go, class_of, lived
 from sluice.streams.life.status import UnitStatus
 
 SHOWN = 10
-"""How many attempts are told of where nobody asked for all of them."""
+"""How many attempts are shown where the user did not ask for all of them."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,7 @@ def timeline(
     log: Callable[[str], Path],
     spark_ui: str | None = None,
 ) -> Timeline:
-    """Put together what is known of a unit's attempts.
-
-    Args:
-        status: what is recorded and seen of the unit.
-        attempts: all to tell of, newest first.
-        now: the present (UTC).
-        log: returns the log of a key.
-        spark_ui: the address of the living driver's Spark UI.
-    """
+    """Put together what is known of a unit's attempts."""
     latest = None if status.attempt is None else status.attempt.generation
     entries = []
     for attempt in attempts:

@@ -1,6 +1,6 @@
 """What a watch of one generation makes of a unit's status, as a pure function.
 
-A watch is red only for a death that is proven and that nobody asked for. What cannot be seen is watched on.
+A watch is red only for a death that is proven and that was not requested. What cannot be seen is watched on.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.life.attempts import Attempt, AttemptState, Desired
+from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.ending import as_ended
 from sluice.streams.life.governor import Go, Halt, Hold, class_of
 from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.status import UnitStatus
 
 SETTLE = timedelta(seconds=10)
-"""A restart has no driver for a moment: a death becomes a finding only when nobody has followed it up for this long."""
+"""A restart has no driver for a moment: a death becomes a finding only when no start has followed for this long."""
 
 SETTLE_FAILED = timedelta(seconds=3)
 """The same where the driver did not end as one that is asked to: then at most a restart that ran out of patience is
@@ -31,7 +31,7 @@ class WatchState(StrEnum):
     WATCHING = "watching"  # it lives, or nothing is proven: look again
     STOPPED = "stopped"  # it ended and the stop is on record: done
     SUPERSEDED = "superseded"  # a newer generation took over: its own watch looks after it
-    DIED = "died"  # it ended and nobody asked for that
+    DIED = "died"  # it ended without a request
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def examine(status: UnitStatus, generation: int, *, now: datetime, settle: timed
         status: what is recorded and seen of its unit.
         generation: the generation that is watched.
         now: the present (UTC).
-        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if nobody has wished
+        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if no user has wished
             for anything since its attempt was reserved.
     """
     attempt, report = status.attempt, status.report
@@ -76,7 +76,7 @@ def _examine_unseen(status: UnitStatus, attempt: Attempt) -> WatchFinding:
     if status.report is None:
         why = "; ".join(status.notes) or "the launcher is silent"
         return _watching(f"Generation {attempt.generation} cannot be seen: {why}.")
-    if attempt.state is AttemptState.INTENT and _stop_requested(status):
+    if attempt.state is AttemptState.INTENT and status.stop_requested:
         never = f"Generation {attempt.generation} was never submitted"
         return WatchFinding(WatchState.STOPPED, f"{never}: {_who_stopped(status)}.")
     return _watching(f"The launcher has no trace of {attempt.key}, which proves nothing.")
@@ -86,10 +86,11 @@ def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: ti
     known = attempt.ended_at is not None or (status.report is not None and status.report.ended_at is not None)
     end = as_ended(attempt, status.report, now)
     ended = f"Generation {end.generation} {end.reason}"
-    if _stop_requested(status):
+    if status.stop_requested:
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(status)}.")
     if class_of(end) is not FailureClass.STOPPED:
-        settle = min(settle, SETTLE_FAILED) if _requested_since(status, attempt) else timedelta(0)
+        requested_since = status.desired is not None and status.desired.at > attempt.intended_at
+        settle = min(settle, SETTLE_FAILED) if requested_since else timedelta(0)
     if known and end.ended_at is not None and now - end.ended_at < settle:
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
@@ -115,14 +116,6 @@ def _what_follows(status: UnitStatus, now: datetime) -> tuple[str, str]:
 
 def _watching(why: str) -> WatchFinding:
     return WatchFinding(WatchState.WATCHING, why)
-
-
-def _stop_requested(status: UnitStatus) -> bool:
-    return status.desired is not None and status.desired.state is Desired.STOPPED
-
-
-def _requested_since(status: UnitStatus, attempt: Attempt) -> bool:
-    return status.desired is not None and status.desired.at > attempt.intended_at
 
 
 def _who_stopped(status: UnitStatus) -> str:

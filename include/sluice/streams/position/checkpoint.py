@@ -45,7 +45,7 @@ class PlannedBatch:
         batch_id: N.
         offsets: next offset to read per `topic/partition` once this batch is committed.
         watermark: the watermark that this batch evicts by; None before the first event.
-        planned_at: when the file appeared (UTC), which is when the offsets were fixed; None if nobody looked.
+        planned_at: when the file appeared (UTC), which is when the offsets were fixed; None if it was not read.
     """
 
     batch_id: int

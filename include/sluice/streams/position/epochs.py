@@ -71,10 +71,10 @@ class EpochInForce:
         return self.topics[-1] if self.topics else ""
 
     def refuse_superseded(self) -> None:
-        """Make sure that nobody has reset the stream since this attempt began; one look at one file name.
+        """Make sure that the stream was not reset since this attempt began, by one file name.
 
         Raises:
-            FencedError: somebody has; nothing may be written under this epoch any more.
+            FencedError: it was; nothing may be written under this epoch any more.
         """
         if self.following is not None and self.following.exists():
             raise FencedError(

@@ -21,5 +21,5 @@ class FencedError(SluiceError):
             f"{output} belongs to generation {marked} of its stream; this driver is generation {generation} and "
             "publishes nothing more.",
             fix="nothing, if `sluice streams show` names a newer driver: it goes on. If there is none, the stream came "
-            "here from another unit or deployment, whose generations are higher: see `Moving` in docs/streams.md.",
+            "here from another unit or deployment, whose generations are higher: see `sluice docs streams#moving`.",
         )

@@ -1,4 +1,4 @@
-"""From what somebody says to offsets: where a stream begins that has read nothing, and where a reset puts it.
+"""From what a user writes to offsets: where a stream begins that has read nothing, and where a reset puts it.
 
 `latest` and a time mean something else a second later. So they become offsets once, and these are put on record before
 anything is read: a crash before the first batch does not resolve them again.

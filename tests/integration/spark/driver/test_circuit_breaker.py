@@ -20,7 +20,7 @@ from sluice.spark.sinks.breaker import tally_of
 from sluice.specs.catalog.catalog import Catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.checkpoint import Checkpoint
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.oracle import departures, differences

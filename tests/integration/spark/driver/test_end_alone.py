@@ -13,7 +13,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.life.driver_files import ended_alone
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.oracle import departures, differences
 

@@ -127,7 +127,7 @@ def test_a_plan_stays_small_whatever_the_range() -> None:
 
     assert planned["intervals"] == 43_800
     assert len(planned["ranges"]) == 20
-    assert left(gaps) == ["43800 intervals: why"]
+    assert left(gaps) == ["43,800 intervals: why"]
     assert len(str(planned)) < 4_000
 
 

@@ -11,6 +11,7 @@ from airflow.sdk.exceptions import AirflowSkipException, DagRunTriggerException
 from sluice.airflow.streams.following import FollowOperator
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.governor import POLICIES
+from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
 
@@ -24,10 +25,8 @@ def project() -> InMemoryProject:
 
 
 def asked_for(project: InMemoryProject, *, broken: bool = False) -> DagRunTriggerException:
-    follow = FollowOperator(
-        task_id="follow", unit="flights", broken=broken, open_project=lambda: project, clock=project.clock
-    )
-    with pytest.raises(DagRunTriggerException) as asked:
+    follow = FollowOperator(task_id="follow", unit="flights", broken=broken, clock=project.clock)
+    with opened_project(project), pytest.raises(DagRunTriggerException) as asked:
         follow.execute({"ti": None})  # type: ignore[typeddict-item]  # nothing of it is read
     return asked.value
 

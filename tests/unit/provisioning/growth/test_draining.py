@@ -16,7 +16,6 @@ from sluice.provisioning.growth.draining import (
     Readiness,
     Stillness,
     drain_then_grow,
-    ready,
     undrained,
 )
 from sluice.provisioning.growth.effects import AffectedStream, GrowthEffects, Statefulness
@@ -77,7 +76,8 @@ def test_ends_stand_still_since_they_last_moved(looks: list[tuple[int, dict[int,
 
 def test_what_it_waits_for_is_said() -> None:
     still = Stillness({0: 5, 1: 5}, 0.0).next({0: 6, 1: 5}, 10.0)
-    found = ready("t", extent({0: 6, 1: 5}), {"a": {"t/0": 6, "t/1": 5}, "b": None}, still, 40.0)
+    behind = undrained("t", extent({0: 6, 1: 5}), {"a": {"t/0": 6, "t/1": 5}, "b": None})
+    found = Readiness(behind, 40.0 - still.since, moved=still.moved)
     assert not found
     assert str(found) == "how far b has read is not known; records still came 30 s ago (partition 0)"
     assert Readiness((), 60.0)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.errors import RefusedError
 from sluice.provisioning.retention.steps import GRAIN_MS, Lowered, lower_in_steps, planned_steps, steps
 from tests.twins.ageing_kafka import AgeingKafka
 from tests.twins.clock import START, ManualClock
@@ -109,31 +108,26 @@ def left(cluster: AgeingKafka) -> int:
 
 def test_each_step_is_set_once_what_the_one_before_let_go_is_gone() -> None:
     cluster, clock = full()
-    lowered = lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=7_200)
-    taken = [each.retention_ms for each in lowered.done]
+    lowered = list(lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock))
+    taken = [each.retention_ms for each in lowered]
     assert len(taken) > 2
     assert cluster.set == [f"retention.ms={step}" for step in taken]
-    assert (taken[-1], lowered.left) == (4 * HOUR_MS, ())
-    assert all(each.gone == each.due > 0 for each in lowered.done)
-    assert all(0 < each.seconds <= 305 for each in lowered.done)
-    assert 0 <= 64 - sum(each.gone for each in lowered.done) - left(cluster) <= len(taken), "they age while it waits"
+    assert taken[-1] == 4 * HOUR_MS
+    assert all(each.gone == each.due > 0 for each in lowered)
+    assert all(0 < each.seconds <= 305 for each in lowered)
+    assert 0 <= 64 - sum(each.gone for each in lowered) - left(cluster) <= len(taken), "they age while it waits"
 
 
 def test_the_first_step_is_the_one_that_was_planned() -> None:
     cluster, clock = full()
-    first, *rest = planned(cluster, clock, None, 4 * HOUR_MS)
+    first, *_ = planned(cluster, clock, None, 4 * HOUR_MS)
     assert cluster.set == []
-    lowered = lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=1)
-    assert ([each.retention_ms for each in lowered.done], len(lowered.left)) == ([first], len(rest))
+    assert next(lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock)).retention_ms == first
 
 
 def test_after_every_step_at_least_half_is_still_there() -> None:
     cluster, clock = full()
-    there: list[int] = []
-    lower_in_steps(
-        cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=7_200, may_go=lambda _: there.append(left(cluster))
-    )
-    there.append(left(cluster))
+    there = [left(cluster), *(left(cluster) for _ in lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock))]
     assert there[0] == 64
     assert len(there) > 3
     assert all(2 * after >= before for before, after in pairwise(there))
@@ -141,31 +135,28 @@ def test_after_every_step_at_least_half_is_still_there() -> None:
 
 def test_a_broker_that_never_looks_keeps_nobody_waiting_for_ever_and_it_is_said() -> None:
     cluster, clock = full(check_seconds=float("inf"))
-    lowered = lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=36_000, patience_seconds=60)
-    assert lowered.left == ()
+    lowered = list(lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, patience_seconds=60))
     assert set_now(cluster) == 4 * HOUR_MS
-    assert all(each.gone == 0 < each.due and each.seconds == 60 for each in lowered.done)
-    assert clock.monotonic() == 60 * len(lowered.done)
-    assert "0 of" in str(lowered.done[0])
-    assert "the broker has not looked yet" in str(lowered.done[0])
+    assert all(each.gone == 0 < each.due and each.seconds == 60 for each in lowered)
+    assert clock.monotonic() == 60 * len(lowered)
+    assert "0 of" in str(lowered[0])
+    assert "the broker has not looked yet" in str(lowered[0])
 
 
 def test_whole_segments_keep_the_rest_and_it_is_said() -> None:
     cluster, clock = full(segment=10)
-    (step,) = lower_in_steps(cluster, "t", 20 * HOUR_MS, 18 * HOUR_MS, clock, deadline_seconds=3_600).done
+    (step,) = lower_in_steps(cluster, "t", 20 * HOUR_MS, 18 * HOUR_MS, clock)
     assert 0 < step.gone < step.due
     assert step.seconds == 600
     assert "segments that hold younger records" in str(step)
 
 
-def test_no_step_is_begun_after_the_deadline_and_the_next_plan_goes_on_with_the_rest() -> None:
+def test_whoever_asks_for_no_more_steps_leaves_the_rest_to_the_next_plan() -> None:
     cluster, clock = full()
-    first = lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=200)
-    assert len(first.done) == 1
-    assert first.left == planned(cluster, clock, set_now(cluster), 4 * HOUR_MS)
-    assert first.left[-1] == 4 * HOUR_MS
-    second = lower_in_steps(cluster, "t", set_now(cluster), 4 * HOUR_MS, clock, deadline_seconds=7_200)
-    assert second.left == ()
+    first = next(lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock))
+    assert cluster.set == [f"retention.ms={first.retention_ms}"]
+    assert planned(cluster, clock, set_now(cluster), 4 * HOUR_MS)[-1] == 4 * HOUR_MS
+    assert list(lower_in_steps(cluster, "t", set_now(cluster), 4 * HOUR_MS, clock))
     assert set_now(cluster) == 4 * HOUR_MS
 
 
@@ -187,30 +178,16 @@ def test_killed_anywhere_the_next_run_goes_on_from_where_it_was(number: int, whe
 
     cluster.set_configs = dying  # type: ignore[method-assign]
     with pytest.raises(CutError):
-        lower_in_steps(cluster, "t", None, HOUR_MS, clock, deadline_seconds=36_000)
+        list(lower_in_steps(cluster, "t", None, HOUR_MS, clock))
     cluster.set_configs = set_before  # type: ignore[method-assign]
-    lower_in_steps(cluster, "t", set_now(cluster), HOUR_MS, clock, deadline_seconds=36_000)
+    list(lower_in_steps(cluster, "t", set_now(cluster), HOUR_MS, clock))
     assert set_now(cluster) == HOUR_MS
     numbers = [int(each.rpartition("=")[2]) for each in cluster.set]
     assert numbers == sorted(set(numbers), reverse=True), "it never rises, and none is set twice"
 
 
-def test_whoever_must_not_lose_records_is_asked_before_each_step() -> None:
-    cluster, clock = full()
-    asked: list[int] = []
-
-    def may_go(retention_ms: int) -> None:
-        asked.append(retention_ms)
-        if len(asked) == 2:
-            raise RefusedError("raw_t has fallen behind.")
-
-    with pytest.raises(RefusedError, match="fallen behind"):
-        lower_in_steps(cluster, "t", None, 4 * HOUR_MS, clock, deadline_seconds=7_200, may_go=may_go)
-    assert cluster.set == [f"retention.ms={asked[0]}"]
-
-
 def test_a_step_that_lets_nothing_go_does_not_wait() -> None:
     cluster, clock = full()
-    (step,) = lower_in_steps(cluster, "t", None, 1_000 * HOUR_MS, clock, deadline_seconds=60).done
+    (step,) = lower_in_steps(cluster, "t", None, 1_000 * HOUR_MS, clock)
     assert step == Lowered(1_000 * HOUR_MS, 0, 0, 0.0)
     assert str(step) == "retention.ms=3600000000: 0 of 0 records went in 0 s"

@@ -20,7 +20,7 @@ from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.stream_run import Stream
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.failures.last_report import ended_alone
+from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.fencing import FencedError
 from tests.twins.clock import ManualClock
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sluice.spark.driver.executors import UnitFile
-from sluice.streams.health.driver_files import Executors, executors_of
+from sluice.streams.life.driver_files import Executors, executors_of
 from tests.twins.clock import START, ManualClock
 
 

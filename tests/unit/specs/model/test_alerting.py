@@ -66,7 +66,7 @@ def test_owners_are_matched_by_pattern(told: Bench) -> None:
         ("tell: [oncall, mail]", "tell: [oncal, mail]", 10, "rules[0].tell[0]", "there is no channel 'oncal'"),
         ("    quiet: nights\n  - tell", "    quiet: night\n  - tell", 14, "rules[1].quiet", "no quiet hours 'night'"),
         ('  - about: ["topic *"]\n    tell', "  - tell", 12, "rules[1]", "no rule below it is ever asked"),
-        ("  - tell: [mail]\n", "  - tell: [mail]\n    owners: [me]\n", 15, "rules[2]", "told to nobody, and nobody"),
+        ("  - tell: [mail]\n", "  - tell: [mail]\n    owners: [me]\n", 15, "rules[2]", "reach no recipient"),
         ('"22:00"', '"25:00"', 7, "quiet_hours.nights.begin", "25:00"),
         ("Europe/Berlin", "Europe/Berln", 7, "quiet_hours.nights.zone", "is no time zone"),
         ("repeat: 2 hours", "repeat: 2 min", 11, "rules[0].repeat", "is shorter than 5 minutes"),

@@ -189,7 +189,7 @@ def test_a_draft_before_the_newest_is_published_with_it(bench: Bench, monkeypatc
     bench.write(place(1), ONE)
     bench.write(place(2), ONE)
     (fault,) = faults(bench)
-    assert "nobody has published version 1" in fault.message
+    assert "version 1 is not published" in fault.message
     contracts(bench, monkeypatch, "publish", "orders")
     assert faults(bench) == ()
     listed = json.loads(contracts(bench, monkeypatch, "list", "-o", "json").stdout)

@@ -8,10 +8,10 @@ from typing import NoReturn
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import CheckpointState, CommittedBatch, PlannedBatch

@@ -39,7 +39,7 @@ FINE, WRONG = Verdict(Health.OK, "It works."), Verdict(Health.STALLED, "It stand
 def due(
     keeping: SnapshotPolicy, verdict: Verdict, at: float, *, generation: int = 1, stream: str = "departures"
 ) -> bool:
-    return keeping.due("flights", stream, generation, verdict, moment(at))
+    return keeping.due(StreamSnapshot("flights", stream, generation, moment(at), verdict))
 
 
 def keep(
@@ -65,9 +65,9 @@ def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
 def test_a_look_at_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_once() -> None:
     keeping, late = SnapshotPolicy(), DeadlineState(Deadline.LAG, True, moment(0), "It waits for 15 min.")
     keep(keeping, FINE, 0)
-    assert keeping.due("flights", "departures", 1, FINE, moment(1), missed=(Deadline.LAG,))
+    assert keeping.due(StreamSnapshot("flights", "departures", 1, moment(1), FINE, deadlines=(late,)))
     keeping.stored([StreamSnapshot("flights", "departures", 1, moment(1), FINE, deadlines=(late,))], 0.0)
-    assert not keeping.due("flights", "departures", 1, FINE, moment(2), missed=(Deadline.LAG,))
+    assert not keeping.due(StreamSnapshot("flights", "departures", 1, moment(2), FINE, deadlines=(late,)))
     assert due(keeping, FINE, 2)
 
 

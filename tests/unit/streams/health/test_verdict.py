@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.driver_files import Executors
 from sluice.streams.health.health import WELL, Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import judge
 from sluice.streams.health.window import Window
+from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import PlannedBatch
 from tests.twins.clock import START

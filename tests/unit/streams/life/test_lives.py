@@ -9,6 +9,7 @@ import pytest
 from sluice.errors import UnreachableError
 from sluice.streams.life.attempts import AttemptState, Desired, DesiredState
 from sluice.streams.life.launcher import DriverReport
+from sluice.streams.life.life import UnitLife
 from sluice.streams.life.lives import Lives
 from sluice.streams.life.status import RecordedUnit
 from tests.twins.clock import ManualClock
@@ -50,10 +51,13 @@ class Crew:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.registry, self.launcher = CountedRegistry(self.clock), TornLauncher(self.clock)
-        self.lives = Lives(self.registry, self.launcher, deployment="local", job=job, clock=self.clock)
+        self.lives = Lives(self.registry, self.life)
         for unit in UNITS:
             self.lives.of(unit).start("ada", "launch")
         self.registry.asked = 0
+
+    def life(self, unit: str) -> UnitLife:
+        return UnitLife(self.registry, self.launcher, deployment="local", unit=unit, job=job, clock=self.clock)
 
 
 def test_what_is_seen_of_many_is_what_is_seen_of_each_and_nothing_is_asked_for_one_alone() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import SpecError
+from sluice.streams.life.driver_files import codes_of
 from sluice.streams.life.life import UnitLife
-from sluice.streams.life.running_code import codes_of, outdated
+from sluice.streams.life.running_code import outdated
 from tests.twins.drivers import DictionaryLauncher
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.streams.health.driver_files import Executors, executors_of
+from sluice.streams.life.driver_files import Executors, executors_of
 
 SAID = {"unit": "flights", "generation": 3, "executors": 2, "cores": 2, "since": "2013-01-07T12:00:00+00:00"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.streams.failures.failure import Failure, FailureClass, to_record
-from sluice.streams.failures.last_report import ended_alone, last_report
+from sluice.streams.life.driver_files import ended_alone, last_report
 
 
 def test_the_time_in_the_progress_file_is_the_drivers_last_word(tmp_path: Path) -> None:
