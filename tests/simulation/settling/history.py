@@ -20,7 +20,7 @@ from tests.simulation.settling.world import APPENDER, DISORDER, LATENESS, SETTLE
 from tests.simulation.transitions import Tally
 
 FAULTS = ("disorder", "poison", "new topic", "withdrawal", "crash", "answer is lost", "transaction", "zombie", "quiet")
-SHARE_OF_FAULTS = 0.35
+SHARE_OF_FAULTS = 0.45
 ROUNDS = 40
 """Of the last settler, until everything must be settled."""
 
@@ -46,7 +46,7 @@ class _History:
     def __init__(self, world: World) -> None:
         self._world = world
         choices = world.choices
-        if choices.chance(0.8):
+        if choices.chance(0.85):
             world.enabled = frozenset(fault for fault in FAULTS if choices.chance(SHARE_OF_FAULTS))
         self._steps = 80 + choices.below(120)
         self._still = 0
@@ -162,7 +162,7 @@ class _History:
         taken, readable = kind != 1, kind != 2
         if kind == 3:
             event -= (LATENESS + choices.below(20)) * MINUTE  # late, or just not
-        if kind == 4 and "disorder" in world.enabled:
+        if kind in (4, 7) and "disorder" in world.enabled:
             arrival -= (DISORDER + 1 + choices.below(30)) * MINUTE
             event = arrival - choices.below(LATENESS) * MINUTE
             world.excused = True
@@ -266,6 +266,8 @@ class _History:
         if ledger.closed_until is None or ledger.closed_until < world.rules.complete_until(world.time):
             raise BreachError(f"settled until {ledger.closed_until} only, though all has arrived by {world.time}")
         marked = [row for row in world.ledger().spans if row.dirty]
+        if open_again := [row for row in marked if any("withdrawn" in why for why in row.dirty)]:
+            raise BreachError(f"{[f'{row.interval.start:%H:%M}' for row in open_again]} are not settled again")
         for _ in marked:
             self._run("repair", world.recompute)
         if any(row.dirty for row in world.ledger().spans):

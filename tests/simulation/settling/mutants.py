@@ -97,7 +97,6 @@ MUTANTS = (
         "first_event=None,",
     ),
     Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n"),
-    Mutant("no advance is ever believed", ARRIVALS, "max(limit, span.last + max_advance)", "limit"),
     Mutant(
         "a lost answer is taken for a failure",
         SETTLER,
@@ -133,9 +132,9 @@ MUTANTS = (
     ),
     Mutant("what was withdrawn stays settled", STATE, "replace(state, settled_until=since, clocks=clocks)", "state"),
     Mutant(
-        "an interval keeps what was known of it before",
+        "a settlement takes no mark away",
         LEDGER,
         "self._facts.change(start, end, _writing(written, reach))",
-        "self._facts.change(start, end, _correcting(written))",
+        "self._facts.change(start, end, _writing(written))",
     ),
 )

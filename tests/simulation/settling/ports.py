@@ -11,6 +11,7 @@ from sluice.intervals.entries import SettleEntry
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.ports import SettledState, UncertainCommitError
+from tests.simulation.breach import BreachError
 from tests.simulation.settling.source import is_below, times
 from tests.simulation.settling.table import SettledDelta, StagedRows
 from tests.simulation.settling.world import World
@@ -76,7 +77,11 @@ class TableGate(_Gate):
         self._table = table
 
     def open(self) -> None:
-        self._pass("open", self._table.open)
+        self._pass("open", self._open)
+
+    def _open(self) -> None:
+        self._table.open()
+        self._world.opened = max(self._world.opened, self._table.generation)
 
     def read(self) -> SettledState:
         return self._pass("read", self._table.read)
@@ -90,10 +95,12 @@ class TableGate(_Gate):
         done = self._pass("commit", lambda: self._table.commit(state, entry, rows))
         if done:
             world.say("settled", f"until {entry.settled_until}, {len(entry.content)} with rows")
+            if entry.generation < world.opened:
+                raise BreachError(f"generation {entry.generation} writes after {world.opened} has opened the table")
             for start in entry.overtaken:
                 world.say("marked", f"{start:%H:%M}")
             if entry.overtaken and not world.excused:
-                world.crew.fail(AssertionError(f"settled too early: {sorted(entry.overtaken)} lack records on time"))
+                raise BreachError(f"settled too early: {sorted(entry.overtaken)} lack records on time")
         if lost:
             world.say("fault: answer is lost")
             raise UncertainCommitError("no answer")

@@ -91,16 +91,16 @@ class SettledDelta:
 
     def __init__(self, store: SettledStore, generation: int, rules: SettlingRules, ousted: str = "") -> None:
         self._store = store
-        self._generation = generation
+        self.generation = generation
         self._rules = rules
         self._ousted = ousted
 
     def open(self) -> None:
         self._check_fence()
-        if self._store.marked < self._generation:
+        if self._store.marked < self.generation:
             ousted = frozenset({self._ousted} - {""})
-            self._store.commit(AttemptEntry("settle:flights", self._generation), transactions=ousted)
-            self._store.marked = self._generation
+            self._store.commit(AttemptEntry("settle:flights", self.generation), transactions=ousted)
+            self._store.marked = self.generation
 
     def read(self) -> SettledState:
         self._check_fence()
@@ -121,5 +121,5 @@ class SettledDelta:
         return any(isinstance(other, SettleEntry) and other.nonce == entry.nonce for other in after)
 
     def _check_fence(self) -> None:
-        if self._store.marked > self._generation:
-            raise FencedError.of("flights", self._store.marked, self._generation)
+        if self._store.marked > self.generation:
+            raise FencedError.of("flights", self._store.marked, self.generation)

@@ -55,8 +55,8 @@ class World:
             allowed_lateness=LATENESS * MINUTE,
             arrival_disorder=DISORDER * MINUTE,
             max_advance=MAX_ADVANCE * MINUTE,
-            lookback=0 * MINUTE if self.follows else choices.pick((0, 0, 7)) * MINUTE,
-            lookahead=0 * MINUTE if self.follows else choices.pick((0, 0, 4)) * MINUTE,
+            lookback=0 * MINUTE if self.follows else choices.pick((0, 7)) * MINUTE,
+            lookahead=0 * MINUTE if self.follows else choices.pick((0, 4)) * MINUTE,
         )
         self.topic = Topic(1 + choices.below(3))
         self.raw = RawStore(self.topic, self.rules)
@@ -66,6 +66,8 @@ class World:
         self.enabled: frozenset[str] = frozenset()
         self.actors: list[Actor] = []
         self.generation = 1
+        self.opened = 0
+        """The newest generation that has opened the table."""
         self.appended: list[Record] = []
         self.excused = False
         """Whether marks are to be expected: records came later than declared, or a person decided."""
