@@ -3,7 +3,8 @@
 Usage: python -m benchmarks.settling_trial <append|settle> <bootstrap> <topic id> <folder>
 
 `append` runs both streams in one driver; `settle` runs the raw stream, then settles what is complete in the same
-session. What it prints is seconds of its own: `raw`, `rest`, and how many rounds there were.
+session. It prints seconds: `cpu` and `wall` of all of it, `raw_cpu` of the raw stream, and what one small settlement
+costs in a session that is warm.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import json
 import os
 import sys
 import time
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
+from statistics import median
 
 from pyspark.sql import SparkSession
 
@@ -23,6 +26,8 @@ from benchmarks.drain_trial import TOPIC, cpu_seconds
 from sluice.clock import SystemClock
 from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
+from sluice.intervals.alignment import Interval
+from sluice.intervals.reach import Reach
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
 from sluice.settling.settler import Author, Outcome, Settler
@@ -41,7 +46,7 @@ from sluice.specs.code.static import locate
 from sluice.specs.load import load_catalog
 from sluice.streams.position.epochs import Epochs
 
-DAYS_AT_ONCE = 31
+WRITER = "settle:departures"
 DISORDER = timedelta(minutes=15)
 """How long the feed keeps records in flight."""
 
@@ -56,19 +61,12 @@ class Trial:
         jars = settings().jars / "spark"
         self.bootstrap = bootstrap
         self.folder = folder
+        self.raw, self.table = folder / "raw", folder / "table"
         self.spark: SparkSession = session("settling", pipeline.resources, jars=jars, warehouse=folder / "warehouse")
         static = {name: read_static(self.spark, s, locate(s, include)) for name, s in pipeline.static.items()}
         self.code = PipelineCode(pipeline, topic, static, code_hash="benchmark")
         self.source = KafkaTopic((bootstrap,), TOPIC, topic_id)
         self.spark.range(1).collect()
-
-    @property
-    def raw(self) -> Path:
-        return self.folder / "raw"
-
-    @property
-    def table(self) -> Path:
-        return self.folder / "table"
 
     def append(self) -> dict[str, float]:
         """Drain both streams in one driver."""
@@ -83,28 +81,35 @@ class Trial:
         """Drain the raw stream, then settle until nothing is due."""
         _drain([self._raw_stream()])
         raw_cpu = cpu_seconds()
-        rounds = self.settle_all()
-        return {"raw_cpu_until": raw_cpu, "rounds": rounds}
+        with KafkaPythonAdministration((self.bootstrap,), {}) as administration:
+            return {"raw_until": raw_cpu, "rounds": self._settle_all(partial(log_ends, administration.extents, TOPIC))}
 
-    def settle_all(self) -> int:
-        """Settle until nothing is due; return the number of rounds."""
+    def settle_again(self) -> dict[str, float]:
+        """Compute some single intervals once more, and return what one costs: seconds, and seconds of a processor."""
         rules = settling_rules(self.code, DISORDER)
-        stored = self.spark.read.format("delta").load(str(self.raw))
-        empty = result_rows(raw_records(stored), self.code)
+        source = RawTableSource(self.spark, self.raw, self.code, rules, lambda: Reach({}))
+        costs = []
+        for number in range(8):
+            start = datetime(2013, 1, 3, 12 + number, tzinfo=UTC)
+            cpu, wall = cpu_seconds(), time.monotonic()
+            pinned = source.pin()
+            source.compute(pinned, pinned.reach, Interval(start, start + rules.length))
+            costs.append((time.monotonic() - wall, cpu_seconds() - cpu))
+        return {"small_s": median(wall for wall, _ in costs), "small_cpu": median(cpu for _, cpu in costs)}
+
+    def _settle_all(self, ends: Callable[[], Reach]) -> int:
+        """Settle until nothing is due; return the number of commits."""
+        rules, numbers = settling_rules(self.code, DISORDER), count()
+        empty = result_rows(raw_records(self.spark.read.format("delta").load(str(self.raw))), self.code)
         column = partition_column(self.code.pipeline.intervals)
         ensure_table(self.table, empty.schema.json(), partition_by=[column])
-        table = SettledLog(self.table, column, "settle:departures", 1, rules)
+        table = SettledLog(self.table, column, WRITER, 1, rules)
         table.open()
-        numbers = count(1)
-        with KafkaPythonAdministration((self.bootstrap,), {}) as administration:
-            ends = partial(log_ends, administration.extents, TOPIC)
-            raw = RawTableSource(self.spark, self.raw, self.code, rules, ends)
-            author = Author("settle:departures", 1, self.code.code_hash)
-            settler = Settler(
-                author, rules, raw, table, clock=SystemClock(), nonce=lambda: f"{next(numbers)}", most=24 * DAYS_AT_ONCE
-            )
-            while settler.round().outcome is not Outcome.WAITING:
-                pass
+        raw = RawTableSource(self.spark, self.raw, self.code, rules, ends)
+        author = Author(WRITER, 1, self.code.code_hash)
+        settler = Settler(author, rules, raw, table, clock=SystemClock(), nonce=lambda: f"{next(numbers)}")
+        while settler.round().outcome is not Outcome.WAITING:
+            pass
         return next(numbers)
 
     def _raw_stream(self) -> Stream:
@@ -130,8 +135,9 @@ def main(variant: str, bootstrap: str, topic_id: str, folder: str) -> None:
     before, began = cpu_seconds(), time.monotonic()
     notes = trial.settle() if variant == "settle" else trial.append()
     figures = {"cpu": cpu_seconds() - before, "wall": time.monotonic() - began}
-    if "raw_cpu_until" in notes:
-        notes["raw_cpu"] = round(notes.pop("raw_cpu_until") - before, 2)
+    if variant == "settle":
+        notes["raw_cpu"] = round(notes.pop("raw_until") - before, 2)
+        notes |= trial.settle_again()
     sys.stdout.write(json.dumps({**figures, **notes}) + "\n")
     sys.stdout.flush()
     os._exit(0)  # the figures are taken; Spark's own shutdown is nobody's cost

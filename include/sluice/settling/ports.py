@@ -73,6 +73,9 @@ class RawSource(Protocol):
             settled_until: see `sluice.settling.examination.examined`.
         """
 
+    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
+        """Return the first of some intervals: as many as one computation takes, at least one."""
+
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> Staged:
         """Compute the rows of a range of intervals, by the code of a backfill.
 

@@ -84,7 +84,6 @@ class Settler:
         table: its output, opened.
         clock: gives the time.
         nonce: returns a new name for each commit.
-        most: how many intervals one commit settles.
     """
 
     def __init__(
@@ -96,7 +95,6 @@ class Settler:
         *,
         clock: Clock,
         nonce: Callable[[], str],
-        most: int = 24,
     ) -> None:
         self._author = author
         self._rules = rules
@@ -104,7 +102,6 @@ class Settler:
         self._table = table
         self._clock = clock
         self._nonce = nonce
-        self._most = most
         self._progress: _Progress | None = None
 
     def round(self) -> Round:
@@ -152,6 +149,7 @@ class Settler:
         self, state: SettledState, pinned: RawPosition, after: _Progress, found: Examination, complete: Completeness
     ) -> Round:
         due = self._due(state, after, complete)
+        due = None if due is None else self._raw.bounded(pinned, due)
         unconfirmed = bool(after.clocks.unconfirmed)
         if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
@@ -164,13 +162,13 @@ class Settler:
         return Round(outcome, until, complete, unconfirmed)
 
     def _due(self, state: SettledState, after: _Progress, complete: Completeness) -> Interval | None:
-        """Return the intervals that are complete and not settled, as many as one commit takes; None without any."""
+        """Return the intervals that are complete and not settled; None without any."""
         start = state.settled_until
         if start is None and after.first_event is not None:
             start = next(self._rules.touched(after.first_event)).start
         if start is None or complete.clock is None:
             return None
-        end = min(self._rules.complete_until(complete.clock), start + self._most * self._rules.length)
+        end = self._rules.complete_until(complete.clock)
         return Interval(start, end) if start < end else None
 
     def _entry(

@@ -124,7 +124,7 @@ class _History:
         table = TableGate(world, code.table.SettledDelta(world.store, generation, world.rules, self._ousted))
         author = code.settler.Author(SETTLER, generation, "c")
         settler = code.settler.Settler(
-            author, world.rules, RawGate(world), table, clock=world.clock, nonce=lambda: next(self._nonces), most=3
+            author, world.rules, RawGate(world), table, clock=world.clock, nonce=lambda: next(self._nonces)
         )
         try:
             table.open()
@@ -265,7 +265,7 @@ class _History:
             return
         if ledger.closed_until is None or ledger.closed_until < world.rules.complete_until(world.time):
             raise BreachError(f"settled until {ledger.closed_until} only, though all has arrived by {world.time}")
-        marked = [row for row in world.ledger().spans if row.dirty]
+        marked = [row for row in world.ledger().rows.values() if row.dirty]
         if open_again := [row for row in marked if any("withdrawn" in why for why in row.dirty)]:
             raise BreachError(f"{[f'{row.interval.start:%H:%M}' for row in open_again]} are not settled again")
         for _ in marked:

@@ -112,7 +112,7 @@ MUTANTS = (
     Mutant(
         "the table is not marked",
         TABLE,
-        "            self._store.marked = self._generation\n",
+        "            self._store.marked = self.generation\n",
         "            pass\n",
     ),
     Mutant(

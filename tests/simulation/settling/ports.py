@@ -43,6 +43,11 @@ class RawGate(_Gate):
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
 
+    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
+        assert pinned.version >= 0
+        most = self._world.choices.pick((3, 3, 1, 100)) * self._world.rules.length
+        return Interval(intervals.start, min(intervals.end, intervals.start + most))
+
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> StagedRows:
         assert pinned.reach.covers(below), "rows are computed from records that the pinned table does not hold"
         return self._pass("compute", lambda: self._compute(below, intervals))
@@ -92,11 +97,9 @@ class TableGate(_Gate):
         if lost and world.choices.chance(0.5):
             world.say("fault: commit is lost")
             raise UncertainCommitError("lost on its way")
-        done = self._pass("commit", lambda: self._table.commit(state, entry, rows))
+        done = self._pass("commit", lambda: self._commit(state, entry, rows))
         if done:
             world.say("settled", f"until {entry.settled_until}, {len(entry.content)} with rows")
-            if entry.generation < world.opened:
-                raise BreachError(f"generation {entry.generation} writes after {world.opened} has opened the table")
             for start in entry.overtaken:
                 world.say("marked", f"{start:%H:%M}")
             if entry.overtaken and not world.excused:
@@ -104,6 +107,12 @@ class TableGate(_Gate):
         if lost:
             world.say("fault: answer is lost")
             raise UncertainCommitError("no answer")
+        return done
+
+    def _commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
+        done: bool = self._table.commit(state, entry, rows)
+        if done and entry.generation < self._world.opened:
+            raise BreachError(f"generation {entry.generation} writes after {self._world.opened} has opened the table")
         return done
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:

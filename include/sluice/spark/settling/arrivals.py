@@ -53,7 +53,7 @@ class Narrow:
             since: what is left out.
             topic: the table's.
         """
-        wanted = _between(since, pinned.reach)
+        wanted = between(since, pinned.reach)
         rows = dataset_of(folder, pinned.version).to_table(columns=_COLUMNS, filter=wanted)
         return cls(rows, topic.name, pinned.reach)
 
@@ -101,7 +101,7 @@ def _overtaken(
     return found
 
 
-def _between(since: Reach, until: Reach) -> ds.Expression:
+def between(since: Reach, until: Reach) -> ds.Expression:
     """Return the condition that a record lies below one reach and not below another."""
     if not until.topics:
         return _inside(since.offsets, until.offsets)

@@ -9,12 +9,15 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.log import raw_position
+from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows
-from sluice.intervals.alignment import Interval
+from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
@@ -22,11 +25,12 @@ from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.content import content_of_collected, with_hash
 from sluice.spark.records.offsets import rows_at
-from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column
-from sluice.spark.settling.arrivals import Narrow, examined_columns
+from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
+from sluice.spark.settling.arrivals import Narrow, between, examined_columns
 from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.ranges import within
 from sluice.spark.tables.records import RawTable, Records
+
+_RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class RawTableSource:
         code: the pipeline's.
         rules: the pipeline's, for settling.
         ends: lists the ends of the topic now, and its id.
+        most: records that one computation takes, if it takes more than one interval.
     """
 
     spark: SparkSession
@@ -46,6 +51,7 @@ class RawTableSource:
     code: PipelineCode
     rules: SettlingRules
     ends: Callable[[], Reach]
+    most: int = 500_000
 
     def pin(self) -> RawPosition:
         """See the port."""
@@ -71,16 +77,65 @@ class RawTableSource:
         found = own.withColumnRenamed("_offset", "offset").toArrow()
         return suspects.join(found, ["topic_id", "partition", "offset"], join_type="left semi")
 
+    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
+        """See the port. How many records there are is read from the log alone."""
+        length, rules = self.rules.length, self.rules
+        most, end = self.most, intervals.start + self.rules.length
+        files = self._files(pinned, Interval(intervals.start - rules.lookback, intervals.end + rules.lookahead))
+        for first, records in files:
+            most -= records
+            if most < 0:
+                break
+            end = interval_of(first - rules.lookahead, length).start
+        else:
+            end = intervals.end
+        return Interval(intervals.start, min(max(end, intervals.start + length), intervals.end))
+
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows:
         """See the port."""
-        bound, length = IntervalBound(below, late=False), self.rules.length
-        count = (intervals.end - intervals.start) // length
-        bounds: Mapping[datetime, IntervalBound] = {intervals.start + n * length: bound for n in range(count)}
-        raw = RawTable(self.folder, pinned.version, pinned.reach)
         column = partition_column(self.code.pipeline.intervals)
-        rows = Records(self.spark, raw, self.code, bounds).results().where(within(column, [intervals]))
-        found, content = content_of_collected(with_hash(rows).toArrow(), column)
+        stored = self._stored(pinned, below, intervals)
+        rows = result_rows(raw_records(stored), self.code)
+        found, content = content_of_collected(_inside(with_hash(rows).toArrow(), column, intervals), column)
         return CollectedRows(found, content)
+
+    def _stored(self, pinned: RawPosition, below: Reach, intervals: Interval) -> DataFrame:
+        """Return the raw rows behind some intervals.
+
+        Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
+        Spark need not generate and compile code for other literals.
+        """
+        read = Interval(intervals.start - self.rules.lookback, intervals.end + self.rules.lookahead)
+        if sum(records for _, records in self._files(pinned, read)) <= self.most:
+            event = ds.field("event_time")
+            wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
+            table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
+            return self.spark.createDataFrame(table)
+        bound = IntervalBound(below, late=False)
+        count = (intervals.end - intervals.start) // self.rules.length
+        bounds: Mapping[datetime, IntervalBound] = {
+            intervals.start + number * self.rules.length: bound for number in range(count)
+        }
+        raw = RawTable(self.folder, pinned.version, pinned.reach)
+        return Records(self.spark, raw, self.code, bounds).rows
+
+    def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
+        """Return earliest event time and records of the files that may hold records of a range, in order of time."""
+        files = pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))
+        names = ("min.event_time", "max.event_time", "num_records")
+        rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
+        return sorted(
+            (max(first, between.start), records)
+            for first, last, records in rows
+            if first is not None and first < between.end and last >= between.start
+        )
+
+
+def _inside(rows: pa.Table, column: str, intervals: Interval) -> pa.Table:
+    start = rows.column(column)
+    return rows.filter(
+        pc.and_(pc.greater_equal(start, pa.scalar(intervals.start)), pc.less(start, pa.scalar(intervals.end)))
+    )
 
 
 def settling_rules(code: PipelineCode, arrival_disorder: timedelta) -> SettlingRules:
