@@ -50,7 +50,9 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 def _trial(variant: str, topics: Topics, folder: Path, days: tuple[str, str]) -> dict[str, Any]:
     place = folder / variant
     command = [sys.executable, "-m", "benchmarks.settling_trial", variant, topics.bootstrap, topics.ids["flights"]]
-    paths = os.pathsep.join([str(settings().home), str(settings().home / "spark_jobs")])
+    paths = os.pathsep.join(
+        [str(settings().home), str(settings().home / "include"), str(settings().home / "spark_jobs")]
+    )
     environment = {**os.environ, "PYTHONPATH": paths}  # noqa: TID251  a child inherits all of it
     done = subprocess.run([*command, str(place)], env=environment, stdout=subprocess.PIPE, text=True, check=True)
     cost: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -22,6 +22,7 @@ MUTANTS = (
         EXAMINATION,
         "0 if record.earlier else record.offset + 1",
         "record.offset + 1",
+        seed=475,
     ),
     Mutant(
         "ends are listed before the table is pinned",
@@ -41,6 +42,7 @@ MUTANTS = (
         COMPLETENESS,
         "if len(known) == len(held) else None",
         "",
+        seed=278,
     ),
     Mutant(
         "disorder is not waited for",
@@ -59,8 +61,9 @@ MUTANTS = (
         RULES,
         "return self.lookahead + self.allowed_lateness",
         "return self.allowed_lateness",
+        seed=2987,
     ),
-    Mutant("lookback touches nothing", RULES, "event + self.lookback:", "event:"),
+    Mutant("lookback touches nothing", RULES, "event + self.lookback:", "event:", seed=1293),
     Mutant("lookahead touches nothing", RULES, "interval_of(event - self.lookahead,", "interval_of(event,"),
     Mutant(
         "nobody asks whether a record came too late for its interval",
@@ -70,6 +73,7 @@ MUTANTS = (
     ),
     Mutant(
         "marks wait for the next interval", SETTLER, "if due is None and not found.overtaken and", "if due is None and"
+        seed=904,
     ),
     Mutant("marks are left out of the commit", SETTLER, "overtaken=found.overtaken,", "overtaken={},"),
     Mutant(
