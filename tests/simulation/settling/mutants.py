@@ -72,7 +72,10 @@ MUTANTS = (
         "                pass\n",
     ),
     Mutant(
-        "marks wait for the next interval", SETTLER, "if due is None and not found.overtaken and", "if due is None and"
+        "marks wait for the next interval",
+        SETTLER,
+        "if due is None and not found.overtaken and",
+        "if due is None and",
         seed=904,
     ),
     Mutant("marks are left out of the commit", SETTLER, "overtaken=found.overtaken,", "overtaken={},"),
