@@ -133,11 +133,7 @@ class AlertDispatcher:
         return self.dispatch(self.enter(alert), since)
 
     def notify_end(self, alert: Alert) -> Delivery:
-        """Record an end and send it if its beginning was delivered and the policy reports ends.
-
-        Args:
-            alert: of the level recovery.
-        """
+        """Record an end (level recovery), and send it if its beginning was delivered and the policy reports ends."""
         incident = open_incidents(self.read()).get(alert.key)
         return self.dispatch_end(self.enter(alert), incident)
 
@@ -154,12 +150,7 @@ class AlertDispatcher:
         return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
     def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send an end if its beginning was delivered and the policy reports ends.
-
-        Args:
-            alert: on record.
-            incident: what is over; None if nothing of it was on record.
-        """
+        """Send a recorded end if the beginning of its incident was delivered and the policy reports ends."""
         if incident is None or incident.notified is None:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "its beginning was not delivered."))
         if not self.policy.rule_of(alert).resolve:

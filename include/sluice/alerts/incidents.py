@@ -65,11 +65,7 @@ class Incident:
 
 
 def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
-    """Return what is not over, oldest first.
-
-    Args:
-        history: what is on record.
-    """
+    """Return the incidents that are not over, oldest first."""
     found: dict[Key, list[Alert]] = {}
     for alert in history.alerts:
         if alert.alert_class is AlertClass.TEST:

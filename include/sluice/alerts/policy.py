@@ -59,12 +59,7 @@ class Policy:
 
 
 def read_policy(include: Path, deployment: str) -> Policy:
-    """Return the policy of a deployment. It raises nothing: one that is broken leaves everything to one connection.
-
-    Args:
-        include: the folder of the specs.
-        deployment: its name.
-    """
+    """Return the policy of a deployment. It raises nothing: a broken policy leaves everything to one connection."""
     rules = (policies_name_what_they_have, policies_leave_nothing_out)
     try:
         found = scan(include, kinds=(Kind.POLICY,), rules=rules)

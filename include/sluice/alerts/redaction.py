@@ -19,11 +19,7 @@ _ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*["']?)([^\s"',;&]+)""")
 
 
 class Redaction:
-    """Hides known secrets, passwords in URLs, and the values of settings whose names say that they are secret.
-
-    Args:
-        secrets: values that must never be shown.
-    """
+    """Hides known secrets, passwords in URLs, and the values of settings whose names are those of secrets."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets for form in (secret, quote(secret, safe="")) if len(secret) >= _SHORTEST}

@@ -17,12 +17,7 @@ _BATCHES = text("SELECT entry FROM sluice_outputs WHERE table_name = :name ORDER
 
 
 class PostgresLiveTable:
-    """Implements `sluice.live.source.LiveSource`.
-
-    Args:
-        engine: of the database; it ends with this source.
-        table: its name.
-    """
+    """Implements `sluice.live.source.LiveSource` for a table of an engine that ends with it."""
 
     def __init__(self, engine: Engine, table: str) -> None:
         self._engine = engine

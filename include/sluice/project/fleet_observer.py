@@ -106,9 +106,6 @@ class FleetObserver:
     def observations(self, statuses: Mapping[str, UnitStatus]) -> Mapping[str, Mapping[str, Observation]]:
         """Observe the streams of some units. What cannot be observed is None in it, with a note.
 
-        Args:
-            statuses: what is recorded and observed of the drivers, by unit; all are declared.
-
         Returns:
             the observations by unit and stream.
         """

@@ -60,11 +60,7 @@ class ProjectHealth:
             return observe([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
 
     def observer(self, known: KnownCheckpoints) -> FleetObserver:
-        """Return what observes many units at once, again and again.
-
-        Args:
-            known: what an earlier observer has read.
-        """
+        """Return what observes many units again and again, from the checkpoints that an earlier observer has read."""
         return FleetObserver(self.catalog, self.folder, self.kafka, self.clock, known)
 
     def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
@@ -82,11 +78,7 @@ class ProjectHealth:
         return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
 
     def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
-        """Return how every stream of some units stands by the records: a few queries, however many there are.
-
-        Args:
-            units: which.
-            now: the present (UTC).
+        """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
 
         Raises:
             UnreachableError: the control database could not be asked.

@@ -80,10 +80,7 @@ class ProjectKafka:
         return KafkaPythonAdministration(self.bootstrap(), self.client(role), patience_seconds=patience_seconds)
 
     def reader(self, *, patience_seconds: float) -> KafkaPythonRecords:
-        """Return what reads records, in no consumer group. It connects on first use.
-
-        Args:
-            patience_seconds: how long to wait for a broker that answers.
+        """Return a reader of records that uses no consumer group. It connects on first use.
 
         Raises:
             NotReadyError: see `client`.

@@ -84,12 +84,7 @@ class LineageMap:
         return made
 
     def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
-        """Return a backfill or check of a pipeline with intervals.
-
-        Args:
-            pipeline: its name.
-            parent: the run that started this process.
-        """
+        """Return a backfill or check of a pipeline with intervals, with the run that started this process."""
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
         raw = self._table(self._project.folder.table(catalog.topics[spec.source].raw.table))
         return BatchJob(

@@ -68,12 +68,7 @@ class ProjectTopics:
         return bool(self.catalog.access) and embedded and not is_secured(self.settings)
 
     def impact_analysis(self, administration: KafkaPythonAdministration, now: datetime) -> ImpactAnalysis:
-        """Return what finds out what the changes of a plan affect.
-
-        Args:
-            administration: of the cluster; stays the caller's.
-            now: the present (UTC).
-        """
+        """Return what analyses the impact of a plan's changes, at a time (UTC)."""
         from sluice.kafka.newest_keys import KafkaPythonKeyReader  # noqa: PLC0415 - see `Project`
 
         keys, streams = KafkaPythonKeyReader(administration), self.streams

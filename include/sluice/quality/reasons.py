@@ -133,11 +133,7 @@ def counts_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason,
 
 
 def details_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, dict[str, int]]:
-    """Return how many records have each detail, by reason, the most first.
-
-    Args:
-        counted: reasons with a detail, or None, and a number of records.
-    """
+    """Return the number of records with each detail, by reason, the most frequent first."""
     found: dict[Reason, Counter[str]] = {}
     for reason, detail, records in counted:
         if detail is not None:

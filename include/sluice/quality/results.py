@@ -48,12 +48,7 @@ def without_samples(checked: IntervalCheckResult) -> IntervalCheckResult:
 def known_values(
     results: Iterable[StoredResult], contents: Mapping[datetime, Content]
 ) -> dict[str, dict[datetime, float]]:
-    """Return the values that are still true, by expectation and interval.
-
-    Args:
-        results: on record.
-        contents: what each interval holds now; what is known of others is left out.
-    """
+    """Return the values by expectation and interval, of intervals whose content has not changed since."""
     values: dict[str, dict[datetime, float]] = {}
     for kept in results:
         found = kept.checked

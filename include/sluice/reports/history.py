@@ -52,11 +52,7 @@ class Picture:
 
 
 def picture(results: Sequence[IntervalCheckResult]) -> Picture | None:
-    """Return the picture of an expectation; None where fewer than two intervals have a number.
-
-    Args:
-        results: of some intervals, in the order of time.
-    """
+    """Return the chart of results in the order of time; None if fewer than two intervals have a number."""
     values = [each.value for each in results if each.value is not None]
     if len(values) <= 1:
         return None

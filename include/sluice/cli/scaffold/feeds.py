@@ -9,12 +9,7 @@ FOLDER = "data"
 
 
 def feed_files(spec: FeedSpec, lines: list[bytes]) -> dict[str, str | bytes]:
-    """Return the spec and the copy of the records, by path in the project.
-
-    Args:
-        spec: the feed; its `path` says where the copy goes.
-        lines: the records, one JSON object each.
-    """
+    """Return the spec, and the copy of its records (JSON objects), by path in the project."""
     text = f"""name: {spec.name}
 description: Where these records come from, in one sentence.
 topic: {spec.topic}

@@ -19,12 +19,7 @@ _SHOWN = 5
 
 
 def project_files(name: str, version: str) -> Mapping[str, bytes]:
-    """Return the content of each file by its path in the project.
-
-    Args:
-        name: the name of the project; see `project_name`.
-        version: the version of Sluice that the project requires.
-    """
+    """Return the content of each file by its path in the project, which requires a version of Sluice."""
     values = {"project": name, "version": version, "tag": ""}
     return dict(sorted((path, fill(content, values)) for path, content in templates().items()))
 

@@ -36,12 +36,7 @@ _POLL_SECONDS = 0.5
 
 
 class Demo:
-    """Runs the steps in order, and reports them on stderr.
-
-    Args:
-        project: with the embedded deployment.
-        clock: measures the steps.
-    """
+    """Runs the steps in order, in a project with the embedded deployment, and reports them on stderr."""
 
     def __init__(self, project: Project, clock: Clock) -> None:
         self._project = project

@@ -57,11 +57,7 @@ class Terminal(Console):
 
 
 class Guard:
-    """A standard stream that lets text and colours through, and escapes other control characters.
-
-    Args:
-        stream: the stream that it wraps.
-    """
+    """Wraps a standard stream: lets text and colours through, and escapes other control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -22,11 +22,7 @@ _OPTIONAL: Sequence[tuple[str, str, Callable[[BatchFigures], float | None]]] = (
 
 
 def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
-    """Return the charts that have values.
-
-    Args:
-        found: the batches, oldest first.
-    """
+    """Return the charts that have values, from batches in the order of time."""
     at = [each.at.timestamp() for each in found]
     drawn = [
         lines(

@@ -26,12 +26,7 @@ class MetricSample:
 
 
 def of_streams(statuses: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
-    """Yield the samples of streams and their units.
-
-    Args:
-        statuses: how streams stand.
-        batches: the newest batch by stream, as its driver saw it.
-    """
+    """Yield the samples of streams and their units; `batches` has the newest batch of each stream."""
     units: dict[str, list[StreamStatus]] = {}
     for standing in statuses:
         units.setdefault(standing.unit, []).append(standing)
@@ -120,12 +115,7 @@ def of_pipelines(
 
 
 def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSample]:
-    """Yield the samples of topics.
-
-    Args:
-        differences: how many values are not as declared, by topic; 0 for one that is as declared.
-        at: when the cluster was asked (UTC).
-    """
+    """Yield the samples of topics: their number of differences, 0 included, when the cluster was compared (UTC)."""
     yield MetricSample(m.TOPICS_COMPARED, (), at.timestamp())
     for topic, count in sorted(differences.items()):
         yield MetricSample(m.DIFFERENCES, (topic,), count)
