@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sluice.specs.deployments.folder_names import folder_fault
 
@@ -34,6 +37,22 @@ def fill(template: bytes, values: Mapping[str, str]) -> bytes:
     for key, value in values.items():
         template = template.replace(f"{{{{{key}}}}}".encode(), value.encode())
     return template
+
+
+@cache
+def _spec_templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("sluice.cli.scaffold", "specs"),
+        autoescape=False,  # noqa: S701 - YAML and Python, from names that are checked
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def filled(template: str, **values: object) -> str:
+    """Return the text of a new spec, transform or test, from a template in `specs`."""
+    return _spec_templates().get_template(f"{template}.jinja").render(values)
 
 
 def project_name(folder: Path) -> str:

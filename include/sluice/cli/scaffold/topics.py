@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sluice.cli.scaffold.project import filled
 from sluice.errors import SpecError
 from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
 from sluice.provisioning.importing.sample import Form, RecordSample
@@ -147,25 +148,15 @@ def topic_text(
     """
     width = max(len(field) for field in fields)
     declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
-    broker = "" if arrival_time else _BROKER
-    by = f"owner: {owner}\n" if owner else ""
-    return f"""name: {name}
-description: The meaning of a record, in one sentence.
-{by}partitions: {partitions}
-retention: 7 days
-{broker}value:
-  format: json
-  event_time: {event_time}
-  arrival_time: {arrival_time or "broker"}
-  fields:                     # undeclared fields stay in the raw bytes
-{declared}
-raw:
-  table: {name}_raw           # every record, once
-  driver: {name}              # streams of one driver share a process
-"""
-
-
-_BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker sets the timestamp\n"
+    return filled(
+        "topic.yaml",
+        name=name,
+        owner=owner,
+        partitions=partitions,
+        event_time=event_time,
+        arrival_time=arrival_time,
+        declared=declared,
+    )
 
 
 def _declared(field: GuessedField) -> str:
