@@ -36,13 +36,7 @@ _NAMES: dict[type[Shape], str] = {
 
 
 def breaches(writer: Schema, reader: Schema, field: str = "") -> Iterator[Breach]:
-    """Yield what a writer may have written that a reader does not take.
-
-    Args:
-        writer: what was promised of the records.
-        reader: what is expected of them.
-        field: the path to them in a record.
-    """
+    """Yield what a writer may write at the path of a field that a reader does not take."""
     for shape in writer:
         if isinstance(shape, Values):
             yield from _values(shape, reader, field)

@@ -76,15 +76,7 @@ def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], 
 
 
 class FleetObserver:
-    """Observes the streams of those units that the specs of one project declare. For one thread.
-
-    Args:
-        catalog: the specs.
-        folder: where checkpoints and reports are.
-        kafka: connects to the cluster.
-        clock: gives the time.
-        known: what an earlier observer has read.
-    """
+    """Observes the streams of those units that the specs of one project declare. For one thread."""
 
     def __init__(
         self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, known: KnownCheckpoints

@@ -76,13 +76,7 @@ class Healing:
 
 
 def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
-    """Find what records from the future have done to a unit. Changes nothing.
-
-    Args:
-        project: whose unit it is.
-        unit: its streams.
-        resetting: of the unit.
-        now: UTC.
+    """Find what records from the future have done to a unit by now (UTC). Changes nothing.
 
     Raises:
         CorruptionError: a table's log or a checkpoint cannot be read.
@@ -98,17 +92,10 @@ def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) 
 
 
 def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, why: str) -> None:
-    """Withdraw the closings and begin the epochs.
+    """Withdraw the closings and begin the epochs, as `diagnose` has planned.
 
     Killed anywhere, the same command finds what is left: a table that is not withdrawn, or a checkpoint that still
     stands in the future.
-
-    Args:
-        project: whose unit it is.
-        healing: what `diagnose` has found.
-        resetting: of the unit.
-        by: the operator.
-        why: the reason on record.
     """
     from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
 

@@ -23,13 +23,7 @@ _CHECKS = PollRate(CHECK_SECONDS, share=0.001)
 
 
 class ReloadingProject:
-    """Opens a project once, and again when one of its specs has changed. Safe for several threads.
-
-    Args:
-        open_: opens it.
-        clock: gives the time.
-        place: gives the settings, which name the folder of the specs.
-    """
+    """Opens a project once, and again when one of its specs has changed. Safe for several threads."""
 
     def __init__(
         self, open_: Callable[[], Project], clock: Clock | None = None, place: Callable[[], Settings] = settings

@@ -98,13 +98,7 @@ class ProjectTopics:
     def wait_for_adoption(
         self, growths: Collection[Growth], *, seconds: float, notify: Callable[[str], None], clock: Clock
     ) -> None:
-        """Wait until the running streams read the new partitions and come nearer.
-
-        Args:
-            growths: what has happened.
-            seconds: how long.
-            notify: called with what every stream does, each time that it changes.
-            clock: to wait by.
+        """Wait until the running streams read the new partitions and come nearer; `notify` gets every change.
 
         Raises:
             NotReadyError: the time is over; says of each stream that is waited for what was observed.

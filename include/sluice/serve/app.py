@@ -56,13 +56,7 @@ class Serving:
 
 
 def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI:
-    """Return the application.
-
-    Args:
-        hub: the outputs, followed.
-        gate: admits visitors to every route.
-        clock: gives the time.
-    """
+    """Return the application for the outputs of a hub."""
     clock = clock or SystemClock()
     app = Site("sluice.serve", STATIC, clock).application(gate)
     app.state.serving = Serving(hub)

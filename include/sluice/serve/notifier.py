@@ -29,13 +29,7 @@ _THREADS = 4
 
 
 class AlertNotifier:
-    """Sends alerts about rules, in order for each key.
-
-    Args:
-        dispatcher: returns a dispatcher with the present policy.
-        page: returns the address of an output's page.
-        clock: gives the time.
-    """
+    """Sends alerts about rules, in order for each key, by a dispatcher with the present policy."""
 
     def __init__(
         self, dispatcher: Callable[[], AlertDispatcher], page: Callable[[str, str], str], clock: Clock
@@ -98,14 +92,7 @@ class AlertNotifier:
 
 
 def alert_of(pipeline: PipelineSpec, event: RuleEvent, page: str, clock: Clock) -> Alert:
-    """Return the alert about a transition.
-
-    Args:
-        pipeline: whose rule it is.
-        event: the transition.
-        page: address of the output's page.
-        clock: gives the time.
-    """
+    """Return the alert about a transition of a pipeline's rule, with the address of the output's page."""
     rule, resolved = event.rule, event.transition is Transition.RESOLVED
     name = f"{pipeline.name}: {rule.name}"
     where = ", ".join(event.key) or "more keys than alert one by one"

@@ -15,13 +15,7 @@ _HOUR = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def pipeline_files(name: str, topic: TopicSpec, *, owner: str) -> Mapping[str, str]:
-    """Return the texts of all files by path in the project.
-
-    Args:
-        name: the name of the pipeline, its transform and its table.
-        topic: the topic that it reads.
-        owner: a person or a team.
-    """
+    """Return the texts of the files of a pipeline, by path in the project; its transform and table have its name."""
     sample = "\n".join(json.dumps(sample_record(topic, _HOUR + timedelta(minutes=m))) for m in (20, 50, 65))
     by_broker = topic.value.arrival_time == "broker"
     return {

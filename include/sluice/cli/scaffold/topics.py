@@ -104,15 +104,7 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
 def late_arrival_warning(
     sample: RecordSample, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
 ) -> str:
-    """Warn that old records would be late with an arrival time by the broker; empty if they would not.
-
-    Args:
-        sample: the records.
-        fields: the fields of the topic.
-        event: the field of the event time.
-        arrival: the field of the arrival time; empty: the broker's time.
-        now: the current time (UTC).
-    """
+    """Return a warning if records would be late with the broker's arrival time (`arrival` is empty); else nothing."""
     newest = sample.fields[event].newest
     if arrival or newest is None or now - newest < _OLD:
         return ""
@@ -136,16 +128,7 @@ def topic_text(
     partitions: int,
     owner: str,
 ) -> str:
-    """Return the spec as YAML.
-
-    Args:
-        name: the name of the topic.
-        fields: the fields of its value.
-        event_time: the field of the event time.
-        arrival_time: the field of the arrival time; empty: the broker's time.
-        partitions: the number of partitions.
-        owner: a person or a team; may be empty.
-    """
+    """Return the spec as YAML; without `arrival_time` it is the broker's time, and `owner` may be empty."""
     width = max(len(field) for field in fields)
     declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
     return filled(

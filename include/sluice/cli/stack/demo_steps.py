@@ -44,12 +44,7 @@ class Demo:
         self._seconds: dict[str, float] = {}
 
     def run(self, first: date, last: date, *, seconds_to_feed: float) -> dict[str, Any]:
-        """Run all steps and return the report (the content of `demo.json`).
-
-        Args:
-            first: first local day of flights.
-            last: last local day, inclusive.
-            seconds_to_feed: about how long the feed should take, so that the stream can be watched.
+        """Run all steps for a range of local days, both included, and return the report (the content of `demo.json`).
 
         Raises:
             SluiceError: a step failed; the stack keeps running for inspection.

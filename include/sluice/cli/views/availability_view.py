@@ -45,13 +45,7 @@ class UnitService:
 
 
 def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
-    """Return both from the control database; empty if it does not answer.
-
-    Args:
-        project: has the control database.
-        unit: the driver's name in the specs.
-        now: the current time (UTC).
-    """
+    """Return both for a unit at a time (UTC), from the control database; empty if it does not answer."""
     catalog, streams = project.catalog, project.catalog.unit(unit).streams
     try:
         registry, since = project.records.registry(), now - SPAN

@@ -72,14 +72,7 @@ def next_month(month: datetime) -> datetime:
 
 
 def calendar(month: datetime, length: timedelta, ledger: Ledger, code: str) -> Calendar:
-    """Return a month.
-
-    Args:
-        month: its first moment (UTC).
-        length: of an interval: an hour or a day.
-        ledger: with the intervals of this month.
-        code: today's hash.
-    """
+    """Return the calendar of a month by its first moment (UTC); `code` is the hash of today's code."""
     end = next_month(month)
     before = month_of(month - _DAY)
     if length < _DAY:
