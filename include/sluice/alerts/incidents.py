@@ -66,15 +66,15 @@ class Incident:
 
 def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
     """Return the incidents that are not over, oldest first."""
-    found: dict[Key, list[Alert]] = {}
+    alerts_by_key: dict[Key, list[Alert]] = {}
     for alert in history.alerts:
         if alert.alert_class is AlertClass.TEST:
             continue
         if alert.level is Level.RECOVERY:
-            found.pop(alert.key, None)
+            alerts_by_key.pop(alert.key, None)
         else:
-            found.setdefault(alert.key, []).append(alert)
-    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in found.values())
+            alerts_by_key.setdefault(alert.key, []).append(alert)
+    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in alerts_by_key.values())
     return {incident.key: incident for incident in incidents}
 
 

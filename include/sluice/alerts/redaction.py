@@ -48,8 +48,8 @@ def secrets_in(name: str, value: str) -> Iterator[str]:
     """
     if is_secret(name.replace("_", ".")) or name.startswith("AIRFLOW_CONN_"):
         yield value
-    for found in _CREDENTIALS.finditer(value):
-        yield from {found[2], unquote(found[2])}
-    for found in _ASSIGNMENT.finditer(value):
-        if is_secret(found[1]):
-            yield found[3]
+    for match in _CREDENTIALS.finditer(value):
+        yield from {match[2], unquote(match[2])}
+    for match in _ASSIGNMENT.finditer(value):
+        if is_secret(match[1]):
+            yield match[3]

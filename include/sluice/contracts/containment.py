@@ -106,8 +106,8 @@ def _texts(writer: Text, reader: Text, field: str) -> Iterator[Breach]:
         ("format", writer.format, reader.format),
     ):
         if taken is not None and taken != written:
-            said = f"has the {name} {written}" if written else f"has no {name}"
-            yield Breach(field, f"{said}, and only {taken} is taken", f"keep the {name}, or take any.")
+            difference = f"has the {name} {written}" if written else f"has no {name}"
+            yield Breach(field, f"{difference}, and only {taken} is taken", f"keep the {name}, or take any.")
 
 
 def _lengths(what: str, written: tuple[int, int | None], taken: tuple[int, int | None], field: str) -> Iterator[Breach]:

@@ -69,17 +69,17 @@ class SqlRegistry(DeploymentRecords):
 
     def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
         """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
-        found: dict[str, dict[str, RecordedVerdict]] = {}
+        verdicts: dict[str, dict[str, RecordedVerdict]] = {}
         for record in map(verdict_of, self._read_units(queries.verdicts(self._deployment), units)):
-            found.setdefault(record.unit, {})[record.stream] = record
-        return found
+            verdicts.setdefault(record.unit, {})[record.stream] = record
+        return verdicts
 
     def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
         """Return so many of the newest attempts of those units that have any, newest first, in a few queries."""
-        found: dict[str, list[Attempt]] = {}
+        attempts: dict[str, list[Attempt]] = {}
         for one in map(attempt_of, self._read_units(queries.attempts(self._deployment, newest), units)):
-            found.setdefault(one.unit, []).append(one)
-        return found
+            attempts.setdefault(one.unit, []).append(one)
+        return attempts
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         """Return all attempts, or so many of the newest, newest first."""

@@ -44,14 +44,14 @@ def like_as_regex(pattern: str, escape: str = _ESCAPE) -> str:
     Raises:
         ValueError: the pattern ends with the escape character.
     """
-    found, escaped = "", False
+    regex, escaped = "", False
     for character in pattern:
         if not escaped and character == escape:
             escaped = True
             continue
         wild = None if escaped else {"%": ".*", "_": "."}.get(character)
-        found += wild or re.escape(character)
+        regex += wild or re.escape(character)
         escaped = False
     if escaped:
         raise ValueError(f"the pattern {pattern!r} ends with its escape character {escape!r}")
-    return rf"(?s)\A{found}(?!.)"
+    return rf"(?s)\A{regex}(?!.)"

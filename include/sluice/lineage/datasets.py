@@ -66,8 +66,8 @@ def postgres_table(url: str, name: str) -> Dataset:
 
 def place(location: str) -> tuple[str, str]:
     """Return namespace and name of what lies at a path or a URL."""
-    scheme, found, rest = location.partition("://")
-    if not found:
+    scheme, separator, rest = location.partition("://")
+    if not separator:
         return "file", location
     if scheme == "file":
         return "file", f"/{rest.lstrip('/')}"

@@ -150,9 +150,9 @@ class PostgresLatest:
 
     def _missing_columns(self, connection: sa.Connection) -> list[sa.Column[Any]]:
         """Return the columns that the table lacks; refuse one that is another otherwise."""
-        found = sa.inspect(connection)
-        have = {column["name"]: column["type"] for column in found.get_columns(self._table.name)}
-        keys = set(found.get_pk_constraint(self._table.name)["constrained_columns"])
+        inspector = sa.inspect(connection)
+        have = {column["name"]: column["type"] for column in inspector.get_columns(self._table.name)}
+        keys = set(inspector.get_pk_constraint(self._table.name)["constrained_columns"])
         wanted = {column.name: column for column in self._table.columns}
         dialect = connection.dialect
         other = [
@@ -202,8 +202,8 @@ class PostgresLatest:
 
 def _columns(table: LatestTable) -> Iterator[sa.Column[Any]]:
     for field in table.schema:
-        found = sa.Numeric(field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else None
-        kind = found or _TYPES.get(field.type)
+        numeric = sa.Numeric(field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else None
+        kind = numeric or _TYPES.get(field.type)
         if kind is None:
             raise RefusedError(
                 f"the column {field.name!r} is a {field.type}, for which PostgreSQL has no column here.",

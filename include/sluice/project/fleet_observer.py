@@ -146,9 +146,9 @@ class FleetObserver:
         """Read what is new in a checkpoint; one in another folder than before is another one."""
         known = self._known.setdefault(unit, {})
         folder, before = known.get(stream, (None, None))
-        look = checkpoint.follow(before if folder == checkpoint.folder else None)
-        known[stream] = checkpoint.folder, look
-        return look
+        state = checkpoint.follow(before if folder == checkpoint.folder else None)
+        known[stream] = checkpoint.folder, state
+        return state
 
     def _cluster(self) -> KafkaPythonAdministration:
         """Return the open connection, unless the addresses have changed."""

@@ -82,7 +82,7 @@ def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) 
         CorruptionError: a table's log or a checkpoint cannot be read.
         UnreachableError: the cluster or a checkpoint could not be asked.
     """
-    tables = {name: found for name in unit.pipelines if (found := _poison_of(project, name, now)) is not None}
+    tables = {name: poisoned for name in unit.pipelines if (poisoned := _poison_of(project, name, now)) is not None}
     moved = dict(_watermarks_ahead(project, unit, now))
     streams = [*dict.fromkeys([*(name for name in unit.streams if name in tables), *moved])]
     repeatable = [name for name in streams if _may_repeat(project.catalog.streams.get(name))]

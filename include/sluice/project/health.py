@@ -73,9 +73,9 @@ class ProjectHealth:
         Raises:
             SpecError: no spec names such a driver.
         """
-        found = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
+        observations = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
         since = self._lagging_since(unit)
-        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
+        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in observations.items()}
 
     def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
         """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
@@ -85,7 +85,7 @@ class ProjectHealth:
         """
         names, registry = [unit.name for unit in units], self.records.registry()
         desired, verdicts = registry.newest_desired_states(names), registry.newest_verdicts(names)
-        attempts, looks = registry.histories(names, newest=ATTEMPTS_READ), self.records.snapshots().of(names)
+        attempts, snapshots = registry.histories(names, newest=ATTEMPTS_READ), self.records.snapshots().of(names)
         return [
             status
             for unit in units
@@ -94,7 +94,7 @@ class ProjectHealth:
                 UnitRecords(
                     desired.get(unit.name),
                     attempts.get(unit.name, ()),
-                    looks.get(unit.name, {}),
+                    snapshots.get(unit.name, {}),
                     verdicts.get(unit.name, {}),
                 ),
                 now,

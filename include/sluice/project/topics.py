@@ -106,11 +106,11 @@ class ProjectTopics:
         """
         until, before = clock.monotonic() + seconds, ""
         while True:
-            found = self.adoption(growths)
-            if (now := "; ".join(map(str, found))) != before:
+            adoption = self.adoption(growths)
+            if (now := "; ".join(map(str, adoption))) != before:
                 notify(now)
                 before = now
-            waiting = [each for each in found if each.state is GrowthAdoption.WAITS]
+            waiting = [each for each in adoption if each.state is GrowthAdoption.WAITS]
             if not waiting:
                 return
             if clock.monotonic() >= until:

@@ -24,8 +24,8 @@ def sent_too_late(
     lateness = [pipeline.time.allowed_lateness for pipeline in pipelines if pipeline.source == topic.name]
     if topic.value.arrival_time != "broker" or last_event is None or not lateness or now - last_event <= min(lateness):
         return ""
-    said = f"The newest of these records happened at {last_event:%Y-%m-%d %H:%M} UTC, so each will be late."
-    return f"{said} {_advice(topic)}"
+    warning = f"The newest of these records happened at {last_event:%Y-%m-%d %H:%M} UTC, so each will be late."
+    return f"{warning} {_advice(topic)}"
 
 
 def _advice(topic: TopicSpec) -> str:

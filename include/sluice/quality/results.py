@@ -51,7 +51,7 @@ def known_values(
     """Return the values by expectation and interval, of intervals whose content has not changed since."""
     values: dict[str, dict[datetime, float]] = {}
     for kept in results:
-        found = kept.checked
-        if found.value is not None and contents.get(found.start) == kept.content:
-            values.setdefault(found.key, {})[found.start] = found.value
+        checked = kept.checked
+        if checked.value is not None and contents.get(checked.start) == kept.content:
+            values.setdefault(checked.key, {})[checked.start] = checked.value
     return values

@@ -119,14 +119,14 @@ class _Canvas:
         return tuple(self._outline(run) for run in runs if run)
 
     def dots(self, results: Sequence[IntervalCheckResult]) -> list[Dot]:
-        found = []
+        dots = []
         last = max(place for place, each in enumerate(results) if each.value is not None)
         for place, each in enumerate(results):
             fails = each.verdict is ExpectationResult.FAILS
             if each.value is not None and (fails or place == last):
                 words = f"{each.start:{_TIME}}: {each.checked.observed}"
-                found.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))
-        return found
+                dots.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))
+        return dots
 
     def _outline(self, run: Sequence[tuple[int, float, float]]) -> str:
         half = 0.5 * (WIDTH - _LEFT - _RIGHT) / max(len(self.results) - 1, 1)

@@ -87,8 +87,8 @@ def write_project(folder: Path, content: Mapping[str, bytes]) -> None:
 
 
 def _below(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    found = []
+    files_below = []
     for entry in folder.iterdir():
         name = f"{path}{entry.name}"
-        found += _below(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
-    return found
+        files_below += _below(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
+    return files_below

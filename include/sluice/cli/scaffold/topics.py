@@ -55,13 +55,13 @@ def sample_of(lines: Sequence[bytes]) -> RecordSample:
 
 def guess_fields(sample: RecordSample) -> dict[str, GuessedField]:
     """Return the fields of a sample, in order, without those that `left_out` names."""
-    found = {}
+    guessed = {}
     for name, seen in sample.fields.items():
         if seen.type is not None:
             declared, note = form_of_field(sample, name)
             type_ = FieldType.TIMESTAMP if sample.unit(name) else seen.type
-            found[name] = GuessedField(type_, sample.always(name), declared, note)
-    return found
+            guessed[name] = GuessedField(type_, sample.always(name), declared, note)
+    return guessed
 
 
 def left_out_notes(sample: RecordSample) -> list[str]:
@@ -130,7 +130,7 @@ def topic_text(
 ) -> str:
     """Return the spec as YAML; without `arrival_time` it is the broker's time, and `owner` may be empty."""
     width = max(len(field) for field in fields)
-    declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
+    declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(guessed)}" for field, guessed in fields.items())
     return filled(
         "topic.yaml",
         name=name,

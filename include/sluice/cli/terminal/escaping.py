@@ -34,8 +34,8 @@ class Terminal(Console):
     @property
     def file(self) -> IO[str]:
         """The stream inside the guard, which would escape the cursor movements."""
-        found = super().file
-        return found.stream if isinstance(found, Guard) else found
+        stream = super().file
+        return stream.stream if isinstance(stream, Guard) else stream
 
     @file.setter
     def file(self, new_file: IO[str]) -> None:

@@ -64,13 +64,13 @@ def _of_verdict(status: StreamStatus) -> Iterator[MetricSample]:
 
 
 def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSample]:
-    found: dict[Metric, float | None] = {
+    values: dict[Metric, float | None] = {
         m.BATCH_SECONDS: batch.seconds,
         m.STATE_ROWS: batch.state_rows,
         m.STATE_BYTES: batch.state_bytes,
         m.READ: batch.read,
     }
-    yield from _known(labels, found)
+    yield from _known(labels, values)
     for phase, milliseconds in sorted(batch.phases.items()):
         yield MetricSample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
 
@@ -78,15 +78,15 @@ def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSa
 def _of_unit(unit: str, streams: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     streams = list(streams)
     first = streams[0]
-    told = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
-    cpu = [batch.cpu_seconds for batch in told if batch.cpu_seconds is not None]
-    found: dict[Metric, float | None] = {
+    newest = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
+    cpu = [batch.cpu_seconds for batch in newest if batch.cpu_seconds is not None]
+    values: dict[Metric, float | None] = {
         m.SHOULD_RUN: float(first.should_run),
         m.HALTED: float(bool(first.halted)),
         m.ATTEMPTS: first.generation,
         m.CPU: max(cpu, default=None),
     }
-    yield from _known((unit,), found)
+    yield from _known((unit,), values)
 
 
 def of_pipelines(
@@ -124,14 +124,14 @@ def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSa
 def of_alerts(history: AlertHistory) -> Iterator[MetricSample]:
     """Yield the samples of alerts; one whose delivery has no outcome is `unknown`."""
     counts = Counter(
-        (alert.level.value, "unknown" if (said := history.deliveries.get(alert.id)) is None else said.outcome.value)
+        (alert.level.value, "unknown" if (own := history.deliveries.get(alert.id)) is None else own.outcome.value)
         for alert in history.alerts
     )
     for labels, count in sorted(counts.items()):
         yield MetricSample(m.ALERTS, labels, count)
 
 
-def _known(labels: tuple[str, ...], found: Mapping[Metric, float | None]) -> Iterator[MetricSample]:
-    for metric, value in found.items():
+def _known(labels: tuple[str, ...], values: Mapping[Metric, float | None]) -> Iterator[MetricSample]:
+    for metric, value in values.items():
         if value is not None:
             yield MetricSample(metric, labels, value)

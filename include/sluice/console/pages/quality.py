@@ -93,5 +93,5 @@ def _history(
     length: timedelta = spec.intervals.interval_length
     since = head.closed_until - _SHOWN_INTERVALS * length
     kept = project.records.quality().of(spec.name, [each.key for each in about], since, head.closed_until)
-    found = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
-    return [(each, picture(found[each.key]), found[each.key]) for each in about]
+    by_key = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
+    return [(each, picture(by_key[each.key]), by_key[each.key]) for each in about]

@@ -42,7 +42,7 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: C
     unit = unit_of(project, stream, visitor)
     stream_status = next(each for each in project.health.statuses([unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
-    found = batches(project.folder.batch_log(stream))
+    logged = batches(project.folder.batch_log(stream))
     pipeline = project.catalog.pipeline_of(stream)
     return page(
         request,
@@ -50,9 +50,9 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: C
         stream_status=stream_status,
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),
-        charts=charts_of(found),
-        batches=found,
-        quarantined=quarantined(found),
+        charts=charts_of(logged),
+        batches=logged,
+        quarantined=quarantined(logged),
         pipeline=None if pipeline is None else pipeline.name,
         attempts=attempts,
         shown=SHOWN,
@@ -117,8 +117,8 @@ def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:
 
 
 def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequence[RecordedVerdict]:
-    found = project.records.registry().verdicts_since(unit, now - HISTORY)
-    return [record for record in reversed(found) if record.stream == stream][:_MAX_CHANGES]
+    recorded = project.records.registry().verdicts_since(unit, now - HISTORY)
+    return [record for record in reversed(recorded) if record.stream == stream][:_MAX_CHANGES]
 
 
 def _log(attempts: Timeline) -> str:
