@@ -65,12 +65,7 @@ class AlertDispatcher:
         return self.claim(alert, None) or alert
 
     def claim(self, alert: Alert, known: Callable[[AlertHistory], bool] | None) -> Alert | None:
-        """Do the same unless the journal says it already: of several processes one gets the alert back.
-
-        Args:
-            alert: not on record.
-            known: says whether it is known already; None: it is not.
-        """
+        """Do the same unless `known` finds it in the journal: of several processes one gets the alert back."""
         alert = self.policy.complete(alert.with_text(self._redact))
         try:
             if not self.journal.append_unless(alert, known):
@@ -101,12 +96,7 @@ class AlertDispatcher:
         return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
 
     def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Send an alert, or hold it back, as the policy says.
-
-        Args:
-            alert: on record.
-            since: since when it lasts; omitted: since the first alert about it.
-        """
+        """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
         rule = self.policy.rule_of(alert)
         if not rule.tell:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))

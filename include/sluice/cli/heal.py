@@ -89,16 +89,12 @@ def _lines(table: str, poisoned: Poisoned) -> Iterator[str]:
 
 def _print_next(unit: str, healing: Healing, freed: int) -> None:
     out_lines.print(f"Done; the control database is {freed:,} bytes smaller. Next:")
-    for line in _next(unit, healing):
-        out_lines.print(f"  {line}")
-
-
-def _next(unit: str, healing: Healing) -> Iterator[str]:
-    yield f"sluice streams start {unit}"
+    out_lines.print(f"  sluice streams start {unit}")
     for name in healing.tables:
-        yield f"sluice intervals list {name} --state dirty    shows what the DAG repair_intervals will repair"
+        command = f"sluice intervals list {name} --state dirty"
+        out_lines.print(f"  {command}    shows what the DAG repair_intervals will repair")
     for stream in healing.left:
-        yield f"{stream} was not reset, see above"
+        out_lines.print(f"  {stream} was not reset, see above")
 
 
 def _as_json(unit: str, healing: Healing, freed: int) -> dict[str, Any]:

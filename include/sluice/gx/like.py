@@ -35,11 +35,7 @@ def as_spark_knows(declared: Expectation) -> Expectation:
 
 
 def like_as_regex(pattern: str, escape: str = _ESCAPE) -> str:
-    """Return the regular expression of Java and Python that finds what a LIKE pattern matches.
-
-    Args:
-        pattern: `%` stands for any text, `_` for one character.
-        escape: the character that takes these their meaning.
+    """Return the regular expression (Java, Python) of a LIKE pattern: `%` is any text, `_` one character.
 
     Raises:
         ValueError: the pattern ends with the escape character.

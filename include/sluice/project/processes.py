@@ -121,11 +121,7 @@ class ProjectProcesses:
         return BackfillLock(self.folder.backfill(backfill_id))
 
     def refuse_overlap(self, request: Request, key: str) -> None:
-        """Make sure, before Spark starts for it, that a backfill could be claimed now; the claim itself decides.
-
-        Args:
-            request: what is to be backfilled.
-            key: of the request.
+        """Make sure, before Spark starts, that a backfill could be claimed under its key; the claim itself decides.
 
         Raises:
             OverlapError: another backfill works on a part of the range.

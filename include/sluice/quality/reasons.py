@@ -114,12 +114,7 @@ def meaning_of(reason: Reason, detail: str | None = None) -> str:
 
 
 def advice_of(reason: Reason, detail: str | None = None) -> str:
-    """Return what to do about a reason, and about the field that it names.
-
-    Args:
-        reason: why records are quarantined.
-        detail: what validation says of the field at fault; None where it is no single one.
-    """
+    """Return what to do about a reason, and about the field that the detail of a record names."""
     found = (advice for said, advice in _HOW_TO_DECLARE.items() if said in (detail or ""))
     return next(found, reason.what_to_do)
 

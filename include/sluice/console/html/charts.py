@@ -60,13 +60,7 @@ class Chart:
 
 
 def lines(title: str, found: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
-    """Return lines over one another; None where there are fewer than two moments with a value.
-
-    Args:
-        title: what they show.
-        found: at most eight.
-        unit: of the values, such as `/s`.
-    """
+    """Return a chart of at most eight lines; None with fewer than two moments that have a value."""
     thinned = [ChartLine(line.name, _thinned(line.points)) for line in found]
     at = sorted({moment for line in thinned for moment, value in line.points if value is not None})
     if len(at) <= 1:
@@ -80,14 +74,7 @@ def lines(title: str, found: Sequence[ChartLine], *, unit: str = "") -> Chart | 
 
 
 def layers(title: str, at: Sequence[float], parts: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
-    """Return bars of layers that add up, one for each moment; None where there are fewer than two moments.
-
-    Args:
-        title: what they show.
-        at: the moments.
-        parts: at most eight; each has a value, perhaps None, for every moment.
-        unit: of the values.
-    """
+    """Return bars of at most eight layers that add up, one for each moment; None with fewer than two moments."""
     if len(at) <= 1:
         return None
     step = ceil(len(at) / _MAX_POINTS)

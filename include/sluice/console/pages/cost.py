@@ -56,9 +56,9 @@ def cost(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResp
 
 
 def cost_of(project: Project, unit: Unit) -> UnitCost | None:
-    """Return what the newest driver of a unit has used; None where its streams have told nothing yet."""
-    newest = [newest_batch(project.folder.batch_log(stream)) for stream in unit.streams]
-    known = [each for each in newest if each is not None and each.cpu_seconds is not None and each.read is not None]
+    """Return what the newest driver of a unit has used; None if its streams have logged no batch yet."""
+    logged = [newest_batch(project.folder.batch_log(stream)) for stream in unit.streams]
+    known = [each for each in logged if each is not None and each.cpu_seconds is not None and each.read is not None]
     if not known:
         return None
     generation = max(each.generation for each in known)

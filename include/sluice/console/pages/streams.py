@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.page_context import ConsoleCommand, ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ContextDep, SpecName
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.site import base_of, page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
-from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -27,8 +24,6 @@ from sluice.streams.life.timeline import SHOWN, Timeline, timeline
 
 router = APIRouter()
 
-StreamName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
-UnitName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 
 HISTORY = timedelta(hours=24)
 _LOG_BYTES = 6 * 1024
@@ -36,7 +31,7 @@ _MAX_CHANGES = 30
 
 
 @router.get("/streams/{stream}")
-def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def stream(request: Request, stream: SpecName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show a stream."""
     project, now = context.project, context.clock.now()
     unit = unit_of(project, stream, visitor)
