@@ -30,7 +30,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import Reach
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
-from sluice.settling.settler import Author, Outcome, Settler
+from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.stream_run import Stream
 from sluice.spark.records.kafka_source import KafkaTopic
@@ -106,9 +106,9 @@ class Trial:
         table = SettledLog(self.table, column, WRITER, 1, rules)
         table.open()
         raw = RawTableSource(self.spark, self.raw, self.code, rules, ends)
-        author = Author(WRITER, 1, self.code.code_hash)
+        author = SettlerIdentity(WRITER, 1, self.code.code_hash)
         settler = Settler(author, rules, raw, table, clock=SystemClock(), nonce=lambda: f"{next(numbers)}")
-        while settler.round().outcome is not Outcome.WAITING:
+        while settler.round().outcome is not RoundOutcome.WAITING:
             pass
         return next(numbers)
 

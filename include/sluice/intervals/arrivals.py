@@ -91,10 +91,9 @@ def advanced(
 ) -> ArrivalClocks:
     """Return the clocks after further records were read.
 
-    An advance is the gap between one arrival time and the next, so a backlog of a year advances by minutes, and a
-    record of next year by months. A long one counts if our own clock bears it out (the topic was that close before, or
-    goes on at its pace), if the broker's does, if another partition makes the same advance, or if a person has
-    confirmed it.
+    An advance is the gap between one arrival time and the next: a backlog of a year advances by minutes, a record of
+    next year by months. A long one counts if our own clock bears it out (the topic was that close before, or goes on
+    at its pace), the broker's does, another partition makes the same advance, or a person has confirmed it.
 
     Args:
         clocks: as they stood.
@@ -103,30 +102,43 @@ def advanced(
         now: our own time (UTC).
         believed_until: arrival times up to here were confirmed by a person.
     """
-    waiting = {
-        partition: list(joined((*clocks.unconfirmed.get(partition, ()), *seen.get(partition, ())), max_advance))
-        for partition in sorted({*clocks.unconfirmed, *seen})
-    }
+    waiting = _joined(clocks.unconfirmed, seen, max_advance)
     start = clocks.measure
     if start is None:  # no record was read before: the earliest is where the clock begins
-        start = min((spans[0].first for spans in waiting.values() if spans), default=None)
-        if start is None:
-            return clocks
+        start = min((spans[0].first for spans in waiting.values() if spans), default=now)
     borne_out = [start, *([] if clocks.lead is None else [now + clocks.lead]), believed_until or start]
-    limit = max(borne_out) + max_advance
     live = _growing(clocks.unconfirmed, waiting, now - max_advance)
-    accepted = dict(clocks.accepted)
-    while credible := _credible(waiting, limit, live, max_advance):
-        for partition, span in credible:
-            waiting[partition].remove(span)
-            accepted[partition] = max(span.last, accepted.get(partition, span.last))
-            limit = max(limit, span.last + max_advance)
+    accepted = {**clocks.accepted}
+    for partition, time in _accepted(waiting, max(borne_out) + max_advance, live, max_advance).items():
+        accepted[partition] = max(time, accepted.get(partition, time))
     unconfirmed = {partition: tuple(spans[:SPANS_KEPT]) for partition, spans in waiting.items() if spans}
     after = replace(clocks, accepted=accepted, unconfirmed=unconfirmed)
     if after.newest is None or after.newest == clocks.newest:
         return after
     lead = after.newest - now
     return replace(after, lead=lead if clocks.lead is None else max(lead, clocks.lead))
+
+
+def _joined(
+    before: Mapping[str, tuple[ArrivalSpan, ...]], seen: Mapping[str, Iterable[ArrivalSpan]], gap: timedelta
+) -> dict[str, list[ArrivalSpan]]:
+    return {name: list(joined((*before.get(name, ()), *seen.get(name, ())), gap)) for name in sorted({*before, *seen})}
+
+
+def _accepted(
+    waiting: dict[str, list[ArrivalSpan]],
+    limit: datetime,
+    live: AbstractSet[tuple[str, ArrivalSpan]],
+    gap: timedelta,
+) -> dict[str, datetime]:
+    """Take out of `waiting` what counts, and return how far that is in each partition."""
+    accepted: dict[str, datetime] = {}
+    while credible := _credible(waiting, limit, live, gap):
+        for partition, span in credible:
+            waiting[partition].remove(span)
+            accepted[partition] = max(span.last, accepted.get(partition, span.last))
+            limit = max(limit, span.last + gap)
+    return accepted
 
 
 def _growing(

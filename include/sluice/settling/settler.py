@@ -22,7 +22,7 @@ from sluice.settling.ports import RawSource, SettledState, SettledTable, Staged,
 from sluice.settling.rules import SettlingRules
 
 
-class Outcome(StrEnum):
+class RoundOutcome(StrEnum):
     """What one round of a settler came to."""
 
     SETTLED = "settled"  # intervals, or only marks on some that were settled before
@@ -43,14 +43,14 @@ class Round:
         unconfirmed: arrival times lie beyond an advance that nothing corroborates.
     """
 
-    outcome: Outcome
+    outcome: RoundOutcome
     settled_until: datetime | None
     completeness: Completeness = NOTHING_KNOWN
     unconfirmed: bool = False
 
 
 @dataclass(frozen=True)
-class Author:
+class SettlerIdentity:
     """In whose name a settler writes.
 
     Attributes:
@@ -88,7 +88,7 @@ class Settler:
 
     def __init__(
         self,
-        author: Author,
+        author: SettlerIdentity,
         rules: SettlingRules,
         raw: RawSource,
         table: SettledTable,
@@ -115,7 +115,7 @@ class Settler:
         pinned = self._raw.pin()
         listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`
         if not pinned.reach.covers(before.examined):
-            return Round(Outcome.RAW_BEHIND, state.settled_until)
+            return Round(RoundOutcome.RAW_BEHIND, state.settled_until)
         if _is_new_topic(before.examined, pinned.reach):
             before = replace(before, clocks=before.clocks.of_new_topic())
         found = self._raw.examine(pinned, before.examined, state.settled_until)
@@ -153,12 +153,12 @@ class Settler:
         unconfirmed = bool(after.clocks.unconfirmed)
         if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
-            outcome = Outcome.WAITING if after.examined.covers(pinned.reach) else Outcome.EXAMINING
+            outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
             return Round(outcome, state.settled_until, complete, unconfirmed)
         rows = self._raw.compute(pinned, after.examined, due) if due is not None else None
         entry = self._entry(state, after, found, due, rows)
         outcome = self._commit(state, entry, rows)
-        until = entry.settled_until if outcome is Outcome.SETTLED else state.settled_until
+        until = entry.settled_until if outcome is RoundOutcome.SETTLED else state.settled_until
         return Round(outcome, until, complete, unconfirmed)
 
     def _due(self, state: SettledState, after: _Progress, complete: Completeness) -> Interval | None:
@@ -189,7 +189,7 @@ class Settler:
             code=self._author.code,
         )
 
-    def _commit(self, state: SettledState, entry: SettleEntry, rows: Staged | None) -> Outcome:
+    def _commit(self, state: SettledState, entry: SettleEntry, rows: Staged | None) -> RoundOutcome:
         lost: UncertainCommitError | None = None
         try:
             done = self._table.commit(state, entry, rows)
@@ -199,7 +199,7 @@ class Settler:
             rows.discard()  # whatever else is raised above leaves them: the log may name them
         if lost is not None and not done:
             raise lost
-        return Outcome.SETTLED if done else Outcome.RACED
+        return RoundOutcome.SETTLED if done else RoundOutcome.RACED
 
 
 def _is_new_topic(before: Reach, after: Reach) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -21,6 +21,7 @@ from tests.simulation.transitions import Tally
 
 FAULTS = ("disorder", "poison", "new topic", "withdrawal", "crash", "answer is lost", "transaction", "zombie", "quiet")
 SHARE_OF_FAULTS = 0.45
+APPEND_ENGINE = "append engine"
 ROUNDS = 40
 """Of the last settler, until everything must be settled."""
 
@@ -60,7 +61,7 @@ class _History:
                 self._append()
             world.append_history()
             if "zombie" in world.enabled:
-                world.begin("append engine", world.append_again)
+                world.begin(APPEND_ENGINE, partial(world.append_again, len(world.store.commits)))
         world.crew.play(self._direct)
         self._end()
 
@@ -85,7 +86,9 @@ class _History:
         moving, current = self._world.moving, self._world.crew.current
         if dice < 7 and current in moving:
             return current
-        return self._world.choices.pick(moving) if moving else None
+        chosen = self._world.choices.pick(moving) if moving else None
+        asleep = chosen is not None and chosen.name == APPEND_ENGINE and not self._world.choices.chance(0.2)
+        return None if asleep else chosen
 
     def _change(self, dice: int) -> Actor | None:
         moving = self._world.moving
@@ -122,7 +125,7 @@ class _History:
         world = self._world
         code = world.code
         table = TableGate(world, code.table.SettledDelta(world.store, generation, world.rules, self._ousted))
-        author = code.settler.Author(SETTLER, generation, "c")
+        author = code.settler.SettlerIdentity(SETTLER, generation, "c")
         settler = code.settler.Settler(
             author, world.rules, RawGate(world), table, clock=world.clock, nonce=lambda: next(self._nonces)
         )
@@ -221,8 +224,8 @@ class _History:
         world = self._world
         world.enabled, world.ending = frozenset(), True
         for actor in world.moving:
-            actor.crashing = True
-        world.crew.play(lambda: next(iter(world.moving), None))
+            actor.crashing = actor.name != APPEND_ENGINE
+        world.crew.play(lambda: next((actor for actor in world.moving if actor.crashing), None))
         world.topic.open_since = {}
         records = [*world.raw.stored, *(record for log in world.topic.logs for record in log)]
         known = [record.arrival for record in records if record.arrival is not None]
@@ -230,6 +233,7 @@ class _History:
         while world.time < until:
             self._heartbeat()
         self._settle_all()
+        world.crew.play(lambda: next(iter(world.moving), None))  # who slept until now wakes up
         self._heartbeat()  # after a long silence one record proves nothing: see `advanced`
         self._settle_all()
         newest = world.settled()
@@ -252,10 +256,12 @@ class _History:
         for partition in range(len(world.topic.logs)):
             world.topic.append(partition, world.time, world.time, taken=False, witnessed=False)
 
-    def _run(self, name: str, operation: object) -> None:
+    def _run(self, name: str, operation: Callable[[], object]) -> None:
+        """Let one actor alone do something."""
         world = self._world
-        world.begin(name, operation)  # type: ignore[arg-type]
-        world.crew.play(lambda: next(iter(world.moving), None))
+        world.begin(name, operation)
+        actor = world.actors[-1]
+        world.crew.play(lambda: None if actor.ended else actor)
 
     def _compare(self) -> None:
         world = self._world

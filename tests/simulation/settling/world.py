@@ -177,19 +177,21 @@ class World:
         rows[closed] = rows[closed][:1]
         self._stream(rows, ends, closed)
 
-    def append_again(self) -> None:
-        """Let a driver of the append engine that slept write to the interval that it has open."""
-        snapshot = len(self.store.commits)
-        entries = (logged.entry for logged in self.store.newest_first())
-        last = next((entry for entry in entries if isinstance(entry, StreamEntry)), None)
-        if last is None or last.closed_until is None or self.store.marked:
-            return None
+    def append_again(self, snapshot: int) -> None:
+        """Let a driver of the append engine that slept write to the interval that it has open.
+
+        Args:
+            snapshot: how many commits there were when it looked at the table, its mark included.
+        """
+        last = next((c.logged.entry for c in self.store.commits[:snapshot]), None)
+        if not isinstance(last, StreamEntry) or last.closed_until is None:
+            return
         self.stand("append engine writes")
         if any(APPENDER in commit.transactions for commit in self.store.commits[snapshot:]):
-            return self.say("append engine: conflict")
+            self.say("append engine: conflict")
+            return
         self._stream({last.closed_until: [("topic0", 0, 10_000)]}, Reach(last.end), last.closed_until)
         self.say("append engine: wrote")
-        return None
 
     def _stream(self, rows: dict[datetime, list[Any]], ends: Reach, closed: datetime) -> None:
         content = {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in rows.items() if ids}

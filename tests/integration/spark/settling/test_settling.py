@@ -18,7 +18,7 @@ from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition, Reach
-from sluice.settling.settler import Author, Outcome, Settler
+from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.settling.raw_source import RawTableSource, settling_rules
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
@@ -47,15 +47,15 @@ class Settled:
         column = partition_column(source.code.pipeline.intervals)
         table = SettledLog(self.table, column, WRITER, generation, source.rules)
         table.open()
-        author = Author(WRITER, generation, source.code.code_hash)
+        author = SettlerIdentity(WRITER, generation, source.code.code_hash)
         return Settler(
             author, source.rules, source, table, clock=SystemClock(), nonce=lambda: f"{generation}-{next(numbers)}"
         )
 
-    def settle(self, source: RawTableSource, generation: int = 1) -> list[Outcome]:
+    def settle(self, source: RawTableSource, generation: int = 1) -> list[RoundOutcome]:
         """Settle until nothing is due."""
         settler, outcomes = self.settler(source, generation), []
-        while not outcomes or outcomes[-1] is not Outcome.WAITING:
+        while not outcomes or outcomes[-1] is not RoundOutcome.WAITING:
             outcomes.append(settler.round().outcome)
         return outcomes
 
@@ -76,7 +76,7 @@ def settled(drained: Drained, tmp_path: Path) -> Settled:
 
 
 def test_settling_gives_the_rows_of_the_append_engine_and_of_the_oracle(settled: Settled) -> None:
-    assert settled.settle(settled.source()) == [Outcome.SETTLED, Outcome.WAITING]
+    assert settled.settle(settled.source()) == [RoundOutcome.SETTLED, RoundOutcome.WAITING]
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
     appended = {start: row.current.content for start, row in settled.drained.ledger.rows.items() if row.current}
     own = {start: row.current.content for start, row in settled.ledger.rows.items() if row.current}
@@ -87,7 +87,7 @@ def test_settling_gives_the_rows_of_the_append_engine_and_of_the_oracle(settled:
 
 def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled: Settled) -> None:
     outcomes = settled.settle(settled.source(most=1))
-    assert outcomes.count(Outcome.SETTLED) > 1
+    assert outcomes.count(RoundOutcome.SETTLED) > 1
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
 
 
@@ -95,13 +95,13 @@ def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: S
     source = settled.source()
     known = source.listed_ends()
     ends = {**known.offsets, "flights/7": 1}
-    assert settled.settle(settled.source(ends=Reach(ends, known.topics))) == [Outcome.WAITING]
+    assert settled.settle(settled.source(ends=Reach(ends, known.topics))) == [RoundOutcome.WAITING]
     assert settled.rows().empty
 
 
 def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Settled) -> None:
     whole = settled.source()
-    assert settled.settle(HalfRead(whole))[-1] is Outcome.WAITING
+    assert settled.settle(HalfRead(whole))[-1] is RoundOutcome.WAITING
     settled.settle(whole, generation=2)
     ledger, expected = settled.ledger, departures(FIRST, LAST)
     marked = {start for start, row in ledger.rows.items() if row.dirty}
