@@ -7,7 +7,6 @@ found out from the topic itself (`sluice.feeds.recovery`), so a manifest may be 
 from __future__ import annotations
 
 import fcntl
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
-from sluice.disk import sync_folder
+from sluice.disk import sync_folder, write_text
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.record import FeedRecord
 from sluice.topics.records import RecordPosition
@@ -183,7 +182,8 @@ class ManifestStore:
             NotReadyError: the disk does not take it.
         """
         try:
-            self._replace(manifest.model_dump_json(indent=1))
+            write_text(self.path, manifest.model_dump_json(indent=1))
+            sync_folder(self.folder)
         except OSError as error:
             raise NotReadyError(
                 f"{self.path} cannot be written: {error.strerror}.",
@@ -211,12 +211,3 @@ class ManifestStore:
                     fix="wait until it is done, or stop it; then run the command again.",
                 ) from None
             yield
-
-    def _replace(self, text: str) -> None:
-        draft = self.path.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
-        sync_folder(self.folder)

@@ -146,25 +146,15 @@ def _read(acl: Any) -> Acl:  # noqa: ANN401  untyped client
     return Acl(acl.principal, right, acl.host, denied=acl.permission_type is ACLPermissionType.DENY)
 
 
-def _written(acl: Acl) -> Any:  # noqa: ANN401  untyped client
-    resource = acl.right.resource
-    pattern = ResourcePattern(
-        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
-    )
-    return ACL(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
+def _written(acl: Acl, entry: type = ACL, pattern: type = ResourcePattern) -> Any:  # noqa: ANN401  untyped client
+    resource, permission = acl.right.resource, ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
+    where = pattern(ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name])
+    return entry(acl.principal, acl.host, ACLOperation[acl.right.operation.name], permission, where)
 
 
 def _exactly(acl: Acl) -> Any:  # noqa: ANN401  untyped client
     """Return a filter that one entry passes: a pattern of the type `match` would take its neighbours, too."""
-    resource = acl.right.resource
-    pattern = ResourcePatternFilter(
-        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
-    )
-    return ACLFilter(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
-
-
-def _permission(acl: Acl) -> ACLPermissionType:
-    return ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
+    return _written(acl, ACLFilter, ResourcePatternFilter)
 
 
 _ALL = ACLFilter(

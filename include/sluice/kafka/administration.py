@@ -8,7 +8,7 @@ from typing import Any
 
 import tenacity
 from kafka import TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -20,9 +20,9 @@ from kafka.errors import (
 from kafka.structs import OffsetAndMetadata
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
-from sluice.kafka.extents import COMMITTED, missing, read_extents
+from sluice.kafka.extents import COMMITTED, read_extents
+from sluice.kafka.records import read_stamps
 from sluice.kafka.replicas import ReplicaCalls
-from sluice.kafka.stamps import read_stamps
 from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 from sluice.wording import listed
@@ -98,11 +98,11 @@ class KafkaPythonAdministration(ReplicaCalls):
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
         """Return the first offset of each partition."""
-        return self._offsets(topic, OffsetSpec.EARLIEST)
+        return self.extent(topic).beginnings
 
     def ends(self, topic: str) -> Mapping[int, int]:
         """Return the offset after the last record of each partition that may be read; see `TopicExtent.ends`."""
-        return self._offsets(topic, OffsetSpec.LATEST)
+        return self.extent(topic).ends
 
     def extent(self, topic: str) -> TopicExtent:
         """Return what a topic holds."""
@@ -122,8 +122,13 @@ class KafkaPythonAdministration(ReplicaCalls):
         """Return the offset of the first record whose timestamp is no older than `at`; without one, the end."""
         ends = self.ends(topic)
         milliseconds = -((_EPOCH - at) // timedelta(milliseconds=1))  # rounded up: Kafka's times are whole ones
-        found = self._list(topic, ends, milliseconds)
-        return {partition: end if found[partition] < 0 else found[partition] for partition, end in ends.items()}
+        wanted = {TopicPartition(topic, partition): milliseconds for partition in ends}
+        first = self._ask(
+            f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
+        )
+        return {
+            at.partition: ends[at.partition] if found.offset < 0 else int(found.offset) for at, found in first.items()
+        }
 
     def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
         """Set the next offsets of a consumer group, per `topic/partition`. Its other offsets stay."""
@@ -155,20 +160,6 @@ class KafkaPythonAdministration(ReplicaCalls):
             return state is None or shows(state)
 
         self._until(shown)
-
-    def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
-        # Not `describe`: who asks for offsets need not be allowed to see configurations.
-        state = self._ask(f"describe {topic}", lambda client: _topics(client, [topic])).get(topic)
-        if state is None:
-            raise missing(topic)
-        return self._list(topic, range(len(state["partitions"])), spec)
-
-    def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec | int) -> Mapping[int, int]:
-        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
-        found = self._ask(
-            f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
-        )
-        return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
 
 
 _SOON_KNOWN = tenacity.Retrying(

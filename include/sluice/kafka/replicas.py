@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from kafka import TopicPartition
-from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResourceType
 from kafka.errors import (
     ElectionNotNeededError,
     EligibleLeadersNotAvailableError,
@@ -21,6 +21,7 @@ from kafka.errors import (
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.client.session import AdminSession
+from sluice.kafka.topic_changes import alter_configs
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
 from sluice.wording import listed
 
@@ -171,15 +172,8 @@ class ReplicaCalls(AdminSession):
         return found
 
     def _alter(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
-        wanted = {
-            key: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
-            for key, value in configs.items()
-        }
-        resource, purpose = ConfigResource(kind, name, wanted), f"set {', '.join(configs)} of {name}"
-        answers = self._ask(
-            purpose, lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True)
-        )
-        answer = str(answers[kind.name.lower()][name])
+        purpose = f"set {', '.join(configs)} of {name}"
+        answer = self._ask(purpose, lambda client: alter_configs(client, kind, name, configs))
         if "AuthorizationFailed" in answer:
             raise RefusedError(
                 f"The cluster refused to {purpose} ({answer}).",

@@ -9,7 +9,7 @@ says. A stream comes nearer if it has less to read than at the growth, or all th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -45,18 +45,12 @@ class Growth:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "topic": self.topic,
-            "before": self.before,
-            "after": self.after,
-            "unread": dict(self.unread),
-            "ends": dict(self.ends),
-        }
+        return asdict(self)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read what `as_dict` returned."""
-        return cls(given["topic"], given["before"], given["after"], given["unread"], given["ends"])
+        return cls(**given)
 
 
 def growths_of(plan: Plan) -> list[Growth]:
