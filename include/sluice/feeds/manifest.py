@@ -93,14 +93,7 @@ class Manifest(BaseModel):
         return next((entry for entry in self.ranges if (entry.first, entry.last) == (first, last)), None)
 
     def begin(self, first: date, last: date, ends: Mapping[int, int], now: datetime) -> SentRange:
-        """Return the entry of a range, a new one if nobody asked for it before.
-
-        Args:
-            first: its first local day.
-            last: its last local day.
-            ends: end offsets of the topic.
-            now: the current time (UTC).
-        """
+        """Return the entry of a range of local days; a new one, with the topic's ends, if it was never requested."""
         entry = self.entry(first, last)
         if entry is None:
             entry = SentRange(first=first, last=last, start=dict(ends), started_at=now)
@@ -108,14 +101,7 @@ class Manifest(BaseModel):
         return entry
 
     def add(self, entry: SentRange, record: FeedRecord, position: RecordPosition, sizes: Mapping[date, int]) -> None:
-        """Count an acknowledged record.
-
-        Args:
-            entry: the range that it was sent for.
-            record: what was sent.
-            position: where the topic has it.
-            sizes: number of records per day in the source.
-        """
+        """Count an acknowledged record; `sizes` is the number of records per day in the source."""
         entry.records += 1
         entry.days[record.day] += 1
         entry.keys[(record.key or b"").decode()] += 1

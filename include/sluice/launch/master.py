@@ -20,14 +20,10 @@ _MAX_BYTES = 8 * 1024**2
 
 
 def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
-    """Return what the cluster has now.
-
-    Args:
-        page: address of the master's page, such as `http://127.0.0.1:8081`.
-        seconds: how long each step of the answer may take.
+    """Return what the cluster has now, by the address of its master's page, such as `http://127.0.0.1:8081`.
 
     Raises:
-        UnreachableError: nobody answers there, it is no master, or it does not lead (now).
+        UnreachableError: nothing answers there, it is no master, or it does not lead (now).
     """
     try:
         found = _get(page, seconds)

@@ -83,11 +83,6 @@ def reserved() -> Iterator[Callable[[int], bool]]:
 def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free, brokers: int = 1) -> Ports:
     """Return the kept port of each purpose, or the wanted one, or the next one above it that is free.
 
-    Args:
-        kept: ports by purpose, as `read_ports` gives them.
-        free: says whether a port is free.
-        brokers: how many there shall be.
-
     Raises:
         NotReadyError: there is none.
     """

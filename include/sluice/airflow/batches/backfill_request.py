@@ -146,11 +146,7 @@ def range_text(interval: Interval) -> str:
 
 
 def instant(text: str, *, through: bool = False) -> datetime:
-    """Read a date (midnight UTC) or a date-time with its offset.
-
-    Args:
-        text: what is written.
-        through: whether a date is taken through its end, as the `to` of a range is.
+    """Read a date (midnight UTC, or `through` its end) or a date-time with its offset.
 
     Raises:
         ValueError: it is neither.

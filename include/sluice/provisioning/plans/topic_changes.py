@@ -65,12 +65,7 @@ def reassign(topic: str, value: str, move: Reassignment, *, size: int = 0) -> Pl
 
 
 def elect(topic: str, leaders: Mapping[int, tuple[int | None, int]]) -> PlannedChange:
-    """Let the preferred leaders lead again, which are in sync.
-
-    Args:
-        topic: its name.
-        leaders: the broker that leads, and the preferred one, per partition.
-    """
+    """Let the preferred leaders lead again, which are in sync; per partition, who leads and who is preferred."""
     current, wanted = (
         _some([f"{p} by {pair[which] or 'none'}" for p, pair in sorted(leaders.items())]) for which in (0, 1)
     )

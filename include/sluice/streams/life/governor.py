@@ -165,13 +165,10 @@ def lived(attempt: Attempt) -> timedelta:
 
 
 def stable(ends: Sequence[Attempt]) -> timedelta:
-    """Return how long an attempt must have lived for what fell before it to be forgotten.
+    """Return how long an attempt must have lived for what fell before it to be forgotten; newest first, at least one.
 
     Learned from how long they live: attempts that all fall after twenty minutes are one crash loop, not recoveries.
     Half of them lived no longer than the median, so one that lived for a multiple of it is something else.
-
-    Args:
-        ends: at least one, newest first.
     """
     sample = sorted(map(lived, ends[:_STABLE_SAMPLE]))
     median = sample[(len(sample) - 1) // 2]

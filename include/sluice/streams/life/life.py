@@ -181,12 +181,7 @@ class UnitLife:
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
-        """Record the request to stop, let the driver finish its batch, and record its end.
-
-        Args:
-            by: who asks.
-            why: the reason, for the record.
-            deadline_seconds: after this long the driver is killed.
+        """Record the request to stop, let the driver finish its batch or kill it after the deadline, and record the end.
 
         Returns:
             the final report; ABSENT if there was nothing to stop.
