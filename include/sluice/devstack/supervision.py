@@ -23,7 +23,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.launch.private_folder import made_private_folder, private_folder
+from sluice.launch.private import made_private_folder, private_folder
 from sluice.launch.processes import wait_until
 
 _LONGEST_SOCKET_PATH = 90

@@ -39,8 +39,9 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     end = _quiet_ends(reader, clock) if manifest.sending else extent.ends
     stored = list(reader.read(start, end))
     found = _found(stored, manifest, source)
+    days = [record.day for record, _ in found]
     for record, position in found:
-        entry = _unfinished(manifest, record.day) or manifest.begin(*_span(found), start, clock.now())
+        entry = _unfinished(manifest, record.day) or manifest.begin(min(days), max(days), start, clock.now())
         manifest.add(entry, record, position, source.days())
     for at in stored:
         instant = _heartbeat(read_object(at.value) or {}, value)
@@ -109,11 +110,6 @@ def _note_heartbeat(manifest: Manifest, instant: datetime) -> None:
     unfinished = [entry for entry in manifest.ranges if not entry.finished]
     if manifest.sending and unfinished:
         unfinished[-1].heartbeat = instant
-
-
-def _span(found: Iterable[tuple[FeedRecord, RecordPosition]]) -> tuple[date, date]:
-    days = [record.day for record, _ in found]
-    return min(days), max(days)
 
 
 def _heartbeat(fields: Mapping[str, Any], value: TopicValue) -> datetime | None:

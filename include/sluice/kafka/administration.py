@@ -33,7 +33,7 @@ _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableE
 
 
 class KafkaPythonAdministration(ReplicaCalls):
-    """One cluster; see `AdminSession`."""
+    """Implements `sluice.topics.administration.KafkaAdministration`, which says what is raised."""
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all topics that we may see, Kafka's own too, ordered."""
@@ -47,11 +47,7 @@ class KafkaPythonAdministration(ReplicaCalls):
         return self._ask(f"describe {', '.join(wanted)}", lambda client: _states(client, wanted))
 
     def create(self, creations: Sequence[TopicCreation]) -> None:
-        """Create topics and return when the cluster shows them with a leader for every partition.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why. The others were created.
-        """
+        """Create topics and return when the cluster shows them with a leader for every partition."""
         if not creations:
             return
         request = {creation.name: creation_request(creation) for creation in creations}
@@ -74,11 +70,7 @@ class KafkaPythonAdministration(ReplicaCalls):
             )
 
     def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
-        """Give a topic partitions, so that it has so many, and return when the cluster shows them, each with a leader.
-
-        Raises:
-            RefusedError: the cluster refused; says why.
-        """
+        """Give a topic more partitions, and return when the cluster shows them, each with a leader."""
         purpose = f"give {topic} {partitions} partitions"
         # Asked once: the second answer to what succeeded unheard would be "it has as many already".
         why = self._ask(purpose, lambda client: add_partitions(client, topic, partitions, assignment), repeatable=False)
@@ -87,11 +79,7 @@ class KafkaPythonAdministration(ReplicaCalls):
         self._wait(topic, lambda state: state.partitions == partitions)
 
     def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
-        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them.
-
-        Raises:
-            RefusedError: the cluster refused; says why. None was set.
-        """
+        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them."""
         purpose = f"set {', '.join(sorted(configs))} of {topic}"
         refuse(purpose, self._ask(purpose, lambda client: set_configs(client, topic, configs)))
         self._wait(topic, lambda state: all(state.configs.get(name) == value for name, value in configs.items()))
@@ -188,8 +176,11 @@ def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa:
 
 
 def _topics(client: Any, names: list[str]) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401  untyped client
-    found = [_checked(topic) for topic in client.describe_topics(names)]
-    return {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+    answers = client.describe_topics(names)
+    for topic in answers:
+        if topic["error_code"] not in (_NO_ERROR, _UNKNOWN_TOPIC):  # neither "here" nor "not here"
+            raise for_code(topic["error_code"])(topic["name"])
+    return {topic["name"]: topic for topic in answers if topic["error_code"] == _NO_ERROR}
 
 
 def _group_refusals(
@@ -238,13 +229,6 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
         }
         for name, configs in next(iter(answer.values()), {}).items()
     }
-
-
-def _checked(topic: dict[str, Any]) -> dict[str, Any]:
-    """Return the topic unless it says neither "here" nor "not here"."""
-    if topic["error_code"] not in (_NO_ERROR, _UNKNOWN_TOPIC):
-        raise for_code(topic["error_code"])(topic["name"])
-    return topic
 
 
 def _partitions(topic: dict[str, Any]) -> list[dict[str, Any]]:

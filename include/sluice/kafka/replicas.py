@@ -31,7 +31,7 @@ _HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, Preferred
 
 
 class ReplicaCalls(AdminSession):
-    """What `KafkaPythonAdministration` does with replicas."""
+    """What `KafkaPythonAdministration` does with replicas; see the port `ReplicaAdministration`."""
 
     def brokers(self) -> list[int]:
         """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
@@ -52,11 +52,7 @@ class ReplicaCalls(AdminSession):
         return {(key.topic, key.partition): tuple(move["removing_replicas"]) for key, move in sorted(found.items())}
 
     def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
-        """Have partitions moved to these brokers; None ends the move of a partition.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why.
-        """
+        """Have partitions moved to these brokers; None ends the move of a partition."""
         wanted = {TopicPartition(*key): None if to is None else list(to) for key, to in targets.items()}
         answers = self._ask("move replicas", lambda client: client.alter_partition_reassignments(wanted))
         faults = [
@@ -118,11 +114,7 @@ class ReplicaCalls(AdminSession):
         self._set_rates(None)
 
     def delete(self, topics: Collection[str]) -> None:
-        """Delete topics, and return when the cluster no longer shows them.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why.
-        """
+        """Delete topics, and return when the cluster no longer shows them."""
         if not topics:
             return
         answers = self._ask("delete topics", lambda client: client.delete_topics(sorted(topics), raise_errors=False))
@@ -142,17 +134,14 @@ class ReplicaCalls(AdminSession):
     def _begun(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> bool:
         """Whether the cluster shows each move: under way, arrived, or ended."""
         moving = self.moving()
-        replicas = self._replica_lists({topic for topic, _ in targets})
+        replicas = {
+            (topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
+            for topic in self._described({topic for topic, _ in targets})
+            for partition in topic["partitions"]
+        }
         return all(
             key not in moving if to is None else key in moving or replicas.get(key) == to for key, to in targets.items()
         )
-
-    def _replica_lists(self, topics: Iterable[str]) -> Mapping[PartitionKey, tuple[int, ...]]:
-        return {
-            (topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
-            for topic in self._described(topics)
-            for partition in topic["partitions"]
-        }
 
     def _led_by_others(self, wanted: Mapping[str, Collection[int]]) -> bool:
         """Whether a partition is led by another broker than the preferred one, which is in sync."""

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, UnreachableError
-from sluice.launch.flock import try_lock
 from sluice.launch.keeper import start_ticks
-from sluice.launch.processes import descendants, lives, send_signal, wait_until
+from sluice.launch.processes import descendants, lives, send_signal, try_lock, wait_until
 
 LOCK = "lock"
 _KILL_SECONDS = 10.0

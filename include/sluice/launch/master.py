@@ -28,8 +28,13 @@ def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
     try:
         found = _get(page, seconds)
         status = found["status"]
-        applications = tuple(Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"])
-        capacity = ClusterCapacity(str(found["url"]), _workers(found["workers"]), applications)
+        workers = [
+            Worker(int(worker["cores"]), int(worker["coresfree"]), int(worker["memoryfree"]))
+            for worker in found["workers"]
+            if worker["state"] == "ALIVE"
+        ]
+        applications = [Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"]]
+        capacity = ClusterCapacity(str(found["url"]), tuple(workers), tuple(applications))
     except (OSError, http.client.HTTPException) as error:
         raise _silent(page, f"does not answer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -54,11 +59,6 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
         return found
     finally:
         connection.close()
-
-
-def _workers(found: list[Mapping[str, Any]]) -> tuple[Worker, ...]:
-    alive = [worker for worker in found if worker["state"] == "ALIVE"]
-    return tuple(Worker(int(w["cores"]), int(w["coresfree"]), int(w["memoryfree"])) for w in alive)
 
 
 def _silent(page: str, what: str) -> UnreachableError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.keeper import write_durably
-from sluice.launch.private_folder import made_private_folder
+from sluice.launch.private import made_private_folder
 
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""

@@ -7,6 +7,7 @@ parent, session or process group. Linux keeps that environment in /proc until th
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 from collections.abc import Callable, Iterable
@@ -120,6 +121,18 @@ def end_marked(mark: str, value: str, clock: Clock, *, deadline_seconds: float) 
     if not wait_until(lambda: not marked(mark, value), clock, deadline_seconds=deadline_seconds):
         wait_until(lambda: _none_after_kill(mark, value), clock, deadline_seconds=deadline_seconds)
     return asked
+
+
+def try_lock(opened: int, kind: int) -> bool:
+    """Take a lock of `kind` (`fcntl.LOCK_EX` or `LOCK_SH`) on an open file, and return whether that went at once.
+
+    The kernel releases it with the process, however that ends.
+    """
+    try:
+        fcntl.flock(opened, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def wait_until(condition: Callable[[], bool], clock: Clock, *, deadline_seconds: float) -> bool:

@@ -115,7 +115,8 @@ def _judged(growth: Growth, stream: str, seen: Observation, origin: Mapping[str,
         return GrowthAdoption.WAITS, f"has yet to begin with {listed(missing)}"
     before = growth.unread.get(stream)
     rest = f"{unread:,} records yet to read" if unread else "nothing yet to read"
-    if unread and before is not None and unread >= before and not _has_read(seen.committed, growth.ends):
+    has_read = bool(growth.ends) and all(seen.committed.get(p, 0) >= end for p, end in growth.ends.items())
+    if unread and before is not None and unread >= before and not has_read:
         return GrowthAdoption.WAITS, f"reads {listed(new)}, and has {rest}; it had {before:,}"
     past = [partition for partition in new if origin.get(partition, 0) > (seen.starts or {}).get(partition, 0)]
     if past:
@@ -132,7 +133,3 @@ def _not_running(seen: Observation, state: DriverState) -> tuple[GrowthAdoption,
         state_now = "is halted" if seen.halted else "is stopped" if seen.stop_requested else "was never started"
         return GrowthAdoption.RESTS, f"{state_now}; it begins with the new partitions when it runs"
     return GrowthAdoption.WAITS, "is down, although it should run"
-
-
-def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
-    return bool(ends) and all(committed.get(partition, 0) >= end for partition, end in ends.items())

@@ -181,7 +181,7 @@ class UnitLife:
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
-        """Record the request to stop, let the driver finish its batch or kill it after the deadline, and record the end.
+        """Record the request to stop, let the driver finish its batch, kill it after the deadline, and record the end.
 
         Returns:
             the final report; ABSENT if there was nothing to stop.
