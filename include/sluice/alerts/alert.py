@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
-from pydantic import AwareDatetime, TypeAdapter, ValidationError
+from pydantic import AwareDatetime
 
+from sluice.alerts.json_record import JsonRecord
 from sluice.specs.catalog.dag_ids import unit_of
 from sluice.specs.model.alerting import AlertClass
 from sluice.topics.printable import printable_lines
@@ -26,7 +26,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Alert:
+class Alert(JsonRecord):
     """One notification.
 
     Attributes:
@@ -109,23 +109,6 @@ class Alert:
             what_to_do=change(self.what_to_do),
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
-        return found
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Alert:
-        """Return what `as_dict` gave.
-
-        Raises:
-            ValueError: it is no alert.
-        """
-        try:
-            return _ADAPTER.validate_python(dict(values))
-        except ValidationError as error:
-            raise ValueError(f"no alert: {error}") from error
-
     def text(self) -> str:
         """Return everything but the title, as plain text."""
         facts = "\n".join("  - " + fact.replace("\n", "\n    ") for fact in self.evidence)
@@ -140,13 +123,14 @@ class Alert:
         return "\n\n".join(part for part in parts if part)
 
     def markdown(self) -> str:
-        """Return everything but the title, as Markdown. What came from outside stands in code blocks, not as markup."""
+        """Return everything but the title, as Markdown. Foreign text stands in code blocks, not as markup."""
+        runbook = f"<{self.runbook}>" if "://" in self.runbook else f"`{self.runbook}`"
         parts = [
             _code(self.why),
             "**Evidence**\n" + _code("\n".join(self.evidence)) if self.evidence else "",
             "**What to do**\n" + _code(self.what_to_do) if self.what_to_do else "",
             f"**Where**: <{self.where}>" if self.where else "",
-            f"**Runbook**: {_as_link(self.runbook)}" if self.runbook else "",
+            f"**Runbook**: {runbook}" if self.runbook else "",
             self._footer(),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -155,13 +139,6 @@ class Alert:
         tried = "" if self.try_number is None else f", try {self.try_number}"
         host = f" on {self.host}" if self.host else ""
         return f"Alert {self.id}, {self.at:%Y-%m-%d %H:%M:%S} UTC{host}{tried}."
-
-
-_ADAPTER = TypeAdapter(Alert)
-
-
-def _as_link(place: str) -> str:
-    return f"<{place}>" if "://" in place else f"`{place}`"
 
 
 def _code(text: str) -> str:

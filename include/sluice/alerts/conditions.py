@@ -41,7 +41,7 @@ class FleetConditions:
 
     Attributes:
         conditions: what is so now.
-        over: why something is certainly over.
+        over: the conditions that have ended, with the proof.
         titles: of what is over, the title of its recovery; omitted: `Over: ` and the title of its alert.
     """
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
-from pydantic import AwareDatetime, TypeAdapter, ValidationError
+from pydantic import AwareDatetime
 
 from sluice.alerts.alert import Alert, Level
+from sluice.alerts.json_record import JsonRecord
 from sluice.alerts.runs import RunCount
 from sluice.explained import ExplainedEnum
 
@@ -52,7 +52,7 @@ class DeliveryResult:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Delivery(JsonRecord):
     """The outcome of one alert's delivery.
 
     Attributes:
@@ -68,26 +68,6 @@ class Delivery:
     outcome: DeliveryOutcome
     detail: str = ""
     reached: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
-        return found
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Delivery:
-        """Return what `as_dict` gave.
-
-        Raises:
-            ValueError: it is no delivery.
-        """
-        try:
-            return _ADAPTER.validate_python(dict(values))
-        except ValidationError as error:
-            raise ValueError(f"no delivery: {error}") from error
-
-
-_ADAPTER = TypeAdapter(Delivery)
 
 
 @dataclass(frozen=True)

@@ -130,14 +130,17 @@ class Journal:
         """Return the newest file, or the name of the next one if that is full."""
         existing = self._existing()
         if not existing:
-            return self.folder / _name(1)
+            return self._file(1)
         newest = existing[-1]
         if newest.stat().st_size < self._file_bytes:
             return newest
-        following = self.folder / _name(_number(newest) + 1)
+        following = self._file(int(newest.stem.removeprefix("journal-")) + 1)
         for oldest in existing[: len(existing) + 1 - self._files]:
             self._forget(oldest, following)
         return following
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"journal-{number:08}.jsonl"
 
     def _forget(self, oldest: Path, following: Path) -> None:
         """Remove a file. What goes with it is counted on record first, together with what went before."""
@@ -209,11 +212,3 @@ def _append(file: Path, line: bytes) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def _name(number: int) -> str:
-    return f"journal-{number:08}.jsonl"
-
-
-def _number(path: Path) -> int:
-    return int(path.stem.removeprefix("journal-"))

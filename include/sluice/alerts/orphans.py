@@ -1,4 +1,4 @@
-"""Incidents about something that no spec declares any more: it is not checked, so nothing else would end them."""
+"""Incidents about subjects that no spec declares any more: they are not checked, so nothing else would end them."""
 
 from __future__ import annotations
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery
+from sluice.alerts.json_record import JsonRecord
 from sluice.alerts.runs import RunCount
 
 
@@ -24,7 +25,7 @@ class Torn:
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class Forgotten(JsonRecord):
     """Removed records: how many alerts and torn lines, and the times of the first and last alert (ISO)."""
 
     alerts: int = 0
@@ -59,19 +60,19 @@ class Forgotten:
 
 Record: TypeAlias = Alert | Delivery | RunCount | Forgotten | Torn
 
+_KINDS: Mapping[str, type[Alert | Delivery | RunCount | Forgotten]] = {
+    "alert": Alert,
+    "delivery": Delivery,
+    "runs": RunCount,
+    "forgotten": Forgotten,
+}
+"""The key of a line's object → the record in it."""
+
 
 def line_of(record: Alert | Delivery | RunCount | Forgotten) -> bytes:
     """Return a record as one line: JSON escapes every line break within."""
-    match record:
-        case Alert():
-            named = {"alert": record.as_dict()}
-        case Delivery():
-            named = {"delivery": record.as_dict()}
-        case RunCount():
-            named = {"runs": record.as_dict()}
-        case Forgotten():
-            named = {"forgotten": asdict(record)}
-    return json.dumps(named).encode() + b"\n"
+    name = next(name for name, kind in _KINDS.items() if isinstance(record, kind))
+    return json.dumps({name: record.as_dict()}).encode() + b"\n"
 
 
 def records(name: str, content: bytes) -> Iterator[Record]:
@@ -95,14 +96,8 @@ def _record(line: bytes) -> Record:
     Raises:
         ValueError: it holds no record.
     """
-    match json.loads(line):
-        case {"alert": dict(values)}:
-            return Alert.from_dict(values)
-        case {"delivery": dict(values)}:
-            return Delivery.from_dict(values)
-        case {"runs": dict(values)}:
-            return RunCount.from_dict(values)
-        case {"forgotten": {"alerts": int(count), "torn": int(torn), "first": str(first), "last": str(last)}}:
-            return Forgotten(count, torn, first, last)
-        case _:
-            raise ValueError("no record")
+    parsed = json.loads(line)
+    for name, kind in _KINDS.items():
+        if isinstance(parsed, dict) and isinstance(parsed.get(name), dict):
+            return kind.from_dict(parsed[name])
+    raise ValueError("no record")

@@ -40,7 +40,7 @@ class Redaction:
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
         text = _CREDENTIALS.sub(rf"\1:{HIDDEN}@", text)
-        return _ASSIGNMENT.sub(lambda found: _hidden(found) if is_secret(found[1]) else found[0], text)
+        return _ASSIGNMENT.sub(lambda m: f"{m[1]}{m[2]}{HIDDEN}" if is_secret(m[1]) else m[0], text)
 
 
 def secrets_in(name: str, value: str) -> Iterator[str]:
@@ -57,7 +57,3 @@ def secrets_in(name: str, value: str) -> Iterator[str]:
     for found in _ASSIGNMENT.finditer(value):
         if is_secret(found[1]):
             yield found[3]
-
-
-def _hidden(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}{HIDDEN}"

@@ -105,7 +105,7 @@ def steps(
     Args:
         history: the journal.
         conditions: what is so now.
-        over: why something is certainly over.
+        over: the conditions that have ended, with the proof.
         policy: who is notified about what.
         now: the present (UTC).
     """

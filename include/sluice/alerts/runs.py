@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import AwareDatetime, TypeAdapter, ValidationError
+from pydantic import AwareDatetime
+
+from sluice.alerts.json_record import JsonRecord
 
 if TYPE_CHECKING:
     from sluice.alerts.alert import Alert
@@ -22,7 +24,7 @@ GRACE = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class RunCount:
+class RunCount(JsonRecord):
     """How many runs of a DAG had ended, at a time.
 
     Attributes:
@@ -45,26 +47,6 @@ class RunCount:
     unnamed: str = ""
     open_alerts: tuple[str, ...] = ()
     unexplained_since: AwareDatetime | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
-        return found
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> RunCount:
-        """Return what `as_dict` gave.
-
-        Raises:
-            ValueError: it is no count.
-        """
-        try:
-            return _ADAPTER.validate_python(values)
-        except ValidationError as error:
-            raise ValueError(f"no count: {error}") from error
-
-
-_ADAPTER = TypeAdapter(RunCount)
 
 
 @dataclass(frozen=True)
@@ -116,8 +98,8 @@ def review(counts: Sequence[RunCount], alerts: Sequence[Alert], now: RunCount) -
 def successes_before(alert: Alert, counts: Sequence[RunCount]) -> int | None:
     """Return a number of successes that a success after an alert exceeds; None if none is known.
 
-    Whoever records a failure may not be able to ask for them. The counts that were made while the alert was the newest
-    of its incident say it as well, and more: runs that were removed from Airflow's database count no longer.
+    The process that records a failure may be unable to count them. The counts that were made while the alert was the
+    newest of its incident say it, too, and more: runs that were removed from Airflow's database no longer count.
 
     Args:
         alert: the newest of an incident about runs of a DAG.

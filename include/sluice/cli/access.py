@@ -10,6 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import PlanOption, WideningOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.views.plan_view import print_plan
 from sluice.errors import RefusedError
@@ -39,30 +40,22 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     project = Project.open_strict(settings())
     with project.kafka.access() as cluster:
         scope = _scope(project, cluster, rotate)
-        found = scope.plan()
+        planned = scope.plan()
 
     def print_changes() -> None:
-        print_plan(found)
-        if not found:
+        print_plan(planned)
+        if not planned:
             out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
         else:
-            out_lines.print(f"Plan {found.id}. To apply it, run {scope.commands.apply(found)}.")
+            out_lines.print(f"Plan {planned.id}. To apply it, run {scope.commands.apply(planned)}.")
 
-    emit(output, {"id": found.id, **access_as_dict(found)}, print_changes)
+    emit(output, {"id": planned.id, **access_as_dict(planned)}, print_changes)
 
 
 @app.command()
 def apply(
-    plan: Annotated[
-        str, typer.Option(help="The id of the plan that you read. Required unless all of it is safe.")
-    ] = "",
-    widening: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Allow the plan to widen this principal's rights. Repeat for each one that the plan names.",
-            autocompletion=completion.principals,
-        ),
-    ] = None,
+    plan: PlanOption = "",
+    widening: WideningOption = None,
     rotate: RotateOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -101,24 +94,20 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open_strict(settings())
     with project.kafka.access() as cluster:
-        found = ActualAccess.of(cluster)
+        actual = ActualAccess.of(cluster)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
-    acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(found.acls)]
-    users = [asdict(credential) for credential in sorted(found.credentials)]
-    emit(output, {"acls": acls, "users": users}, lambda: out.print(_table(found, names)))
+    acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(actual.acls)]
+    users = [asdict(credential) for credential in sorted(actual.credentials)]
+    emit(output, {"acls": acls, "users": users}, lambda: out.print(_table(actual, names)))
 
 
-def _table(found: ActualAccess, names: Mapping[str, str]) -> Table:
+def _table(actual: ActualAccess, names: Mapping[str, str]) -> Table:
+    rights = [(acl.principal, f"{'never ' if acl.denied else ''}{acl}") for acl in actual.acls]
+    passwords = [(f"User:{credential.user}", f"password: {credential}") for credential in actual.credentials]
     table = Table(Column("principal", overflow="fold"), "spec", Column("right", overflow="fold"), box=None)
-    for principal, what in _rows(found):
+    for principal, what in sorted([*rights, *passwords]):
         table.add_row(principal, names.get(principal, ""), what)
     return table
-
-
-def _rows(found: ActualAccess) -> list[tuple[str, str]]:
-    rights = [(acl.principal, f"{'never ' if acl.denied else ''}{acl}") for acl in sorted(found.acls)]
-    passwords = [(f"User:{credential.user}", f"password: {credential}") for credential in sorted(found.credentials)]
-    return sorted([*rights, *passwords])
 
 
 def _scope(project: Project, cluster: AccessAdministration, rotate: list[str] | None) -> AccessScope:

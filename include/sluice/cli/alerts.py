@@ -20,11 +20,11 @@ from sluice.alerts.incidents import Incident, open_incidents
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.airflow import airflow_variables
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.clock import Clock, SystemClock
-from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SluiceError, SpecError
-from sluice.settings import Settings, environment, settings
+from sluice.settings import Settings, settings
 from sluice.specs.model.alerting import AlertClass, Channel
 
 _DEADLINE_SECONDS = 120
@@ -177,20 +177,15 @@ def deliver_in_airflow(alert: Alert, channels: Sequence[Channel], config: Settin
     Raises:
         NotReadyError: the process failed or took too long.
     """
-    embedded = (config.folder.airflow / "airflow.cfg").is_file()
-    variables = stack_environment(config) if embedded else environment()
-    if "AIRFLOW_HOME" not in variables:  # Airflow would create a home in the user's
-        return (
-            DeliveryOutcome.NOT_CONFIGURED,
-            "there is no Airflow: neither an embedded one (`sluice up`) nor AIRFLOW_HOME.",
-        )
+    variables = airflow_variables(config)
+    if not variables:
+        reason = "there is no Airflow: neither an embedded one (`sluice up`) nor AIRFLOW_HOME."
+        return DeliveryOutcome.NOT_CONFIGURED, reason
     try:
         done = subprocess.run(
             [sys.executable, "-m", "sluice.airflow.alerts.delivery"],
-            input=json.dumps(
-                {"alert": alert.as_dict(), "channels": [each.model_dump(mode="json") for each in channels]}
-            ),
-            env={**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"},  # otherwise Airflow does not read its own database
+            input=json.dumps({"alert": alert.as_dict(), "channels": [c.model_dump(mode="json") for c in channels]}),
+            env=variables,
             capture_output=True,
             text=True,
             timeout=_DEADLINE_SECONDS,
@@ -212,11 +207,6 @@ def _journal() -> Journal:
 def _as_dict(alert: Alert, history: AlertHistory) -> dict[str, Any]:
     delivery = history.deliveries.get(alert.id)
     return {**alert.as_dict(), "delivery": None if delivery is None else delivery.as_dict()}
-
-
-def _delivery(alert: Alert, history: AlertHistory) -> str:
-    delivery = history.deliveries.get(alert.id)
-    return "unknown" if delivery is None else f"{delivery.outcome}: {delivery.detail}"
 
 
 def _print_alerts(newest: list[Alert], history: AlertHistory) -> None:
@@ -244,9 +234,10 @@ def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
 
 
 def _print_alert(alert: Alert, history: AlertHistory) -> None:
+    delivery = history.deliveries.get(alert.id)
     out_lines.print(alert.what, style="bold")
     out_lines.print(f"\n{alert.text()}")
-    out_lines.print(f"\nDelivery: {_delivery(alert, history)}")
+    out_lines.print(f"\nDelivery: {'unknown' if delivery is None else f'{delivery.outcome}: {delivery.detail}'}")
 
 
 def _table(newest: list[Alert], history: AlertHistory) -> Table:
@@ -256,14 +247,9 @@ def _table(newest: list[Alert], history: AlertHistory) -> Table:
         delivery = history.deliveries.get(alert.id)
         word = "unknown" if delivery is None else delivery.outcome.value
         style = "yellow" if delivery is None else _STYLES.get(delivery.outcome, "")
-        first_line = alert.why.splitlines()[0] if alert.why else ""
-        table.add_row(
-            alert.id,
-            f"{alert.at:%Y-%m-%d %H:%M:%S}",
-            escape(alert.what),
-            escape(first_line[:_MAX_CHARACTERS]),
-            f"[{style}]{word}[/]" if style else word,
-        )
+        reason = alert.why.partition("\n")[0][:_MAX_CHARACTERS]
+        styled = f"[{style}]{word}[/]" if style else word
+        table.add_row(alert.id, f"{alert.at:%Y-%m-%d %H:%M:%S}", escape(alert.what), escape(reason), styled)
     return table
 
 

@@ -39,6 +39,9 @@ ModeOption = Annotated[
     Mode, typer.Option(help="verify publishes nothing; correct adds late records; recompute applies today's code.")
 ]
 OnlyOption = Annotated[Only, typer.Option(help="The intervals of the range that a recompute processes.")]
+KeyOption = Annotated[
+    str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
+]
 IdArgument = Annotated[
     str,
     typer.Argument(metavar="ID", help="An id that `sluice backfill list` shows.", autocompletion=completion.backfills),
@@ -64,8 +67,8 @@ def plan(
     healthy intervals needs a reason; 6 the ledger cannot be read.
     """
     project, spec = open_pipeline(pipeline)
-    found = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
-    emit(output, found.as_dict(), lambda: found.print(out))
+    planned = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
+    emit(output, planned.as_dict(), lambda: planned.print(out))
 
 
 @app.command()
@@ -77,9 +80,7 @@ def run(
     mode: ModeOption = Mode.VERIFY,
     only: OnlyOption = Only.ALL,
     why: WhyOption = "",
-    key: Annotated[
-        str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
-    ] = "",
+    key: KeyOption = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -100,9 +101,7 @@ def run(
 def accept(
     backfill_id: IdArgument,
     why: Annotated[str, typer.Option("--why", help="The reason. It is recorded with your name.")] = "",
-    key: Annotated[
-        str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
-    ] = "",
+    key: KeyOption = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Rerun a backfill that a quality gate stopped, and publish it despite the violations that the gate found.
@@ -135,9 +134,7 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        with ProgressLine(
-            process, backfills, project.processes.backfill_lock, clock, project.settings.batch_niceness
-        ) as line:
+        with ProgressLine(process, project, clock) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before `follow` handles it
         process.end()
@@ -169,11 +166,10 @@ def status(
     """
     project = Project.open_tolerant(settings())
     backfills = project.records.backfills()
-    newest = next(iter(backfills.recent(limit=1)), None)
-    if not backfill_id and newest is None:
+    chosen = [backfills.get(backfill_id)] if backfill_id else backfills.recent(limit=1)
+    if not chosen:
         raise SpecError("there is no backfill yet.", fix="see `sluice backfill run --help`.")
-    found = backfills.get(backfill_id) if backfill_id or newest is None else newest
-    emit(output, backfill_as_dict(project, found), lambda: print_backfill(project, found, SystemClock().now()))
+    emit(output, backfill_as_dict(project, chosen[0]), lambda: print_backfill(project, chosen[0], SystemClock().now()))
 
 
 @app.command()
@@ -191,12 +187,12 @@ def cancel(
     """
     project = Project.open_tolerant(settings())
     backfills, lock = project.records.backfills(), project.processes.backfill_lock(backfill_id)
-    found = backfills.ask_cancel(backfill_id, requester())
-    if found.state is BackfillState.RUNNING and (now or not lock.held()):  # no process would see the request
-        found = end_now(backfills, lock, backfill_id, requester())
-    stopping = f"{found.id} stops after the current chunk."
-    said = stopping if found.state is BackfillState.RUNNING else f"{found.id} is {found.state}: {found.why}."
-    emit(output, backfill_as_dict(project, found), lambda: out_lines.print(said))
+    backfill = backfills.ask_cancel(backfill_id, requester())
+    if backfill.state is BackfillState.RUNNING and (now or not lock.held()):  # no process would see the request
+        backfill = end_now(backfills, lock, backfill_id, requester())
+    running = backfill.state is BackfillState.RUNNING
+    effect = "stops after the current chunk" if running else f"is {backfill.state}: {backfill.why}"
+    emit(output, backfill_as_dict(project, backfill), lambda: out_lines.print(f"{backfill.id} {effect}."))
 
 
 @app.command("list")
@@ -210,32 +206,26 @@ def list_(
     Exit codes: 0; 4 the control database did not answer.
     """
     project = Project.open_tolerant(settings())
-    found = project.records.backfills().recent(pipeline or None, limit=limit)
-    emit(output, [backfill_as_dict(project, one) for one in found], lambda: out.print(_table(found)))
+    backfills = project.records.backfills().recent(pipeline or None, limit=limit)
+    emit(output, [backfill_as_dict(project, one) for one in backfills], lambda: out.print(_table(backfills)))
 
 
-def _table(found: Sequence[Backfill]) -> Table:
-    name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in found), default=2))  # for copying
+def _table(backfills: Sequence[Backfill]) -> Table:
+    name = Column("id", no_wrap=True, min_width=max((len(one.id) for one in backfills), default=2))  # for copying
     table = Table(name, "state", "mode", "range (UTC)", "intervals", "outcome", "requested by", box=None)
-    for one in found:
-        asked, style = one.request, STYLES[one.state]
-        table.add_row(
-            one.id,
-            f"[{style}]{one.state}[/{style}]",
-            asked.mode.value,
-            f"{asked.range.start:%F %R} to {asked.range.end:%F %R}",
-            f"{one.done:,}/{one.total:,}",
-            one.outcome,
-            escape(asked.by),
-        )
+    for one in backfills:
+        request, style = one.request, STYLES[one.state]
+        state, range_ = f"[{style}]{one.state}[/]", f"{request.range.start:%F %R} to {request.range.end:%F %R}"
+        progress, by = f"{one.done:,}/{one.total:,}", escape(request.by)
+        table.add_row(one.id, state, request.mode.value, range_, progress, one.outcome, by)
     return table
 
 
 def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
     if only is not Only.ALL and mode is not Mode.RECOMPUTE:
         raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="remove --only.")
-    asked = range_of(start, end, spec.intervals.interval_length)
-    return Request(spec.name, asked, mode, by=requester(), why=why, only=only)
+    range_ = range_of(start, end, spec.intervals.interval_length)
+    return Request(spec.name, range_, mode, by=requester(), why=why, only=only)
 
 
 def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
@@ -250,7 +240,7 @@ def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "")
 
 
 def _arguments(request: Request, key: str) -> list[str]:
-    asked = {
+    options = {
         "--pipeline": request.pipeline,
         "--from": request.range.start.isoformat(),
         "--to": request.range.end.isoformat(),
@@ -261,15 +251,15 @@ def _arguments(request: Request, key: str) -> list[str]:
         "--accepts": request.accepts,
         "--key": key,
     }
-    return ["backfill", "--submitted", *(f"{name}={value}" for name, value in asked.items())]
+    return ["backfill", "--submitted", *(f"{name}={value}" for name, value in options.items())]
 
 
-def _print_end(project: Project, found: Backfill | None, log: Path, code: int, output: Output) -> None:
+def _print_end(project: Project, backfill: Backfill | None, log: Path, code: int, output: Output) -> None:
     """Print the outcome of a run, and the end of its log if it broke off."""
-    ended = {} if found is None else backfill_as_dict(project, found)
+    ended = {} if backfill is None else backfill_as_dict(project, backfill)
     data = {**ended, "exit_code": code, "log": str(log)}
-    emit(output, data, lambda: None if found is None else print_backfill(project, found, SystemClock().now()))
-    if code and (found is None or not found.outcome):
+    emit(output, data, lambda: None if backfill is None else print_backfill(project, backfill, SystemClock().now()))
+    if code and (backfill is None or not backfill.outcome):
         for line in last_lines(log, _LOG_LINES):
             err_lines.print(line)
         err_lines.print(f"The batch ended with exit code {code}; its log is {log}")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines
+from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set
@@ -86,7 +86,7 @@ def summary(found: Scan) -> str:
     """Return the outcome in a line: where the faults are, what was not checked because of them, and what is sound."""
     if not found.faults:
         return f"All specs are sound: {', '.join(_counted(_sound(found)))}."
-    faults = f"{len(found.faults)} fault{'' if len(found.faults) == 1 else 's'}"
+    faults = counted(len(found.faults), "fault")
     own = _counted(_by_kind(found.broken.keys() - found.dependants.keys()))
     waiting = _counted(_by_kind(found.dependants))
     because = "it" if len(found.faults) == 1 else "them"

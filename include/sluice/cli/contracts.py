@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import TopicArgument
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.contracts.contract import AVRO, digest, written
@@ -23,7 +24,7 @@ from sluice.quality.quarantine import QuarantineFilter
 from sluice.settings import registry_login, settings
 from sluice.specs.load import scan
 from sluice.specs.reading.faults import SpecFaults
-from sluice.specs.rules.contracts import FOLDER, PUBLISHED, ContractHistory, contracts_hold, history_of
+from sluice.specs.rules.contracts import FOLDER, PUBLISHED, contracts_hold, history_of
 from sluice.specs.rules.rules import RULES
 from sluice.topics.printable import printable_line
 
@@ -45,23 +46,20 @@ def list_(output: OutputOption = Output.TABLE) -> None:
         for topic, history in histories.items()
         for v in history.versions
     ]
-    emit(output, data, lambda: _print_histories(histories))
 
+    def print_versions() -> None:
+        for each in data:
+            state = "published" if each["published"] else "draft"
+            out_lines.print(f"{each['topic']}  {each['version']}  {state}  {each['file']}")
+        if not histories:
+            out_lines.print(f"include/{FOLDER} has no contract.")
 
-def _print_histories(histories: Mapping[str, ContractHistory]) -> None:
-    for topic, history in histories.items():
-        for version in history.versions:
-            state = "published" if version.number in history.published else "draft"
-            out_lines.print(f"{topic}  {version.number}  {state}  {version.file}")
-    if not histories:
-        out_lines.print(f"include/{FOLDER} has no contract.")
+    emit(output, data, print_versions)
 
 
 @app.command()
 def drift(
-    topic: Annotated[
-        str, typer.Argument(help="A topic: a file in include/topics, without .yaml.", autocompletion=completion.topics)
-    ],
+    topic: TopicArgument,
     since: SinceOption = None,
     until: UntilOption = None,
     output: OutputOption = Output.TABLE,
@@ -97,9 +95,7 @@ def _print_drift(topic: str, found: Sequence[FieldDrift]) -> None:
 
 @app.command()
 def fetch(
-    topic: Annotated[
-        str, typer.Argument(help="A topic: a file in include/topics, without .yaml.", autocompletion=completion.topics)
-    ],
+    topic: TopicArgument,
     registry: Annotated[str, typer.Option("--registry", metavar="URL", help="The address of the schema registry.")],
     subject: Annotated[str, typer.Option("--subject", help="Default: <topic>-value.")] = "",
 ) -> None:

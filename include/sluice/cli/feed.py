@@ -1,10 +1,11 @@
-"""`sluice feed`: send a feed to its topic, and show what was sent."""
+"""`sluice feed`: send a feed to its topic, show what was sent, and check how the records are validated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from typing import Annotated
 
@@ -13,8 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from sluice.cli.feed_check import check
-from sluice.cli.terminal import completion
+from sluice.cli.terminal.arguments import FeedArgument
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
@@ -22,16 +22,16 @@ from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed, Sending, SendProgress
 from sluice.project.project import Project
+from sluice.quality.arrivals import arrival_hint
+from sluice.quality.census import Census
+from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
 from sluice.specs.model.access import Role
 from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.model.model import TopicSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
-app.command("check")(check)
 
-FeedName = Annotated[
-    str, typer.Argument(help="A feed: a file in include/feeds, without .yaml.", autocompletion=completion.feeds)
-]
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
 _SECONDS_BETWEEN_LINES = 5.0
@@ -39,7 +39,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @app.command()
 def send(  # noqa: PLR0917  typer turns each into an option
-    name: FeedName,
+    name: FeedArgument,
     first: Annotated[
         datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="The first local day.")
     ] = None,
@@ -77,17 +77,82 @@ def send(  # noqa: PLR0917  typer turns each into an option
 
 
 @app.command()
-def manifest(name: FeedName, output: OutputOption = Output.TABLE) -> None:
+def manifest(name: FeedArgument, output: OutputOption = Output.TABLE) -> None:
     """Show what was sent of a feed, by range, day and key, from the manifest of the last run.
 
     Exit codes: 0; 2 the feed does not exist; 6 the manifest cannot be read.
     """
     project = Project.open_strict(settings())
     spec = _spec(project, name)
-    found = ManifestStore(project.folder.feeds / name).load()
+    sent = ManifestStore(project.folder.feeds / name).load()
     nothing = f"Nothing of {spec.name} was sent."
-    data = found.model_dump(mode="json") if found else None
-    emit(output, data, lambda: out_lines.print(nothing) if found is None else _show(found))
+    data = sent.model_dump(mode="json") if sent else None
+    emit(output, data, lambda: out_lines.print(nothing) if sent is None else _show(sent))
+
+
+@app.command()
+def check(name: FeedArgument, output: OutputOption = Output.TABLE) -> None:
+    """Validate the raw table again: counts by outcome and reason, with the first record of each reason.
+
+    Exit codes: 0; 2 the feed does not exist; 3 there is no raw table yet.
+    """
+    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command imports Spark
+
+    project = Project.open_strict(settings())
+    found = census_of_feed(project, name)
+    topic = project.catalog.topics[project.catalog.feeds[name].topic]
+    emit(output, [asdict(census) for census in found], lambda: _print_all(found, topic))
+
+
+def _print_all(found: Sequence[Census], topic: TopicSpec) -> None:
+    for census in found:
+        _show_census(census)
+        if hint := arrival_hint(topic, census.outcomes, census.reasons):
+            err_lines.print(hint, style="yellow")
+
+
+def _show_unexpected(census: Census) -> None:
+    if not census.unexpected:
+        return
+    table = Table("expectation", "of", "severity", "violations")
+    for each in census.unexpected:
+        table.add_row(each.expectation, each.subject, each.severity, f"{each.records:,}")
+    out.print(table)
+
+
+def _show_duplicates(census: Census) -> None:
+    found = census.duplicates
+    if found is None:
+        return
+    fields = ", ".join(found.event_id)
+    if not found.events:
+        out.print(f"No event has a duplicate, by {fields}.")
+        return
+    out.print(f"{found.events:,} events have more than one record, by {fields}; all these records stay good or late.")
+    table = Table("duplicate", "records", "meaning", "what to do", "first at", "and at")
+    for each in found.repeated:
+        table.add_row(
+            each.kind, f"{each.records:,}", each.kind.meaning, each.kind.what_to_do, str(each.first), str(each.other)
+        )
+    out.print(table)
+
+
+def _show_census(census: Census) -> None:
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in census.outcomes.items())
+    out.print(f"{census.pipeline}: {census.records:,} records: {outcomes}; {census.undecodable:,} do not decode.")
+    _show_unexpected(census)
+    _show_duplicates(census)
+    if not census.reasons:
+        return
+    first = {sample.reason: sample for sample in census.samples}
+    table = Table("reason", "records", "meaning", "what to do", "first at", "value")
+    for reason, count in census.reasons.items():
+        sample, worst = first[reason], next(iter(census.details.get(reason, {})), None)
+        meaning, advice = in_short(reason, census.details), advice_of(reason, worst)
+        position = f"{sample.partition}/{sample.offset}"
+        table.add_row(reason, f"{count:,}", meaning, advice, position, repr(sample.value))
+    out.print(table)
+    err.print("All bytes stay in the raw table. Today's rules were applied.", style="dim")
 
 
 @contextmanager
@@ -157,19 +222,19 @@ def summary(done: Sending) -> str:
     return f"{', '.join(parts)}; {done.manifest.topic} now has {done.manifest.records:,} of this feed."
 
 
-def _show(found: Manifest) -> None:
-    ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{found.feed}: ranges")
-    for entry in found.ranges:
+def _show(sent: Manifest) -> None:
+    ranges = Table("from", "to", "records", "heartbeat (UTC)", "state", box=None, title=f"{sent.feed}: ranges")
+    for entry in sent.ranges:
         beat = f"{entry.heartbeat:%Y-%m-%d %H:%M}" if entry.heartbeat else "-"
         state = "complete" if entry.finished else "not finished"
         ranges.add_row(str(entry.first), str(entry.last), f"{entry.records:,}", beat, state)
     out.print(ranges)
-    for title, counts in (("day", found.days()), ("key", found.keys())):
+    for title, counts in (("day", sent.days()), ("key", sent.keys())):
         table = Table(title, "records", box=None)
         for label, count in sorted(counts.items()):
             table.add_row(str(label), f"{count:,}")
         out.print(table)
-    out_lines.print(f"{found.records:,} records in topic {found.topic} ({found.topic_id})")
+    out_lines.print(f"{sent.records:,} records in topic {sent.topic} ({sent.topic_id})")
 
 
 def _spec(project: Project, name: str) -> FeedSpec:

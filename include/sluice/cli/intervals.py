@@ -16,7 +16,7 @@ from rich.table import Table
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
-from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines, print_fields
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval, interval_of
@@ -75,7 +75,7 @@ def list_(
         for name in names
     ]
     emit(output, {each.pipeline: each.as_dict() for each in listings}, lambda: _print_listings(listings))
-    _print_notes([each.found for each in listings])
+    _print_notes([each.reading for each in listings])
 
 
 @app.command()
@@ -91,14 +91,14 @@ def show(
     Exit codes: 0; 2 the pipeline does not exist; 4, 6 the log could not be read, and the index is shown instead.
     """
     project, spec = open_pipeline(pipeline)
-    found, code = _read_ledger(project, pipeline), project.code_of(pipeline)
-    wanted = interval_of(start, spec.intervals.interval_length)
-    row = found.ledger.rows.get(wanted.start) or LedgerRow(wanted)
-    advice = advise(row, found.ledger.closed_until, code, repair=spec.backfill.repair)
-    due = {"why": advice.why, "command": command_for(pipeline, wanted, advice), "by_itself": advice.by_itself}
+    reading, code = _read_ledger(project, pipeline), project.code_of(pipeline)
+    interval = interval_of(start, spec.intervals.interval_length)
+    row = reading.ledger.rows.get(interval.start) or LedgerRow(interval)
+    advice = advise(row, reading.ledger.closed_until, code, repair=spec.backfill.repair)
+    due = {"why": advice.why, "command": command_for(pipeline, interval, advice), "by_itself": advice.by_itself}
     data = {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due}
     emit(output, data, lambda: _print_row(pipeline, row, code, advice))
-    _print_notes([found])
+    _print_notes([reading])
 
 
 def states_of(text: str) -> set[State]:
@@ -108,15 +108,9 @@ def states_of(text: str) -> set[State]:
         SpecError: a state does not exist.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
-    unknown = sorted(names - set(State))
-    if unknown:
+    if unknown := sorted(names - set(State)):
         raise SpecError(f"unknown state: {', '.join(unknown)}.", fix=f"use some of {', '.join(State)}.")
     return {State(name) for name in names} or set(State)
-
-
-def rows_between(ledger: Ledger, since: datetime | None, until: datetime | None) -> list[LedgerRow]:
-    """Return the rows of intervals that lie in `[since, until)`, in order; one may stand for several intervals."""
-    return list(ledger.between(since, until))
 
 
 def row_as_dict(row: LedgerRow, code: str) -> dict[str, Any]:
@@ -199,7 +193,7 @@ class _Listing:
     """The intervals of a pipeline in `[since, until)`, and those of them that are in some states."""
 
     pipeline: str
-    found: _LedgerReading
+    reading: _LedgerReading
     code: str
     since: datetime | None
     until: datetime | None
@@ -208,19 +202,19 @@ class _Listing:
 
     @cached_property
     def rows(self) -> list[LedgerRow]:
-        return rows_between(self.found.ledger, self.since, self.until)
+        return list(self.reading.ledger.between(self.since, self.until))
 
     @cached_property
     def shown(self) -> list[LedgerRow]:
         return [row for row in self.rows if row.state(self.code) in self.states]
 
     def as_dict(self) -> dict[str, Any]:
-        closed_until = self.found.ledger.closed_until
+        closed_until = self.reading.ledger.closed_until
         return {
             "closed_until": closed_until and closed_until.isoformat(),
-            "version": self.found.ledger.version,
+            "version": self.reading.ledger.version,
             "code": self.code,
-            "note": self.found.note,
+            "note": self.reading.note,
             "counts": _counts(self.rows, self.code),
             "left_off": max(0, len(self.shown) - self.limit),
             "intervals": [row_as_dict(row, self.code) for row in self.shown[-self.limit :]],
@@ -235,7 +229,7 @@ def _print_listings(listings: Iterable[_Listing]) -> None:
             what = f"{left_off:,} earlier {'line is' if left_off == 1 else 'lines are'} not shown"
             out_lines.print(f"{what}; use --limit, --from and --to.", style="dim")
         counts = ", ".join(f"{count:,} {state}" for state, count in _counts(each.rows, each.code).items())
-        until = each.found.ledger.closed_until
+        until = each.reading.ledger.closed_until
         closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
         out_lines.print(f"{each.pipeline}: {counts}; {closed}.")
 
@@ -295,7 +289,6 @@ def _print_written(title: str, written: Written, code: str) -> None:
     generation = "" if written.generation is None else f", generation {written.generation}"
     codes = ", ".join(f"{one} (today's)" if one == code else one for one in written.codes)
     offsets = ", ".join(f"{partition} < {offset}" for partition, offset in sorted(written.offsets.items()))
-    watermark = "" if written.watermark is None else f"{written.watermark:%F %T} UTC"
     lines = {
         "written by": f"{written.owner}{generation}",
         "at": f"{written.at:%F %T} UTC, table version {written.version}",
@@ -303,21 +296,16 @@ def _print_written(title: str, written: Written, code: str) -> None:
         "raw offsets": offsets or "none",
         "topics": ", ".join(written.topics) if len(written.topics) > 1 else "",
         "late records": "included" if written.late else "not included",
-        "watermark": watermark,
+        "watermark": "" if written.watermark is None else f"{written.watermark:%F %T} UTC",
         "code": codes,
     }
     out.print(f"{title}:")
-    for name, text in lines.items():
-        if text:
-            out_lines.print(f"  {name:<14}{text}")
+    print_fields(lines, 13)
 
 
-def _print_notes(readings: Iterable[_LedgerReading]) -> None:
+def _print_notes(readings: Sequence[_LedgerReading]) -> None:
     """Print notes on logs that could not be read, and exit with the code of the first such error."""
-    readings = list(readings)
-    for found in readings:
-        if found.note:
-            err_lines.print(f"sluice: {found.note}", style="yellow")
-    error = next((found.error for found in readings if found.error is not None), None)
-    if error is not None:
-        raise typer.Exit(error.exit_code)
+    for note in filter(None, (reading.note for reading in readings)):
+        err_lines.print(f"sluice: {note}", style="yellow")
+    if errors := [reading.error for reading in readings if reading.error is not None]:
+        raise typer.Exit(errors[0].exit_code)

@@ -69,7 +69,7 @@ def topic(
     fields = guess_fields(seen) if seen else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
     text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
-    _write(_encoded({f"include/topics/{name}.yaml": text}))
+    _write({f"include/topics/{name}.yaml": text})
     for note in left_out_notes(seen) if seen else ():
         out_lines.print(note)
     if note := late_arrival_warning(seen, fields, at, arrival, SystemClock().now()) if seen else "":
@@ -83,14 +83,14 @@ def pipeline(
     source: Annotated[
         str, typer.Option(help="The topic that it reads, in include/topics.", autocompletion=completion.topics)
     ],
-    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "somebody",
+    owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "unassigned",
 ) -> None:
     """Write a pipeline that counts the records of each hour: spec, transform, suite and test.
 
     Exit codes: 0; 2 the name is wrong, or the topic does not exist; 5 one of the files exists.
     """
     _check(name)
-    _write(_encoded(pipeline_files(name, _topic(source), owner=owner)))
+    _write(pipeline_files(name, _topic(source), owner=owner))
     out_lines.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py")
 
 
@@ -117,20 +117,12 @@ def feed(
     """
     _check(name)
     filled = _topic(topic)
-    wrong = list(misfits(filled, key or None, arrival_time or None))
-    if wrong:
+    if wrong := list(misfits(filled, key or None, arrival_time or None)):
         raise SpecError(" ".join(message for _, message, _ in wrong), fix=" ".join(fix for _, _, fix in wrong))
-    spec = FeedSpec(
-        name=name,
-        topic=topic,
-        source="file",
-        path=f"{FOLDER}/{name}.jsonl",
-        key=key or None,
-        arrival_time=arrival_time or None,
-    )
+    path, order = f"{FOLDER}/{name}.jsonl", arrival_time or None
+    spec = FeedSpec(name=name, topic=topic, source="file", path=path, key=key or None, arrival_time=order)
     lines = read_sample(sample)
-    faults = read_lines(lines, sample, Fields.of(spec, filled.value))[1]
-    if faults:
+    if faults := read_lines(lines, sample, Fields.of(spec, filled.value))[1]:
         raise SpecFaults(faults)
     _write(feed_files(spec, lines))
     out_lines.print(f"\nNext: sluice check, then sluice feed send {name}")
@@ -154,18 +146,13 @@ def _check(name: str) -> None:
         )
 
 
-def _encoded(files: Mapping[str, str]) -> Mapping[str, bytes]:
-    return {path: text.encode() for path, text in files.items()}
-
-
-def _write(files: Mapping[str, bytes]) -> None:
+def _write(files: Mapping[str, str | bytes]) -> None:
     """Write all files or none."""
     home = settings().home
-    taken = [path for path in files if (home / path).exists()]
-    if taken:
+    if taken := [path for path in files if (home / path).exists()]:
         raise RefusedError(f"{', '.join(taken)} already exists.", fix="choose another name, or edit the file.")
     for path, data in files.items():
         file: Path = home / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        file.write_bytes(data if isinstance(data, bytes) else data.encode())
         out_lines.print(f"wrote {path}")

@@ -37,8 +37,6 @@ from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.patches import Replacement
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from sluice.spark.checks.quarantine import Quarantine
 
 T = TypeVar("T")
@@ -75,13 +73,13 @@ def list_(
 
     Exit codes: 0; 2 a spec or an argument is wrong; 3 there is no raw table yet, or Spark cannot start.
     """
-    asked = _filter(reason, since, until, partition, offsets)
+    selection = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    found = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.browse(asked, limit))
-    counts = [{"reason": why, "day": day, "records": n} for (why, day), n in found.counts.items()]
-    newest = [record_as_dict(spec.source, one, masked=masked) for one in found.records]
-    data = {"pipeline": pipeline, "records": found.total, "counts": counts, "newest": newest}
-    emit(output, data, lambda: print_browsed(pipeline, found, masked=masked))
+    browsed = _query(project, spec, lambda quarantine: quarantine.browse(selection, limit))
+    counts = [{"reason": why, "day": day, "records": n} for (why, day), n in browsed.counts.items()]
+    newest = [record_as_dict(spec.source, one, masked=masked) for one in browsed.records]
+    data = {"pipeline": pipeline, "records": browsed.total, "counts": counts, "newest": newest}
+    emit(output, data, lambda: print_browsed(pipeline, browsed, masked=masked))
 
 
 @app.command()
@@ -99,14 +97,14 @@ def record(
     partition, _, offset = position.partition(":")
     if not (partition.isdecimal() and offset.isdecimal()):
         raise SpecError(f"{position!r} is not the position of a record.", fix="write partition:offset, such as 0:1234.")
-    found = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.one(int(partition), int(offset)))
-    if found is None:
+    rejected = _query(project, spec, lambda quarantine: quarantine.one(int(partition), int(offset)))
+    if rejected is None:
         raise SpecError(
             f"{pipeline} rejects no record at {position}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
-    data = record_as_dict(spec.source, found, masked=masked)
-    emit(output, data, lambda: print_record(spec.source, found, masked=masked))
+    data = record_as_dict(spec.source, rejected, masked=masked)
+    emit(output, data, lambda: print_record(spec.source, rejected, masked=masked))
 
 
 @app.command("open")
@@ -126,18 +124,18 @@ def open_(
     Exit codes: 0; 2 a spec or an argument is wrong, or no record matches; 3 there is no raw table yet; 4 the control
     database did not answer; 5 another case has some of the records.
     """
-    asked = _filter(reason, since, until, partition, offsets)
+    selection = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    places, reasons, details = _QuarantineSession(project, spec).run(lambda quarantine: quarantine.positions(asked))
-    if not places.count:
+    positions, reasons, details = _query(project, spec, lambda quarantine: quarantine.positions(selection))
+    if not positions.count:
         raise SpecError(
-            f"{pipeline} rejects no record that matches ({asked}).", fix=f"see `sluice quarantine list {pipeline}`."
+            f"{pipeline} rejects no record that matches ({selection}).", fix=f"see `sluice quarantine list {pipeline}`."
         )
     fields = {f"{reason}: {detail}": n for reason, own in details.items() for detail, n in own.items()}
     event = CaseEvent(CaseState.OPEN, requester(), _reason(why), SystemClock().now(), counts=fields or None)
-    name = case_id(pipeline, event.at, places)
+    name = case_id(pipeline, event.at, positions)
     counts = {str(each): count for each, count in reasons.items()}
-    _show(project.records.cases().open(Case(name, pipeline, str(asked), places, counts, (event,))), output)
+    _show(project.records.cases().open(Case(name, pipeline, str(selection), positions, counts, (event,))), output)
 
 
 @app.command()
@@ -152,10 +150,10 @@ def cases(
     Exit codes: 0; 4 the control database did not answer.
     """
     every = _cases().of(pipeline or None)
-    found = every[:limit]
+    newest = every[:limit]
     if len(every) > limit:
         err.print(f"Showing the newest {limit:,} of {len(every):,}; use --limit for more.", style="dim")
-    emit(output, [case_as_dict(case) for case in found], lambda: print_cases(found))
+    emit(output, [case_as_dict(case) for case in newest], lambda: print_cases(newest))
 
 
 @app.command()
@@ -208,16 +206,14 @@ def patch(
     Exit codes: 0 with it, today's rules accept all records; 1 not all; 2 the case does not exist, or the expression is
     wrong; 3 there is no raw table, or Spark cannot start; 4 the control database did not answer.
     """
-    found = _cases().get(case)
-    patches = patches_for(found, (_replacement(pattern, by),))
-    project, spec = open_pipeline(found.pipeline)
-    looked = _QuarantineSession(project, spec).run(
-        lambda quarantine: quarantine.with_patches(patches).revalidate(found.positions)
-    )
+    patched = _cases().get(case)
+    patches = patches_for(patched, (_replacement(pattern, by),))
+    project, spec = open_pipeline(patched.pipeline)
+    revalidated = _query(project, spec, lambda q: q.with_patches(patches).revalidate(patched.positions))
     file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
-    data = {"case": case, "records": found.records, "found": looked.counts, "missing": looked.missing}
-    emit(output, data, lambda: print_patched(found, looked, file, lines))
-    if looked.better < found.records:
+    data = {"case": case, "records": patched.records, "found": revalidated.counts, "missing": revalidated.missing}
+    emit(output, data, lambda: print_patched(patched, revalidated, file, lines))
+    if revalidated.better < patched.records:
         raise typer.Exit(1)
 
 
@@ -236,31 +232,21 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     pipeline = _cases().get(case).pipeline
     project, _ = open_pipeline(pipeline)
     with batch_session(project, "replay", pipeline) as spark:
-        found = replay_case(project, spark, case, by=requester())
-    counts = None if found.revalidation is None else found.revalidation.counts
-    data = {**case_as_dict(found.case), "passed": found.passed, "why": found.why, "found": counts}
-    emit(output, data, lambda: print_replayed(found))
-    if not found.passed:
+        result = replay_case(project, spark, case, by=requester())
+    counts = None if result.revalidation is None else result.revalidation.counts
+    data = {**case_as_dict(result.case), "passed": result.passed, "why": result.why, "found": counts}
+    emit(output, data, lambda: print_replayed(result))
+    if not result.passed:
         raise typer.Exit(1)
 
 
-class _QuarantineSession:
-    """Queries the quarantine of a pipeline, each time in a Spark session of its own."""
+def _query(project: Project, spec: PipelineSpec, query: Callable[[Quarantine], T]) -> T:
+    """Query the quarantine of a pipeline, in a Spark session of its own."""
+    from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this imports Spark
+    from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - the same
 
-    def __init__(self, project: Project, spec: PipelineSpec) -> None:
-        self._project = project
-        self._spec = spec
-
-    def run(self, query: Callable[[Quarantine], T]) -> T:
-        from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - only this imports Spark
-
-        with batch_session(self._project, "quarantine", self._spec.name) as spark:
-            return query(self._quarantine(spark))
-
-    def _quarantine(self, spark: SparkSession) -> Quarantine:
-        from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this imports Spark
-
-        return quarantine_of(self._project, spark, self._spec)
+    with batch_session(project, "quarantine", spec.name) as spark:
+        return query(quarantine_of(project, spark, spec))
 
 
 def _replacement(pattern: str, by: str) -> Replacement:
@@ -290,20 +276,10 @@ def _reason(why: str) -> str:
 
 
 def _filter(
-    reasons: list[Reason] | None,
-    since: datetime | None,
-    until: datetime | None,
-    partition: int | None,
-    offsets: str,
+    reasons: list[Reason] | None, since: datetime | None, until: datetime | None, partition: int | None, offsets: str
 ) -> QuarantineFilter:
     first, dash, last = offsets.partition("-")
     if offsets and not (first.isdecimal() and (last.isdecimal() or not dash)):
         raise SpecError(f"--offsets {offsets!r} is not a range.", fix="write A-B, both included, or one offset.")
-    return QuarantineFilter(
-        reasons=tuple(dict.fromkeys(reasons or ())),
-        since=since,
-        until=until,
-        partition=partition,
-        first=int(first) if offsets else None,
-        last=int(last or first) if offsets else None,
-    )
+    bounds = (int(first), int(last or first)) if offsets else (None, None)
+    return QuarantineFilter(tuple(dict.fromkeys(reasons or ())), since, until, partition, *bounds)

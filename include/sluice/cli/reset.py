@@ -106,7 +106,7 @@ def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:
     """Return a line for each move of a stream: where, when, by whom and why."""
     return [
         f"{stream}: epoch {epoch.number} since {epoch.at:%Y-%m-%d %H:%M:%S} UTC begins at {epoch.to} "
-        f"({in_words(epoch.offsets)}): {epoch.by}, {epoch.why}."
+        f"({in_words(epoch.offsets)}): {', '.join(filter(None, (epoch.by, epoch.why)))}."
         for stream, records in epochs.items()
         for epoch in records
         if epoch.number or epoch.offsets  # that a stream began at the beginning is no news

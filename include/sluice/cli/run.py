@@ -13,13 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.terminal.arguments import PipelineArgument
-from sluice.cli.terminal.output import Output, OutputOption, emit, err, terminal_for_data
+from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.interactive.trial import broker_time, in_lines, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
-from sluice.quality.reasons import FAULTS, Outcome, Reason, advice_of, meaning_of
+from sluice.quality.reasons import FAULTS, Outcome, advice_of, meaning_of
 from sluice.settings import settings
 from sluice.specs.load import scan
 
@@ -57,11 +57,12 @@ def run(
     config = settings()
     specs = scan(config.home / "include")
     topic = specs.catalog.topics[specs.pipeline(pipeline).source]
-    in_lines(topic)  # refuse before reading the sample: standard input may be a terminal
-    broker_time(topic, arrived_at, SystemClock())
-    found = trial(pipeline, read_sample(sample), arrived_at=arrived_at, place=config)
-    emit(output, report(found, limit), lambda: show(found, limit, terminal_for_data()))
-    if hint := arrival_hint(topic, found.outcomes, found.reasons):
+    in_lines(topic)
+    lines = [] if sample == "-" else read_sample(sample)
+    broker_time(topic, arrived_at, SystemClock(), lines)  # refuse before reading a terminal
+    preview = trial(pipeline, lines or read_sample(sample), arrived_at=arrived_at, place=config)
+    emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
+    if hint := arrival_hint(topic, preview.outcomes, preview.reasons):
         err.print(hint, style="yellow", soft_wrap=True)
 
 
@@ -93,19 +94,17 @@ def show(found: Preview, limit: int | None, console: Console) -> None:
     """Print a preview for people: lines, census, rows."""
     width = len(str(len(found.lines)))
     for line in found.lines[:limit]:
-        style, why = _STYLES[line.outcome], f"  {_why(line.reason, line.detail)}" if line.reason else ""
+        style, why = _STYLES[line.outcome], ""
+        if line.reason:
+            why = f"  {line.reason}: {meaning_of(line.reason, line.detail)}; {advice_of(line.reason, line.detail)}"
         console.print(f"line {line.number:>{width}}  [{style}]{line.outcome}[/{style}]{why}")
         if content := _content(line):
             console.print(f"    {escape(content)}")
     _print_rest(console, "line", len(found.lines), limit)
     console.print(f"\n{census(found)}")
-    console.print(f"\n{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'} of {found.pipeline}:")
+    console.print(f"\n{counted(len(found.rows), 'row')} of {found.pipeline}:")
     console.print(_table(found.columns, found.rows[:limit]))
     _print_rest(console, "row", len(found.rows), limit)
-
-
-def _why(reason: Reason, detail: str | None) -> str:
-    return f"{reason}: {meaning_of(reason, detail)}; {advice_of(reason, detail)}"
 
 
 def census(found: Preview) -> str:
@@ -115,7 +114,7 @@ def census(found: Preview) -> str:
         f"{count:,} {outcome}" + (f" ({reasons})" if outcome is Outcome.QUARANTINED and reasons else "")
         for outcome, count in found.outcomes.items()
     ]
-    return f"{len(found.lines):,} line{'' if len(found.lines) == 1 else 's'}: {', '.join(outcomes)}"
+    return f"{counted(len(found.lines), 'line')}: {', '.join(outcomes)}"
 
 
 def _content(line: JudgedLine) -> str:
@@ -141,4 +140,4 @@ def _text(value: Any) -> str:  # noqa: ANN401  JSON is any
 
 def _print_rest(console: Console, what: str, count: int, limit: int | None) -> None:
     if limit is not None and count > limit:
-        console.print(f"... and {count - limit:,} more {what}{'' if count - limit == 1 else 's'}", style="dim")
+        console.print(f"... and {counted(count - limit, f'more {what}')}", style="dim")

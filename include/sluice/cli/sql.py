@@ -18,6 +18,7 @@ from sluice.project.project import Project
 from sluice.settings import settings
 
 _LIMIT = 1000
+_NUMBERS = ("int", "uint", "float", "double", "decimal", "halffloat")
 
 
 def sql(
@@ -55,7 +56,7 @@ def sql(
 def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported on use
     table = Table(box=None, pad_edge=False)
     for field in found.schema:
-        justify: JustifyMethod = "right" if _is_number(field.type) else "left"
+        justify: JustifyMethod = "right" if str(field.type).startswith(_NUMBERS) else "left"
         whole = str(field.type).startswith(("timestamp", "date", "time"))
         table.add_column(escape(field.name), justify=justify, overflow="fold", no_wrap=whole)
     for row in rows:
@@ -69,10 +70,6 @@ def _print_tables(described: dict[str, dict[str, str]]) -> None:
         out_lines.print("    " + ", ".join(f"{column} {kind}" for column, kind in columns.items()))
     if not described:
         out.print("There is no table yet, because no stream has committed rows. `sluice status` shows the streams.")
-
-
-def _is_number(kind: Any) -> bool:  # noqa: ANN401 - pyarrow is imported on use
-    return str(kind).startswith(("int", "uint", "float", "double", "decimal", "halffloat"))
 
 
 def _shown(value: object) -> str:

@@ -256,11 +256,10 @@ def _end(unit: str, report: DriverReport) -> str:
 
 def _headline(status: UnitStatus) -> str:
     desired, report = status.desired, status.report
-    wanted = (
-        "It was never requested to run."
-        if desired is None
-        else (f"It should be {desired.state}: {desired.by}, {desired.at:%Y-%m-%d %H:%M:%S} UTC ({desired.why}).")
-    )
+    wanted = "It was never requested to run."
+    if desired is not None:
+        why = f" ({desired.why})" if desired.why else ""
+        wanted = f"It should be {desired.state}: {desired.by}, {desired.at:%Y-%m-%d %H:%M:%S} UTC{why}."
     if status.attempt is None:
         return f"{wanted} It never ran."
     if report is None:
@@ -274,14 +273,8 @@ def _print_timeline(timeline: Timeline) -> None:
     for entry in timeline.entries:
         attempt = entry.attempt
         started, ended = ("" if t is None else f"{t:%Y-%m-%d %H:%M:%S}" for t in (entry.started_at, attempt.ended_at))
-        row = (
-            started,
-            duration_text(entry.lived),
-            ended or f"({attempt.state})",
-            entry.failure,
-            escape(attempt.reason),
-        )
-        table.add_row(str(attempt.generation), *row)
+        ended, lived = ended or f"({attempt.state})", duration_text(entry.lived)
+        table.add_row(str(attempt.generation), started, lived, ended, entry.failure, escape(attempt.reason))
     out.print(table)
     for newest in timeline.entries[:1]:
         out_lines.print(f"Log: {newest.log}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Loc = tuple[str | int, ...]
-"""Where in a document something is: keys and positions, from its top."""
+"""A location in a document: keys and positions, from its top."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether a JSON Schema takes whatever another one has let through.
+"""Whether a JSON Schema takes every value that another one takes.
 
 Sound, not complete: what is said to be taken is. A union on the reader's side has to take each shape of the writer by
 one of its own shapes.

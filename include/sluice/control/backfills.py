@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, inser
 
 from sluice.clock import Clock, SystemClock
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.tables import backfill
 from sluice.errors import CorruptionError
 from sluice.intervals.alignment import Interval
@@ -26,15 +27,11 @@ from sluice.intervals.backfill.claiming import (
 from sluice.intervals.backfill.request import Mode, Only, Request
 
 
-class SqlBackfills:
-    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment.
-
-    Safe from several processes at once.
-    """
+class SqlBackfills(DeploymentRecords):
+    """Implements `sluice.intervals.backfill.backfills.Backfills` for one deployment."""
 
     def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
-        self._engine = engine
-        self._deployment = deployment
+        super().__init__(engine, deployment)
         self._clock = clock or SystemClock()
 
     def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
@@ -85,7 +82,7 @@ class SqlBackfills:
             return self._existing(connection, backfill_id)
 
     def ask_cancel(self, backfill_id: str, by: str) -> Backfill:
-        """Record that somebody wants it to stop; the first who asked stays on record. What has not begun ends."""
+        """Record a request to stop; the first requester stays on record. A backfill that has not begun ends."""
         waiting = and_(self._of(backfill_id), backfill.c.state == BackfillState.SUBMITTED)
         ended = {"state": BackfillState.CANCELLED.value, "ended_at": self._clock.now(), "why": withdrawn(by)}
         asked = and_(self._of(backfill_id), backfill.c.cancel_requested_by == "")
@@ -125,16 +122,17 @@ class SqlBackfills:
         if pipeline is not None:
             wanted = and_(wanted, backfill.c.pipeline == pipeline)
         newest_first = (backfill.c.claimed_at.desc(), backfill.c.id.desc())
-        with transaction(self._engine) as connection:
-            rows = connection.execute(select(backfill).where(wanted).order_by(*newest_first).limit(limit)).all()
-        return tuple(map(_backfill, rows))
+        query = select(backfill).where(wanted).order_by(*newest_first).limit(limit)
+        return tuple(map(_backfill, self._read(query)))
 
     def _put(
         self, connection: Connection, request: Request, key: str, own: Backfill | None, state: BackfillState
     ) -> Backfill:
         now = self._clock.now()
         if own is None:
-            name = backfill_id(request.pipeline, now, key, lambda taken: self._taken(connection, taken))
+            name = backfill_id(
+                request.pipeline, now, key, lambda id_: self._one(connection, backfill.c.id == id_) is not None
+            )
             claimed = Backfill(name, key, request, state, now)
             connection.execute(insert(backfill).values(deployment=self._deployment, **_columns(claimed)))
         else:
@@ -149,9 +147,6 @@ class SqlBackfills:
 
     def _of(self, name: str) -> ColumnElement[bool]:
         return and_(backfill.c.deployment == self._deployment, backfill.c.id == name)
-
-    def _taken(self, connection: Connection, name: str) -> bool:
-        return self._one(connection, backfill.c.id == name) is not None
 
     def _all(self, connection: Connection, wanted: ColumnElement[bool]) -> list[Backfill]:
         query = select(backfill).where(backfill.c.deployment == self._deployment, wanted)

@@ -1,4 +1,4 @@
-"""The record of cases in SQL: a case is one row, its events are rows that nobody changes."""
+"""The record of cases in SQL: a case is one row, its events are rows that never change."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, insert, select
 
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.tables import quarantine_case, quarantine_event
 from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.cases import Case, CaseEvent, CaseState, no_such_case, refuse_shared
 
 
-class SqlCases:
+class SqlCases(DeploymentRecords):
     """Implements `sluice.quality.cases.Cases` for one deployment. Safe from several processes at once."""
-
-    def __init__(self, engine: Engine, deployment: str) -> None:
-        self._engine = engine
-        self._deployment = deployment
 
     def open(self, case: Case) -> Case:
         """Put a case on record."""

@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityEr
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.control.sqlite_file import BUSY_SECONDS, SqliteFile
+from sluice.control.tables import metadata
 from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
@@ -26,7 +27,7 @@ SCHEMA = "0011"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _TURNS = 0x511CE
-"""Class of our advisory locks in PostgreSQL: any number that nobody else in that database uses."""
+"""Class of our advisory locks in PostgreSQL: any number that no other user of that database has."""
 
 
 def sqlite_url(path: Path) -> str:
@@ -109,7 +110,7 @@ def compact(engine: Engine) -> int:
     SQLite keeps its file as large as it ever was. PostgreSQL uses the room again by itself.
 
     Raises:
-        UnreachableError: somebody else kept writing, or there is no room for the copy that it needs; nothing is lost.
+        UnreachableError: another process kept writing, or there is no room for the copy that it needs; nothing is lost.
     """
     path = Path(engine.url.database or "") if engine.url.get_backend_name() == "sqlite" else None
     if path is None or not path.exists():
@@ -164,9 +165,12 @@ def _upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
-    known = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
     found = _revision(connection)
-    if found is not None and found not in known:
+    if found is None:  # a new database: today's tables, without the steps that led to them
+        metadata.create_all(connection)
+        command.stamp(config, "head")
+        return
+    if found not in [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]:
         raise RefusedError(
             f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {found}, "
             f"which this version of Sluice does not know (it knows up to {SCHEMA}).",
@@ -180,7 +184,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     # SQLAlchemy's begin event decides how a transaction begins; the driver must not begin one by itself.
     connection.isolation_level = None
     # In this mode readers and a writer do not wait for each other. It is kept in the file; switching a new file to it
-    # needs a moment without anybody else, and does not wait for one. Whoever connects next tries again.
+    # needs a moment without other connections, and does not wait for one. The next connection tries again.
     with contextlib.suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA foreign_keys = ON")

@@ -1,6 +1,6 @@
 """The index of the interval ledger: what the tables' logs say, where it can be asked quickly and by others.
 
-The logs are the truth. The index copies their entries once and folds them into rows; whatever is in it can be dropped
+The logs are the truth. The index copies their entries once and folds them into rows; its content can be dropped
 and comes back the same. An index that does not follow from the logs is never shown as if it did: it says so, loudly.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, extract, func, insert, select
 
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.interval_rows import columns_of, ledger_row
 from sluice.control.tables import interval, ledger, ledger_entry
 from sluice.errors import CorruptionError
@@ -75,7 +76,7 @@ class Overview:
     counts: Mapping[State, int]
 
 
-class LedgerIndex:
+class LedgerIndex(DeploymentRecords):
     """The index of one deployment. Safe from several processes at once.
 
     Args:
@@ -85,8 +86,7 @@ class LedgerIndex:
     """
 
     def __init__(self, engine: Engine, deployment: str, sources: Mapping[str, LedgerSource]) -> None:
-        self._engine = engine
-        self._deployment = deployment
+        super().__init__(engine, deployment)
         self._sources = sources
 
     def overview(self) -> Mapping[str, Overview]:
@@ -140,8 +140,10 @@ class LedgerIndex:
             UnreachableError: the control database could not be asked.
         """
         source = self._sources[pipeline]
-        with transaction(self._engine) as connection:
-            known = self._newest_entry(connection, pipeline)
+        newest_first = (
+            select(ledger_entry).where(self._of(ledger_entry, pipeline)).order_by(ledger_entry.c.version.desc())
+        )
+        known = next(map(_logged, self._read(newest_first.limit(1))), None)
         found = source.entries(-1 if known is None else known.version - 1)
         if known is not None and (not found or found[0] != known):
             raise CorruptionError(
@@ -167,18 +169,18 @@ class LedgerIndex:
             return [self._write(connection, name, entries, raw) for name, (entries, raw) in found.items()]
 
     def _write(self, connection: Connection, pipeline: str, found: Sequence[Logged], raw: RawPosition) -> Refreshed:
-        known = self._entries(connection, pipeline)
+        known = list(map(_logged, connection.execute(select(ledger_entry).where(self._of(ledger_entry, pipeline)))))
         versions = {logged.version for logged in known}
-        new = [logged for logged in found if logged.version not in versions]
-        if new:
-            connection.execute(insert(ledger_entry), [self._entry_row(pipeline, logged) for logged in new])
+        if new := [logged for logged in found if logged.version not in versions]:
+            these = {"deployment": self._deployment, "pipeline": pipeline}
+            rows = [{**these, "version": e.version, "at": e.at, "entry": to_json(e.entry)} for e in new]
+            connection.execute(insert(ledger_entry), rows)
         head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
-        if head is not None and head.raw_version > raw.version:  # somebody else has seen more of it meanwhile
+        if head is not None and head.raw_version > raw.version:  # another process has read more of it meanwhile
             reach = Reach(json.loads(head.raw_offsets), tuple(json.loads(head.raw_topics)))
             raw = RawPosition(head.raw_version, reach)
-        folded = fold(
-            sorted([*known, *new], key=lambda logged: logged.version), self._sources[pipeline].length, raw.reach
-        )
+        entries = sorted([*known, *new], key=lambda logged: logged.version)
+        folded = fold(entries, self._sources[pipeline].length, raw.reach)
         changed = self._write_rows(connection, pipeline, folded.spans)
         self._write_head(connection, pipeline, folded, raw)
         return Refreshed(pipeline, len(new), changed, folded)
@@ -186,7 +188,7 @@ class LedgerIndex:
     def _write_rows(self, connection: Connection, pipeline: str, rows: Iterable[LedgerRow]) -> int:
         """Make the rows of a pipeline these, and return how many were written or removed.
 
-        What is held is read in order and never kept: it may be as long as somebody's clock was wrong.
+        Stored rows are read in order and not kept: a producer with a wrong clock can make them arbitrarily many.
         """
         these = {"deployment": self._deployment, "pipeline": pipeline}
         wanted = {row.interval.start: {**these, **columns_of(row)} for row in rows}
@@ -212,36 +214,16 @@ class LedgerIndex:
 
     def _write_head(self, connection: Connection, pipeline: str, folded: Ledger, raw: RawPosition) -> None:
         connection.execute(delete(ledger).where(self._of(ledger, pipeline)))
-        connection.execute(
-            insert(ledger).values(
-                deployment=self._deployment,
-                pipeline=pipeline,
-                table_version=folded.version,
-                closed_until=folded.closed_until,
-                raw_version=raw.version,
-                raw_offsets=json.dumps(dict(raw.reach.offsets), sort_keys=True),
-                raw_topics=json.dumps(raw.reach.topics),
-            )
-        )
-
-    def _entries(self, connection: Connection, pipeline: str) -> list[Logged]:
-        query = select(ledger_entry).where(self._of(ledger_entry, pipeline))
-        return [_logged(row) for row in connection.execute(query)]
-
-    def _newest_entry(self, connection: Connection, pipeline: str) -> Logged | None:
-        newest_first = (
-            select(ledger_entry).where(self._of(ledger_entry, pipeline)).order_by(ledger_entry.c.version.desc())
-        )
-        return next(map(_logged, connection.execute(newest_first.limit(1)).all()), None)
-
-    def _entry_row(self, pipeline: str, logged: Logged) -> dict[str, Any]:
-        return {
+        head = {
             "deployment": self._deployment,
             "pipeline": pipeline,
-            "version": logged.version,
-            "at": logged.at,
-            "entry": to_json(logged.entry),
+            "table_version": folded.version,
+            "closed_until": folded.closed_until,
+            "raw_version": raw.version,
+            "raw_offsets": json.dumps(dict(raw.reach.offsets), sort_keys=True),
+            "raw_topics": json.dumps(raw.reach.topics),
         }
+        connection.execute(insert(ledger).values(head))
 
     def _of(self, table: Table, pipeline: str) -> ColumnElement[bool]:
         return and_(table.c.deployment == self._deployment, table.c.pipeline == pipeline)

@@ -23,19 +23,13 @@ def desired_states(deployment: str) -> Select[Any]:
 
 
 @cache
-def attempts(deployment: str) -> Select[Any]:
-    """Return the query for the highest generation of each unit."""
-    return _newest(attempt, ("unit",), "generation", deployment)
-
-
-@cache
 def verdicts(deployment: str) -> Select[Any]:
     """Return the query for the newest verdict of each stream of each unit, streams by name."""
     return _newest(verdict, ("unit", "stream"), "number", deployment).order_by(verdict.c.stream)
 
 
 @cache
-def attempts_back_to(deployment: str, back: int) -> Select[Any]:
+def attempts(deployment: str, back: int) -> Select[Any]:
     """Return the query for so many of the highest generations of each unit, highest first."""
     return _newest(attempt, ("unit",), "generation", deployment, back).order_by(
         attempt.c.unit, attempt.c.generation.desc()
@@ -48,9 +42,6 @@ def _newest(table: Table, keys: tuple[str, ...], number: str, deployment: str, b
     columns = [table.c[key] for key in keys]
     highest = select(*columns, func.max(table.c[number]).label("highest")).where(ours).group_by(*columns).subquery()
     same: list[ColumnElement[bool]] = [table.c[key] == highest.c[key] for key in keys]
-    this = and_(table.c.deployment == deployment, *same, _reaches(table.c[number], highest.c.highest, back))
+    own, most = table.c[number], highest.c.highest
+    this = and_(table.c.deployment == deployment, *same, own == most if back == 1 else own > most - back)
     return select(table).join(highest, this)
-
-
-def _reaches(number: ColumnElement[int], highest: ColumnElement[int], back: int) -> ColumnElement[bool]:
-    return number == highest if back == 1 else number > highest - back

@@ -7,22 +7,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
 
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.tables import order_break
 from sluice.provisioning.growth.order_break import OrderBreak, grown_already, no_such_intent
 
 
-class SqlOrderBreaks:
-    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one deployment.
-
-    Safe from several processes at once.
-    """
-
-    def __init__(self, engine: Engine, deployment: str) -> None:
-        self._engine = engine
-        self._deployment = deployment
+class SqlOrderBreaks(DeploymentRecords):
+    """Implements `sluice.provisioning.growth.order_break.OrderBreaks` for one deployment."""
 
     def intend(self, found: OrderBreak) -> None:
         """Put on record that a topic is about to grow, instead of an earlier intent of the same growth."""
@@ -59,9 +53,7 @@ class SqlOrderBreaks:
         """Return what is on record of a topic's name, oldest first, intents included."""
         columns = order_break.c
         query = select(order_break).where(columns.deployment == self._deployment, columns.topic == topic)
-        with transaction(self._engine) as connection:
-            rows = connection.execute(query.order_by(columns.intended_at, columns.partitions)).all()
-        return tuple(map(_record, rows))
+        return tuple(map(_record, self._read(query.order_by(columns.intended_at, columns.partitions))))
 
     def _this(self, topic_id: str, after: int) -> ColumnElement[bool]:
         columns = order_break.c

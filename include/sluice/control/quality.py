@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Engine, Row, and_, delete, insert, select
+from sqlalchemy import Row, and_, delete, insert, select
 
 from sluice.control.database import take_turns, transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.tables import interval_quality
 from sluice.intervals.entries import Content
 from sluice.quality.intervals import IntervalCheckResult
@@ -20,12 +21,8 @@ _AT_ONCE = 500
 """Rows of a statement: databases bound the number of its parameters."""
 
 
-class SqlQualityResults:
+class SqlQualityResults(DeploymentRecords):
     """Implements `sluice.quality.results.QualityResults` for one deployment. Safe from several processes at once."""
-
-    def __init__(self, engine: Engine, deployment: str) -> None:
-        self._engine = engine
-        self._deployment = deployment
 
     def keep(self, pipeline: str, results: Iterable[StoredResult]) -> None:
         """Put results on record, in place of earlier ones of the same expectation and interval."""
@@ -48,8 +45,7 @@ class SqlQualityResults:
         ours = and_(columns.deployment == self._deployment, columns.pipeline == pipeline, columns.key.in_(keys))
         within = and_(columns.starts_at >= since, columns.starts_at < until)
         query = select(interval_quality).where(ours, within).order_by(columns.starts_at, columns.key)
-        with transaction(self._engine) as connection:
-            return tuple(map(_kept, connection.execute(query)))
+        return tuple(map(_kept, self._read(query)))
 
     def _row(self, pipeline: str, kept: StoredResult) -> dict[str, Any]:
         checked = without_samples(kept.checked)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import partial
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    Row,
     ScalarSelect,
-    Select,
     and_,
     delete,
     func,
@@ -29,6 +25,7 @@ from sqlalchemy.exc import IntegrityError
 from sluice.clock import Clock, SystemClock
 from sluice.control import newest as queries
 from sluice.control.database import transaction
+from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.rows import attempt_of, desired_state_of, verdict_of
 from sluice.control.tables import attempt, desired_state, verdict
 from sluice.errors import CorruptionError
@@ -37,27 +34,23 @@ from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
-_Found = TypeVar("_Found")
 _TOGETHER = 200
 """Verdicts that are stored in one transaction: others may write too, and wait for its end."""
 
 
-class SqlRegistry:
+class SqlRegistry(DeploymentRecords):
     """Implements `sluice.streams.registry.Registry`. Safe from several processes and threads at once."""
 
     def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
-        self._engine = engine
-        self._deployment = deployment
+        super().__init__(engine, deployment)
         self._clock = clock or SystemClock()
 
     def desired(self, unit: str) -> DesiredState | None:
-        """Return the latest desired state, or None if nobody ever asked."""
+        """Return the latest desired state, or None before the first request."""
         desired_states = desired_state.c
         ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
         query = select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)
-        with transaction(self._engine) as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else desired_state_of(row)
+        return next(map(desired_state_of, self._read(query)), None)
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
         """Record a desired state. History is kept."""
@@ -76,37 +69,35 @@ class SqlRegistry:
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         """Return the attempt with the highest generation."""
-        with transaction(self._engine) as connection:
-            rows = connection.execute(self._newest_first(unit).limit(1)).all()
-        return next(map(attempt_of, rows), None)
+        return next(iter(self.attempts(unit, newest=1)), None)
 
     def newest_desired_states(self, units: Collection[str]) -> Mapping[str, DesiredState]:
         """Return what `desired` returns, of those units that have a desired state, in a few queries."""
-        return {desired.unit: desired for desired in self._newest(queries.desired_states, desired_state_of, units)}
+        rows = self._read_units(queries.desired_states(self._deployment), units)
+        return {desired.unit: desired for desired in map(desired_state_of, rows)}
 
     def newest_attempts(self, units: Collection[str]) -> Mapping[str, Attempt]:
         """Return what `latest_attempt` returns, of those units that have an attempt, in a few queries."""
-        return {found.unit: found for found in self._newest(queries.attempts, attempt_of, units)}
+        return {unit: attempts[0] for unit, attempts in self.histories(units, newest=1).items()}
 
     def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
         """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
         found: dict[str, dict[str, RecordedVerdict]] = {}
-        for record in self._newest(queries.verdicts, verdict_of, units):
+        for record in map(verdict_of, self._read_units(queries.verdicts(self._deployment), units)):
             found.setdefault(record.unit, {})[record.stream] = record
         return found
 
     def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
         """Return so many of the newest attempts of those units that have any, newest first, in a few queries."""
         found: dict[str, list[Attempt]] = {}
-        for one in self._newest(partial(queries.attempts_back_to, back=newest), attempt_of, units):
+        for one in map(attempt_of, self._read_units(queries.attempts(self._deployment, newest), units)):
             found.setdefault(one.unit, []).append(one)
         return found
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         """Return all attempts, or so many of the newest, newest first."""
-        with transaction(self._engine) as connection:
-            rows = connection.execute(self._newest_first(unit).limit(newest)).all()
-        return tuple(map(attempt_of, rows))
+        newest_first = select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
+        return tuple(map(attempt_of, self._read(newest_first.limit(newest))))
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
         """Create generation `after_generation + 1` in state INTENT.
@@ -190,9 +181,7 @@ class SqlRegistry:
             .where(ours, or_(desired_states.at > since, desired_states.id == held))
             .order_by(desired_states.id)
         )
-        with transaction(self._engine) as connection:
-            rows = connection.execute(query).all()
-        return tuple(map(desired_state_of, rows))
+        return tuple(map(desired_state_of, self._read(query)))
 
     def verdicts_since(self, unit: str, since: datetime) -> Sequence[RecordedVerdict]:
         """Return what held at a moment, and all changes after it, of each stream, oldest first."""
@@ -200,9 +189,7 @@ class SqlRegistry:
         held = self._held(since, columns.unit, columns.stream)
         ours = and_(columns.deployment == self._deployment, columns.unit == unit)
         query = select(verdict).where(ours, or_(columns.at > since, columns.number == held))
-        with transaction(self._engine) as connection:
-            rows = connection.execute(query.order_by(columns.at, columns.stream, columns.number)).all()
-        return tuple(map(verdict_of, rows))
+        return tuple(map(verdict_of, self._read(query.order_by(columns.at, columns.stream, columns.number))))
 
     def forget_verdicts(self, before: datetime) -> int:
         """Forget, of all units, the verdicts that no longer held at a moment (UTC); return how many they were."""
@@ -218,20 +205,8 @@ class SqlRegistry:
         this = and_(older.c.deployment == self._deployment, older.c.unit == unit, older.c.stream == stream)
         return select(func.max(older.c.number)).where(this, older.c.at <= at).correlate(verdict).scalar_subquery()
 
-    def _newest(
-        self, query: Callable[[str], Select[Any]], make: Callable[[Row[Any]], _Found], units: Collection[str]
-    ) -> Iterator[_Found]:
-        left = iter(units)
-        while some := list(islice(left, queries.MAX_UNITS)):
-            with transaction(self._engine) as connection:
-                rows = connection.execute(query(self._deployment), {"units": some}).all()
-            yield from map(make, rows)
-
     def _of(self, unit: str) -> ColumnElement[bool]:
         return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
-
-    def _newest_first(self, unit: str) -> Any:  # noqa: ANN401 - a Select of all columns of the table
-        return select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
 
     def _change(self, unit: str, generation: int, change: Any) -> Attempt:  # noqa: ANN401 - an Update, whose type is private
         this = and_(self._of(unit), attempt.c.generation == generation)
@@ -263,17 +238,7 @@ class SqlRegistry:
                 number=1 if before is None else before.number + 1,
                 generation=one.generation,
                 at=self._clock.now(),
-                health=given.health.value,
-                why=given.why,
-                what_to_do=given.what_to_do,
-                lag_records=given.lag_records,
-                batches=given.batches,
-                committed_at=given.committed_at,
-                completeness=given.completeness,
-                lag_seconds=given.lag_seconds,
-                watermark_lag_seconds=given.watermark_lag_seconds,
-                catch_up_seconds=given.catch_up_seconds,
-                loss_seconds=given.loss_seconds,
+                **{name: value for name, value in vars(given).items() if name != "partitions"},
             )
         )
         return True

@@ -25,35 +25,11 @@ def desired_state_of(row: Sequence[Any]) -> DesiredState:
 def attempt_of(row: Sequence[Any]) -> Attempt:
     """Return a row of `attempt`."""
     _deployment, unit, generation, key, state, intended_at, bound_at, ended_at, exit_code, reason, failure = row
-    return Attempt(
-        unit=unit,
-        generation=generation,
-        key=key,
-        state=AttemptState(state),
-        intended_at=intended_at,
-        bound_at=bound_at,
-        ended_at=ended_at,
-        exit_code=exit_code,
-        reason=reason,
-        failure=None if failure is None else FailureClass(failure),
-    )
+    failed, now = None if failure is None else FailureClass(failure), AttemptState(state)
+    return Attempt(unit, generation, key, now, intended_at, bound_at, ended_at, exit_code, reason, failed)
 
 
 def verdict_of(row: Sequence[Any]) -> RecordedVerdict:
-    """Return a row of `verdict`."""
-    _deployment, unit, stream, _number, generation, health, why, what_to_do, lag_records, *figures, at = row
-    batches, committed_at, completeness, lag_seconds, watermark_lag_seconds, catch_up_seconds, loss_seconds = figures
-    given = Verdict(
-        health=Health(health),
-        why=why,
-        what_to_do=what_to_do,
-        lag_records=lag_records,
-        batches=batches,
-        committed_at=committed_at,
-        completeness=completeness,
-        lag_seconds=lag_seconds,
-        watermark_lag_seconds=watermark_lag_seconds,
-        catch_up_seconds=catch_up_seconds,
-        loss_seconds=loss_seconds,
-    )
-    return RecordedVerdict(unit, stream, generation, given, at)
+    """Return a row of `verdict`: between health and time its columns and the fields of a verdict have one order."""
+    _deployment, unit, stream, _number, generation, health, *figures, at = row
+    return RecordedVerdict(unit, stream, generation, Verdict(Health(health), *figures), at)

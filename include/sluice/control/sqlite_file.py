@@ -1,8 +1,8 @@
 """Opens the file of a SQLite control database, also where it can only be read.
 
-In a folder that nobody can write to, or on a full disk, SQLite opens no database in WAL mode: it wants to make the file
-in which processes agree on the log. Where that file is not there, nobody has the database open, and it can be read by
-itself. If a process was killed, the log still holds commits: then a copy of both is read.
+In a read-only folder, or on a full disk, SQLite opens no database in WAL mode: it needs to create the file in which
+processes agree on the log. Without that file no process has the database open, and it can be read alone. If a process
+was killed, the log still holds commits: then a copy of both is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BUSY_SECONDS = 15
 
 
 class SqliteFile:
-    """One database file. Nothing is opened or made before somebody connects.
+    """One database file. Nothing is opened or created before the first connection.
 
     Args:
         path: of the file; its folder is made where that is possible.

@@ -22,6 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
+from sqlalchemy.schema import SchemaItem
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -31,7 +32,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Refuse a time without a zone: nobody could say later which one it meant."""
+        """Refuse a time without a zone: later its meaning would be unknown."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone; the control database holds UTC")
         return None if value is None else value.astimezone(UTC)
@@ -58,6 +59,12 @@ metadata = MetaData(
     }
 )
 
+
+def _of_deployment(name: str, *items: Column[Any] | SchemaItem) -> Table:
+    """Return a table whose rows belong to a deployment: its name is the first part of their key."""
+    return Table(name, metadata, Column("deployment", String(64), primary_key=True), *items)
+
+
 desired_state = Table(
     "desired_state",
     metadata,
@@ -72,10 +79,8 @@ desired_state = Table(
 )
 """Every desired state, oldest first: append-only."""
 
-attempt = Table(
+attempt = _of_deployment(
     "attempt",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("unit", String(64), primary_key=True),
     Column("generation", Integer, primary_key=True, autoincrement=False),
     Column("key", String(160), nullable=False),
@@ -90,10 +95,8 @@ attempt = Table(
 )
 """One row per driver process. The primary key is what a race between claims is decided by."""
 
-verdict = Table(
+verdict = _of_deployment(
     "verdict",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("unit", String(64), primary_key=True),
     Column("stream", String(128), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
@@ -113,10 +116,8 @@ verdict = Table(
 )
 """The changes of each stream's verdict, numbered from 1: two watchers that see the same change write it once."""
 
-backfill = Table(
+backfill = _of_deployment(
     "backfill",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("id", String(160), primary_key=True),
     Column("key", String(512), nullable=False),
     Column("pipeline", String(64), nullable=False),
@@ -141,12 +142,10 @@ backfill = Table(
     UniqueConstraint("deployment", "key"),
     Index(None, "deployment", "pipeline", "state"),
 )
-"""One row per asking. Its claims take turns, see `sluice.control.database.take_turns`."""
+"""One row per request. Claims take turns, see `sluice.control.database.take_turns`."""
 
-ledger = Table(
+ledger = _of_deployment(
     "ledger",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("pipeline", String(64), primary_key=True),
     Column("table_version", BigInteger, nullable=False),
     Column("closed_until", UtcDateTime),
@@ -156,10 +155,8 @@ ledger = Table(
 )
 """How far each pipeline's logs are indexed: of its output, and of the raw table that says what is closed."""
 
-ledger_entry = Table(
+ledger_entry = _of_deployment(
     "ledger_entry",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("pipeline", String(64), primary_key=True),
     Column("version", BigInteger, primary_key=True, autoincrement=False),
     Column("at", UtcDateTime, nullable=False),
@@ -167,10 +164,8 @@ ledger_entry = Table(
 )
 """What the commits of the output tables carry, copied from their logs."""
 
-interval = Table(
+interval = _of_deployment(
     "interval",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("pipeline", String(64), primary_key=True),
     Column("starts_at", UtcDateTime, primary_key=True),
     Column("ends_at", UtcDateTime, nullable=False),
@@ -196,10 +191,8 @@ interval = Table(
 """The interval ledger, one row per interval: `state` is without staleness, which depends on today's code. `owner` to
 `late` are of the current writing; `base` is the one that parity compares with, in JSON."""
 
-order_break = Table(
+order_break = _of_deployment(
     "order_break",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("topic_id", String(64), primary_key=True),
     Column("partitions", Integer, primary_key=True, autoincrement=False),
     Column("topic", String(256), nullable=False),
@@ -210,12 +203,10 @@ order_break = Table(
     Column("drained", Boolean),
     Index(None, "deployment", "topic"),
 )
-"""Where the order of keys broke when a topic grew to so many partitions; nothing else knows it afterwards."""
+"""Where the order of keys broke when a topic grew to so many partitions; no other record has that."""
 
-interval_quality = Table(
+interval_quality = _of_deployment(
     "interval_quality",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("pipeline", String(64), primary_key=True),
     Column("key", String(32), primary_key=True),
     Column("starts_at", UtcDateTime, primary_key=True),
@@ -226,12 +217,10 @@ interval_quality = Table(
     Column("checked_by", String(160), nullable=False),
     Column("at", UtcDateTime, nullable=False),
 )
-"""What became of each expectation in each interval, as it held those rows with that checksum; `result` is JSON."""
+"""The result of each expectation in each interval, for those rows with that checksum; `result` is JSON."""
 
-quarantine_case = Table(
+quarantine_case = _of_deployment(
     "quarantine_case",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("id", String(96), primary_key=True),
     Column("pipeline", String(64), nullable=False),
     Column("selection", Text, nullable=False),
@@ -240,12 +229,10 @@ quarantine_case = Table(
     Column("opened_at", UtcDateTime, nullable=False),
     Index(None, "deployment", "pipeline"),
 )
-"""Which records a case is about: `places` is JSON of topic id, partition and offsets. Nothing else knows it."""
+"""Which records a case is about: `positions` is JSON of topic id, partition and offsets. No other record has that."""
 
-quarantine_event = Table(
+quarantine_event = _of_deployment(
     "quarantine_event",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("case_id", String(96), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("state", String(16), nullable=False),
@@ -255,12 +242,10 @@ quarantine_event = Table(
     Column("backfills", Text, nullable=False),
     Column("counts", Text),
 )
-"""What happened to a case, oldest first: append-only."""
+"""The events of a case, oldest first: append-only."""
 
-stream_snapshot = Table(
+stream_snapshot = _of_deployment(
     "stream_snapshot",
-    metadata,
-    Column("deployment", String(64), primary_key=True),
     Column("unit", String(64), primary_key=True),
     Column("stream", String(128), primary_key=True),
     Column("at", Float, nullable=False),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -42,14 +42,14 @@ def run_gate(
     """Check rows before they are published. The rows are read once and cached while they are looked at.
 
     Args:
-        rows: what is to be published; best a table staged on disk, or whatever makes them is run once for the cache.
+        rows: what is to be published; best a table staged on disk; otherwise they are computed once for the cache.
         suite: what must hold; None: only that there are rows if there are records.
         input_records: how many records the rows were made from.
         of_intervals: judges the expectations about intervals.
         override: whose word lets pass what would stop.
 
     Returns:
-        A result for whatever happens. An exception, of Spark or of Great Expectations, is a failed gate that says why.
+        A result in every case. An exception, of Spark or of Great Expectations, is a failed gate with its message.
     """
     outcomes: dict[int, CheckResult] = {}
     intervals: tuple[IntervalCheckResult, ...] = ()
@@ -63,7 +63,7 @@ def run_gate(
                 count = rows.count()
                 outcomes = _evaluate(rows, suite)
                 intervals = of_intervals(rows)
-    except Exception as raised:  # noqa: BLE001 - whatever it is, the rows have not been looked at
+    except Exception as raised:  # noqa: BLE001 - after any error the rows are not checked
         error = _words(raised)
     return judge(
         suite, outcomes, rows=count, input_records=input_records, error=error, intervals=intervals, override=override
@@ -81,8 +81,12 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
             outcomes[position] = CheckResult.failed(declared, _words(error))
     found = _validate(rows, suite.name, built, samples=0) if built else {}
-    # A sample is a query of its own for each expectation: it is asked for only where there is something to show.
-    unexpected = {position for position, result in found.items() if _has_unexpected(result)}
+    # A sample is a query of its own for each expectation: it is requested only where there are unexpected values.
+    unexpected = {
+        position
+        for position, result in found.items()
+        if not _errors(result.exception_info or {}) and (result.result or {}).get("unexpected_count")
+    }
     if again := [expectation for expectation in built if _position(expectation) in unexpected]:
         found |= _validate(rows, suite.name, again, samples=_SAMPLES)
     checked = {position: _checked(expectations[position], result) for position, result in found.items()}
@@ -92,7 +96,7 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult
 def _validate(
     rows: DataFrame, name: str, expectations: list[Any], *, samples: int
 ) -> dict[int, ExpectationValidationResult]:
-    """Evaluate expectations in a context that leaves nothing on disk and calls nobody; the results by position."""
+    """Return results by position, from a context that leaves nothing on disk and calls no service."""
     import great_expectations as gx  # noqa: PLC0415 - see the module's docstring
     from great_expectations.data_context.types import base  # noqa: PLC0415 - the same
 
@@ -116,10 +120,6 @@ def _position(declared: Any) -> int:  # noqa: ANN401  an expectation, or its con
     return position
 
 
-def _has_unexpected(result: ExpectationValidationResult) -> bool:
-    return not _errors(result.exception_info or {}) and bool((result.result or {}).get("unexpected_count"))
-
-
 def _checked(declared: Expectation, result: ExpectationValidationResult) -> CheckResult:
     if errors := _errors(result.exception_info or {}):
         return CheckResult.failed(declared, "; ".join(errors)[:_ERROR_WIDTH])
@@ -131,7 +131,8 @@ def _checked(declared: Expectation, result: ExpectationValidationResult) -> Chec
         success=bool(result.success),
         unexpected=found.get("unexpected_count"),
         observed=_observed(found),
-        sample=_samples(found.get("partial_unexpected_list") or ()),
+        # Each value once; a null alone says no more than the expectation does.
+        sample=tuple(dict.fromkeys(_sample(v) for v in found.get("partial_unexpected_list") or () if v is not None)),
     )
 
 
@@ -149,11 +150,6 @@ def _observed(found: Mapping[str, Any]) -> str:
         return f"{found.get('unexpected_count') or 0:,} of {found['element_count']:,} rows are unexpected{nulls}"
     observed = found.get("observed_value")
     return f"observed {observed}" if observed is not None else ""
-
-
-def _samples(values: Iterable[object]) -> tuple[str, ...]:
-    """Return unexpected values as text, each once; a null alone says no more than the expectation does."""
-    return tuple(dict.fromkeys(_sample(value) for value in values if value is not None))
 
 
 def _sample(value: object) -> str:
@@ -180,7 +176,7 @@ def _words(error: Exception) -> str:
 
 @contextmanager
 def _cached(rows: DataFrame) -> Iterator[None]:
-    """Cache rows while they are looked at; whoever cached them before keeps them."""
+    """Cache rows for the checks; rows that were cached before stay cached."""
     ours = not rows.is_cached
     if ours:
         rows.persist()

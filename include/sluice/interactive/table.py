@@ -1,4 +1,4 @@
-"""The tables of a project, for notebooks and for `sluice sql`: each by its name, read by whatever library one likes."""
+"""The tables of a project, for notebooks and for `sluice sql`: each by its name, for any library that reads Delta."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A Delta table of a project at one version: whatever reads it, and whenever, reads the same rows.
+    """A Delta table of a project at one version: every reader gets the same rows at any time.
 
     Attributes:
         name: as the specs declare it.
@@ -105,11 +105,11 @@ def tables_of(project: Project) -> dict[str, Path]:
 
 
 def without_rows(project: Project, name: str) -> NotReadyError:
-    """Return what to say of a declared table that nobody has written yet."""
+    """Return the error about a declared table that is not written yet."""
     unit = _units_of_tables(project)[name]
     return NotReadyError(
         f"the table {name} has no rows yet: it is declared, and the unit {unit} that writes it has not committed any.",
-        fix=f"if nobody has started it, `sluice streams start {unit}`; else wait: `sluice streams show {unit}`.",
+        fix=f"start the unit with `sluice streams start {unit}`; if it runs, wait: `sluice streams show {unit}`.",
     )
 
 

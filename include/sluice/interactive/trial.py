@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
+from sluice.provisioning.importing.sample import FieldSample
 from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.load import scan
 from sluice.specs.model.model import TopicSpec
+from sluice.topics.json_object import read_object
 
 
 def trial(
     pipeline: str, sample: bytes | Sequence[bytes], *, arrived_at: datetime | None = None, place: Settings | None = None
 ) -> Preview:
-    """Return what validation and transform make of records, by the very functions of the stream.
+    """Return the result of validation and transform for records, by the functions of the stream.
 
     Args:
         pipeline: a file in `include/pipelines`, without its ending.
         sample: one JSON value per line.
-        arrived_at: when the broker got them; omitted: now, if the records say themselves when they arrived.
-        place: where the project is; omitted: as the environment says.
+        arrived_at: when the broker received them; omitted: now, if the records have their own arrival time.
+        place: the settings of the project; omitted: those of the environment.
 
     Raises:
         SpecError: a spec, the transform or the sample is wrong.
@@ -37,8 +39,9 @@ def trial(
     spec = specs.pipeline(pipeline)
     topic = specs.catalog.topics[spec.source]
     expected: Sequence[Expectation] = specs.catalog.expected_of_records(pipeline)
-    arrival, bare = broker_time(topic, arrived_at, SystemClock()), in_lines(topic)
+    bare = in_lines(topic)
     lines = sample.splitlines() if isinstance(sample, bytes) else sample
+    arrival = broker_time(topic, arrived_at, SystemClock(), lines)
     with scratch_session(
         f"sluice-run-{spec.name}",
         spec.resources,
@@ -53,30 +56,48 @@ def in_lines(topic: TopicSpec) -> TopicSpec:
     """Return the topic as if its values were lines: JSON without frames.
 
     Raises:
-        SpecError: they are no text.
+        SpecError: they are not JSON.
     """
     if topic.value.format != "json":
         raise SpecError(
             f"the values of {topic.name} are written in {topic.value.format}, and a sample is lines of JSON.",
-            fix="look at real records instead: `sluice topics tail`, `sluice quarantine list`.",
+            fix="read real records instead: `sluice topics tail`, `sluice quarantine list`.",
         )
     bare = topic.value.model_copy(update={"framing": "none", "schemas": {}})
     return topic.model_copy(update={"value": bare})
 
 
-def broker_time(topic: TopicSpec, arrived_at: datetime | None, clock: Clock) -> datetime:
-    """Return the broker's timestamp of every line in UTC: now, unless somebody says otherwise.
+def broker_time(topic: TopicSpec, arrived_at: datetime | None, clock: Clock, lines: Sequence[bytes] = ()) -> datetime:
+    """Return the broker's timestamp of every line in UTC: now, unless the caller passes another.
 
-    A record that says itself when it arrived is compared with it: it cannot have arrived later than that.
+    A record with an arrival time of its own is compared with it: it cannot have arrived later than that.
+
+    Args:
+        topic: the topic of the lines.
+        arrived_at: the caller's choice.
+        clock: gives the present.
+        lines: the sample, from which a refusal proposes a time.
 
     Raises:
-        SpecError: the topic takes its arrival time from the broker, and nobody says which.
+        SpecError: the topic takes its arrival time from the broker, and the caller has passed none.
     """
     if arrived_at is not None:
         return arrived_at.astimezone(UTC)
     if topic.value.arrival_time == "broker":
         raise SpecError(
             f"the topic {topic.name} takes its arrival time from the broker, and a file has none.",
-            fix="say when the lines arrived, by --arrived-at 2013-01-01T10:00:00Z.",
+            fix=f"pass the time at which the broker received the lines: --arrived-at {_proposed(topic, lines)}.",
         )
     return clock.now()
+
+
+def _proposed(topic: TopicSpec, lines: Sequence[bytes]) -> str:
+    """Return the first whole second at which all lines of a sample have happened; without a sample, the form."""
+    name, times = topic.value.event_time, FieldSample()
+    for line in lines:
+        times.add((read_object(line) or {}).get(name), 0)
+    if times.newest is None:
+        return f"YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name}"
+    second = times.newest.astimezone(UTC).replace(microsecond=0)
+    second += timedelta(seconds=second < times.newest)
+    return f"{second:%Y-%m-%dT%H:%M:%SZ} (the newest {name} in the sample) or later"

@@ -1,7 +1,7 @@
 """Sends events from a thread of its own, so that no stream or batch waits for the collector.
 
 Invariants:
-* an offer returns at once, whatever the transport does: a full queue drops it;
+* an offer returns at once, even if the transport blocks: a full queue drops it;
 * events that were dropped or could not be sent are counted; the first of an outage is logged, and the recovery;
 * without a configured transport there is no emitter, and OpenLineage's client is not even imported.
 """
@@ -116,7 +116,8 @@ class Emitter:
         return waiting
 
     def _work(self) -> None:
-        logging.getLogger("urllib3.connectionpool").addFilter(_not_ours)  # each of six tries, for each event
+        # It would log each of six tries, for each event.
+        logging.getLogger("urllib3.connectionpool").addFilter(lambda record: record.threadName != _THREAD)
         while (make := self._queue.get()) is not None:
             try:
                 events = list(make())
@@ -142,7 +143,7 @@ class Emitter:
         with self._lock:
             over, self._failing = self._failing, False
         if over:
-            log.info("Lineage is sent again. %s reached nobody so far.", _count(self.dropped))
+            log.info("Lineage is sent again. %s were lost so far.", _count(self.dropped))
 
     def _lost(self, why: str) -> None:
         with self._lock:
@@ -157,17 +158,13 @@ class Emitter:
 
 def lineage() -> Emitter | None:
     """Return an emitter; None where no transport is configured."""
-    return Emitter(_client) if lineage_configured() else None
 
+    def client() -> Sender:
+        from sluice.lineage.client import connect  # noqa: PLC0415 - only where lineage is configured
 
-def _client() -> Sender:
-    from sluice.lineage.client import connect  # noqa: PLC0415 - only where lineage is configured
+        return connect(lineage_file())
 
-    return connect(lineage_file())
-
-
-def _not_ours(record: logging.LogRecord) -> bool:
-    return record.threadName != _THREAD
+    return Emitter(client) if lineage_configured() else None
 
 
 def _count(number: int) -> str:

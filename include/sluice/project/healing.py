@@ -110,18 +110,15 @@ def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, w
         by: the operator.
         why: the reason on record.
     """
+    from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
+
     for name, poisoned in healing.tables.items():
-        _append(project, name, WithdrawnEntry(poisoned.since, by, why))
+        folder = project.folder.table(project.catalog.pipelines[name].intervals.table)
+        append_entry(folder, WithdrawnEntry(poisoned.since, by, why))
     for table in healing.open_values:
         table.clean()
     for reset in healing.resets:
         resetting.record(reset, Edge.EARLIEST, by=by, why=why)
-
-
-def _append(project: Project, pipeline: str, entry: WithdrawnEntry) -> int:
-    from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
-
-    return append_entry(project.folder.table(project.catalog.pipelines[pipeline].intervals.table), entry)
 
 
 def furthest(rules: TimeRules, now: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""Cases: quarantined records that somebody looks after, until they are in the results or given up.
+"""Cases: quarantined records that are handled together, until they are in the results or discarded.
 
 A case keeps the places of its records, so that what is quarantined later is another one's. Its state is what its events
 say, and an event is never changed.
@@ -146,7 +146,7 @@ def case_id(pipeline: str, at: datetime, positions: RecordPositions) -> str:
 
 
 def no_such_case(case_id: str, known: Sequence[Case]) -> SpecError:
-    """Return what is said of an id that nobody bears."""
+    """Return the error about an unknown id."""
     names = ", ".join(case.id for case in known[:5]) or "none"
     return SpecError(f"there is no case {case_id!r}.", fix=f"the newest are {names}; see `sluice quarantine cases`.")
 

@@ -1,27 +1,27 @@
-"""What became of one expectation."""
+"""The result of one expectation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.specs.expectations.model import Expectation, Severity
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What became of one expectation.
+    """The result of one expectation.
 
     Attributes:
         expectation: Great Expectations' name.
-        subject: the columns that it looks at, separated by commas, or `table`.
-        severity: what follows when it does not hold.
+        subject: the columns that it checks, separated by commas, or `table`.
+        severity: the consequence of a violation.
         success: whether it holds; meaningless where there is an error.
-        unexpected: how many rows are not as expected; None where it does not look at single rows.
-        observed: what was seen, in words.
+        unexpected: how many rows are not as expected; None where it does not check single rows.
+        observed: the observed values, in words.
         sample: a few of the unexpected values, as text.
         error: why it could not be evaluated; None if it was.
         description: why it must hold, from the spec.
-        key: what was asked, see `Expectation.key`.
+        key: identifies the expectation, see `Expectation.key`.
     """
 
     expectation: str
@@ -61,15 +61,7 @@ class CheckResult:
     @classmethod
     def failed(cls, declared: Expectation, error: str) -> CheckResult:
         """Return the outcome of an expectation that could not be evaluated."""
-        return cls(
-            declared.expect,
-            declared.subject,
-            declared.severity,
-            success=False,
-            error=error or "no reason was given",
-            description=declared.description,
-            key=declared.key,
-        )
+        return replace(cls.of(declared, success=False), error=error or "no reason was given")
 
     @property
     def holds(self) -> bool:

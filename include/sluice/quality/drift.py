@@ -1,7 +1,7 @@
 """Producer drift: what records hold, field by field, that is not what was declared; and what they do not hold any more.
 
-Validation judges each record alone. Here the records of a topic are looked at together: a field that nobody has
-declared is no fault of a record, and one that is optional may vanish from all of them without a word.
+Validation judges each record alone. Drift is a property of all records of a topic: an undeclared field is no fault of a
+record, and an optional one may vanish from all of them unnoticed.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ class ObservedField:
 
     Attributes:
         field: its name.
-        kind: what its values are.
+        kind: the kind of its values.
         partition: as `topic id/number`.
-        records: how many have it so.
+        records: the number of records that have it.
         first: offset of the first one.
         last: offset of the last one.
     """
 
     field: str
-    kind: JsonKind
+    kind: str
     partition: str
     records: int
     first: int
@@ -92,27 +92,15 @@ class NeighbourCounts:
 
 
 @dataclass(frozen=True)
-class FieldDrift:
-    """One field that departs from what was declared, in one partition.
+class FieldDrift(ObservedField):
+    """One field that departs from its declaration, in one partition.
 
     Attributes:
-        drift: how.
-        field: its name.
-        kind: what its values are.
-        partition: as `topic id/number`.
-        records: how many have it so.
-        first: offset of the first one.
-        last: offset of the last one.
-        hint: a declared field that it may be; empty if none is like it.
+        drift: how it departs.
+        hint: a declared field that it may be; empty if none is similar.
     """
 
     drift: Drift
-    field: str
-    kind: str
-    partition: str
-    records: int
-    first: int
-    last: int
     hint: str = ""
 
 
@@ -144,29 +132,16 @@ def _of_field(
     if name not in declared:
         hint = nearest(name, declared)
         like = hint if hint.startswith("did you mean") else ""
-        yield from (_field_drift(Drift.UNDECLARED, each, like) for each in observed)
+        yield from (FieldDrift(**vars(each), drift=Drift.UNDECLARED, hint=like) for each in observed)
         return
     wanted = declared[name]
     for each in observed:
-        if wanted is not None and each.kind is not JsonKind.NULL and each.kind not in wanted:
-            yield _field_drift(Drift.TYPE, each)
+        if wanted is not None and each.kind != JsonKind.NULL and each.kind not in wanted:
+            yield FieldDrift(**vars(each), drift=Drift.TYPE)
     for partition in dict.fromkeys(each.partition for each in observed):
         own = [each for each in observed if each.partition == partition]
         beside, records = neighbours.get((name, partition)), sum(each.records for each in own)
         if beside is not None and beside.after >= SINCE_THEN and records >= COMMON_SHARE * beside.before:
-            kinds = " or ".join(sorted({str(each.kind) for each in own}))
+            kinds = " or ".join(sorted({each.kind for each in own}))
             first, last = min(each.first for each in own), max(each.last for each in own)
-            yield FieldDrift(Drift.GONE, name, kinds, partition, records, first, last)
-
-
-def _field_drift(drift: Drift, observed: ObservedField, hint: str = "") -> FieldDrift:
-    return FieldDrift(
-        drift,
-        observed.field,
-        str(observed.kind),
-        observed.partition,
-        observed.records,
-        observed.first,
-        observed.last,
-        hint,
-    )
+            yield FieldDrift(name, kinds, partition, records, first, last, Drift.GONE)

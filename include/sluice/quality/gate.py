@@ -1,7 +1,7 @@
 """The quality gate: may these rows be published? It fails closed.
 
-Whatever did not happen is a failure: an engine that raised, an expectation that nobody evaluated, rows that could not
-be counted, no rows although there are records. Only a warning that was evaluated and does not hold lets rows pass.
+A missing result is a failure: an engine that raised, an expectation that was not evaluated, rows that could not be
+counted, no rows although there are records. Only a warning that was evaluated and does not hold lets rows pass.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_ROWS = "no rows"
 
 @dataclass(frozen=True)
 class Override:
-    """Somebody's word that what a gate found may be published all the same.
+    """A user's decision to publish despite the violations that a gate found.
 
     Attributes:
         by: who says so.
@@ -52,7 +52,7 @@ class GateResult:
         failures: why nothing may be published, one sentence each.
         missing: there are no rows, and there should be some.
         intervals: one for every declared expectation about intervals and every interval, in the order of time.
-        override: whose word lets pass what would stop; None if nobody's.
+        override: the decision that lets violations pass; None without one.
     """
 
     suite: str | None
@@ -82,13 +82,13 @@ class GateResult:
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """What would have stopped, and somebody has accepted; one sentence each."""
+        """The violations that the override accepts; one sentence each."""
         found = self._names_of(lambda name, c: c.stops and c.error is None and self._accepts(name))
         return (*([self._no_rows] if self.missing and self._accepts(_NO_ROWS) else []), *found)
 
     @property
     def found(self) -> tuple[str, ...]:
-        """Name what was evaluated and stops, so that somebody can accept it; what nobody has seen is not in it."""
+        """The names of the evaluated violations, which an override can accept; it cannot accept a missing result."""
         stopping = [name for name, c in self._all() if c.stops and c.error is None]
         return (*([_NO_ROWS] if self.missing else []), *stopping)
 
@@ -179,7 +179,7 @@ def judge(
         input_records: how many records they were made from.
         error: what kept the engine as a whole from finishing; None if nothing did.
         intervals: what became of the expectations about intervals.
-        override: whose word lets pass what would stop. Nobody's lets pass what was not evaluated.
+        override: the decision that lets violations pass. None lets a missing result pass.
     """
     declared = suite.about(Subject.TABLE) if suite else ()
     checked = tuple(

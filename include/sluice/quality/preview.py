@@ -1,4 +1,4 @@
-"""A preview: what a pipeline makes of a few records that somebody wrote down, line by line and row by row."""
+"""A preview: the results of a pipeline for a few sample records, line by line and row by row."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A suite that a person may take: what has held so far, as expectations with the reason for each.
 
 It proposes what the published intervals show, never what is true by accident of a few rows: keys, columns that are
-never null, small sets of values, signs, and how much there is in an interval. Whoever reads it knows better, and edits.
+never null, small sets of values, signs, and the number of rows of an interval. Its user reviews and edits it.
 """
 
 from __future__ import annotations

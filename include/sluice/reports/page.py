@@ -1,7 +1,6 @@
-"""Templates into HTML: whatever comes from data is escaped, and a name that nobody gave is an error.
+"""Templates into HTML: values from data are escaped, and a name without a value is an error.
 
-A page is one file without script, font or picture from elsewhere: it is read from a disk, years later, by somebody
-without a network.
+A report is one file without script, font or picture from elsewhere: it is read from a disk, years later and offline.
 """
 
 from __future__ import annotations
@@ -20,26 +19,27 @@ class Tone(StrEnum):
     BAD = "bad"
 
 
-def render(template: str, **context: object) -> str:
-    """Return a page.
-
-    Args:
-        template: a file in `reports/templates/` that extends `page.html`.
-        context: what it names; `page.html` itself needs `title`, `verdict`, `tone` and `facts` (name → text).
-
-    Raises:
-        jinja2.TemplateNotFound: there is no such template.
-        jinja2.UndefinedError: it names something that was not given.
-    """
-    return _environment().get_template(template).render(context)
-
-
 @cache
-def _environment() -> Environment:
+def templates(package: str) -> Environment:
+    """Return the templates of a package, in its folder `templates`."""
     return Environment(
-        loader=PackageLoader("sluice.reports"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def render(template: str, **context: object) -> str:
+    """Return a report.
+
+    Args:
+        template: a file in `reports/templates/` that extends `page.html`.
+        context: the names in it; `page.html` itself needs `title`, `verdict`, `tone` and `facts` (name → text).
+
+    Raises:
+        jinja2.TemplateNotFound: there is no such template.
+        jinja2.UndefinedError: it uses a name that has no value.
+    """
+    return templates("sluice.reports").get_template(template).render(context)

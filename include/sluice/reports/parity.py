@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.backfill.parity import IntervalParity, ParityOutcome, ParityReport
+from sluice.intervals.backfill.parity import ParityOutcome, ParityReport
 from sluice.intervals.backfill.request import Mode
 from sluice.reports.page import Tone, render
 
@@ -16,6 +16,7 @@ _TONES = {
     ParityOutcome.INCONCLUSIVE: Tone.WARNING,
     ParityOutcome.DIFFERENT: Tone.BAD,
 }
+_URGENCY = {ParityOutcome.DIFFERENT: 0, ParityOutcome.INCONCLUSIVE: 1}
 _MAX_INTERVALS = 500
 
 
@@ -26,8 +27,8 @@ def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
         report: what was found.
         facts: further lines of the overview, name → text, in their order.
     """
-    notable = [parity for parity in report.intervals if _notable(parity)]
-    shown = sorted(notable, key=_urgency)[:_MAX_INTERVALS]
+    notable = [p for p in report.intervals if p.outcome is not ParityOutcome.IDENTICAL or p.counts.differences or p.why]
+    shown = sorted(notable, key=lambda parity: _URGENCY.get(parity.outcome, 2))[:_MAX_INTERVALS]
     return render(
         "parity.html",
         title=f"{report.mode.capitalize()} {report.pipeline}, {_range(report.range)}",
@@ -43,35 +44,24 @@ def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
 
 
 def _facts(report: ParityReport) -> dict[str, str]:
-    totals = report.totals
+    totals, explanation = report.totals, dict[str, str]()
+    if report.mode is not Mode.RECOMPUTE:
+        explanation = {
+            "Late records": f"{totals.late:,}",
+            "Explained by late records": f"{report.explained:,}",
+            "Unexplained": f"{report.unexplained:,}",
+        }
     return {
         "Intervals compared": f"{len(report.intervals):,}",
         "Identical rows": f"{totals.identical:,}",
         "Missing in the table": f"{totals.missing:,}",
         "Extra in the table": f"{totals.extra:,}",
         "Different": f"{totals.different:,}",
-        **(_explanation(report) if report.mode is not Mode.RECOMPUTE else {}),
+        **explanation,
         "Backfill": report.backfill,
         "Code": report.code[:12],
         "Finished": f"{report.at:%Y-%m-%d %H:%M:%S} UTC",
     }
-
-
-def _explanation(report: ParityReport) -> dict[str, str]:
-    return {
-        "Late records": f"{report.totals.late:,}",
-        "Explained by late records": f"{report.explained:,}",
-        "Unexplained": f"{report.unexplained:,}",
-    }
-
-
-def _notable(parity: IntervalParity) -> bool:
-    return parity.outcome is not ParityOutcome.IDENTICAL or bool(parity.counts.differences or parity.why)
-
-
-def _urgency(parity: IntervalParity) -> int:
-    """Order what is wrong before what is unknown before the rest; by time within."""
-    return {ParityOutcome.DIFFERENT: 0, ParityOutcome.INCONCLUSIVE: 1}.get(parity.outcome, 2)
 
 
 def _joined(left: Mapping[Interval, str]) -> list[tuple[Interval, str]]:

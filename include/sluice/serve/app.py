@@ -8,24 +8,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
-from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sluice.clock import Clock, SystemClock
-from sluice.console.app import HEADERS
-from sluice.console.app import error_response as say
 from sluice.console.context.access import Gate, Visitor, VisitorDep, current
+from sluice.console.html.site import Site, page
 from sluice.live.values import Value, as_text
 from sluice.serve.events import events
 from sluice.serve.hub import Hub, Live
-from sluice.serve.pages import STATIC, render, static_file
 
 MAX_LISTENERS = 200
 """Connections that are kept open for events, each with a task and nothing that grows."""
 SHOWN = 100
 MAX_ANSWERED = 10_000
 _OPTIONS = {"limit"}
+STATIC = {
+    **dict.fromkeys(("console.css", "icon.svg"), "sluice.console"),
+    **dict.fromkeys(("serve.css", "serve.js"), "sluice.serve"),
+}
+"""The files that pages load, with their package."""
 _OUTPUT = "/{pipeline}/{output}"
 
 router = APIRouter()
@@ -37,12 +39,10 @@ class Serving:
 
     Attributes:
         hub: the outputs.
-        clock: gives the time.
         listeners: number of clients of events.
     """
 
     hub: Hub
-    clock: Clock
     listeners: int = field(default=0)
 
     @contextmanager
@@ -63,22 +63,9 @@ def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI
         gate: admits visitors to every route.
         clock: gives the time.
     """
-
-    # As a default: what an annotation names is looked up in the module, and the gate is not there.
-    async def admit(request: Request, visitor: Visitor = Depends(gate)) -> None:  # noqa: B008 - see above
-        request.state.visitor = visitor
-
-    app = FastAPI(
-        title="Sluice",
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        dependencies=[Depends(admit)],
-    )
-    app.state.serving = Serving(hub, clock or SystemClock())
-    app.add_middleware(_Headers)
-    app.add_exception_handler(StarletteHTTPException, _say_what)
+    clock = clock or SystemClock()
+    app = Site("sluice.serve", STATIC, clock).application(gate)
+    app.state.serving = Serving(hub)
     app.include_router(router)
     return app
 
@@ -100,21 +87,10 @@ LiveDep = Annotated[Live, Depends(_one)]
 Limit = Annotated[int, Query(ge=1, le=MAX_ANSWERED)]
 
 
-@router.get("/static/{name}")
-def static(name: str) -> Response:
-    """Return a file that pages load."""
-    if name not in STATIC:
-        raise HTTPException(404, "there is no such file")
-    return Response(
-        static_file(name), media_type=STATIC[name], headers={"Cache-Control": "private, max-age=31536000, immutable"}
-    )
-
-
 @router.get("/")
 def outputs(request: Request, visitor: VisitorDep, serving: ServingDep) -> HTMLResponse:
     """Show all outputs that the visitor may see."""
-    lives = _readable(visitor, serving.hub.lives())
-    return render(request, "outputs.html", now=serving.clock.now(), lives=lives)
+    return page(request, "outputs.html", lives=_readable(visitor, serving.hub.lives()))
 
 
 @router.get("/api")
@@ -134,7 +110,7 @@ def query(request: Request, live: LiveDep, limit: Limit = SHOWN) -> dict[str, An
 async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> StreamingResponse:
     """Send newest values as server-sent events: first the present values, then changes.
 
-    Whoever comes back with the id of the last event gets what changed since.
+    A client that returns with the id of its last event gets the changes since then.
     """
     if serving.listeners >= MAX_LISTENERS:
         raise HTTPException(503, f"{MAX_LISTENERS} listen already; come back later, or ask without events")
@@ -144,15 +120,14 @@ async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Li
 
 
 @router.get(_OUTPUT)
-def moving(request: Request, live: LiveDep, serving: ServingDep, limit: Limit = SHOWN) -> HTMLResponse:
+def moving(request: Request, live: LiveDep, limit: Limit = SHOWN) -> HTMLResponse:
     """Show the newest values of an output; the page goes on by events."""
     wanted = _wanted(request)
     values, count = live.follower.values.find(wanted, limit)
     columns = list(dict.fromkeys([*live.follower.values.keys, *(c for value in values for c in value.fields)]))
-    return render(
+    return page(
         request,
         "live.html",
-        now=serving.clock.now(),
         live=live,
         columns=columns,
         rows=[(value, [as_text(value.fields.get(column, "")) for column in columns]) for value in values],
@@ -206,31 +181,3 @@ def _wanted(request: Request) -> Mapping[str, str]:
 def _readable(visitor: Visitor, lives: list[Live]) -> list[Live]:
     mine = set(visitor.readable({live.dag_id for live in lives}))
     return [live for live in lives if live.dag_id in mine]
-
-
-class _Headers:
-    """Adds headers to every answer.
-
-    As plain ASGI: FastAPI's own kind of middleware would stand between the events and a client that has gone.
-    """
-
-    def __init__(self, app: Any) -> None:  # noqa: ANN401 - an ASGI application
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's
-        async def send_with_headers(message: Any) -> None:  # noqa: ANN401 - the same
-            if message["type"] == "http.response.start":
-                known = {name.lower() for name, _ in message["headers"]}
-                more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(each for each in more if each[0] not in known)]
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
-
-
-async def _say_what(request: Request, error: Exception) -> Response:
-    assert isinstance(error, StarletteHTTPException)  # noqa: S101 - this handler's
-    if "text/html" in request.headers.get("accept", "") and hasattr(request.state, "visitor"):
-        now = _serving(request).clock.now()
-        return render(request, "message.html", now=now, status=error.status_code, words=str(error.detail))
-    return say(request, error.status_code, str(error.detail))

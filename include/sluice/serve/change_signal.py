@@ -1,4 +1,4 @@
-"""Wakes tasks of the event loop when another thread has changed something."""
+"""Wakes tasks of the event loop after a change in another thread."""
 
 from __future__ import annotations
 

@@ -14,12 +14,15 @@ from fastapi import FastAPI
 from sluice.alerts.dispatch import AlertDispatcher
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate
+from sluice.live.source import LiveSource
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
-from sluice.serve.hub import Hub
+from sluice.serve.hub import Hub, LiveOutput
 from sluice.serve.notifier import AlertNotifier
-from sluice.serve.sources import open_source
+from sluice.settings import connection_url
+from sluice.specs.model.access import Role
+from sluice.specs.model.outputs import LatestOutput
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,23 @@ def serve(
     app = application(project, gate, dispatcher, place)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
     uvicorn.Server(config).run(sockets=[place.listening])
+
+
+def open_source(project: Project, output: LiveOutput) -> LiveSource:
+    """Open the source of an output.
+
+    Raises:
+        SluiceError: it cannot be read now.
+    """
+    if not isinstance(output, LatestOutput):
+        from sluice.kafka.live_records import KafkaLiveRecords  # noqa: PLC0415 - only what is served is imported
+
+        return KafkaLiveRecords(project.kafka.bootstrap(), project.kafka.client(Role.SERVER), output.topic)
+    if output.store == "postgres" and output.connection is not None:
+        from sluice.postgres.latest import connect  # noqa: PLC0415 - the same
+        from sluice.postgres.live_table import PostgresLiveTable  # noqa: PLC0415
+
+        return PostgresLiveTable(connect(connection_url(output.connection), output.connection), output.table)
+    from sluice.delta.live_table import DeltaLiveTable  # noqa: PLC0415
+
+    return DeltaLiveTable(project.folder.table(output.table))

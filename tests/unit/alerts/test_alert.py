@@ -16,7 +16,7 @@ def test_an_alert_reads_back_from_json_as_it_was(alert: Alert) -> None:
 
 def test_its_time_is_never_without_a_zone() -> None:
     values = make_alert().as_dict() | {"at": "2026-11-05T10:00:00"}
-    with pytest.raises(ValueError, match="no alert"):
+    with pytest.raises(ValueError, match="no Alert"):
         Alert.from_dict(values)
 
 

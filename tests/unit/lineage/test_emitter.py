@@ -165,7 +165,7 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     ours = [record.getMessage() for record in caplog.records if record.name == "sluice.lineage.emitter"]
     assert len(ours) == 3
     assert ours[0].startswith("An event of lineage was dropped, 1 so far; further ones are only counted. ")
-    assert ours[1] == "Lineage is sent again. 3 events reached nobody so far."
+    assert ours[1] == "Lineage is sent again. 3 events were lost so far."
     assert ours[2].startswith("An event of lineage was dropped, 4 so far;")
 
 

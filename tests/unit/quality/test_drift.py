@@ -53,10 +53,10 @@ def test_another_type_and_an_undeclared_field_are_told_with_their_first_and_last
         {},
     )
     assert found == [
-        FieldDrift(Drift.UNDECLARED, "Flight", "integer", P, 1, 5, 5, "did you mean 'flight'?"),
-        FieldDrift(Drift.UNDECLARED, "xyz", "null", "id/1", 2, 6, 9),
-        FieldDrift(Drift.TYPE, "distance", "boolean", P, 1, 8, 8),
-        FieldDrift(Drift.TYPE, "flight", "string", P, 3, 40, 77),
+        FieldDrift("Flight", "integer", P, 1, 5, 5, Drift.UNDECLARED, "did you mean 'flight'?"),
+        FieldDrift("xyz", "null", "id/1", 2, 6, 9, Drift.UNDECLARED),
+        FieldDrift("distance", "boolean", P, 1, 8, 8, Drift.TYPE),
+        FieldDrift("flight", "string", P, 3, 40, 77, Drift.TYPE),
     ]
 
 
@@ -66,4 +66,4 @@ def test_another_type_and_an_undeclared_field_are_told_with_their_first_and_last
 def test_a_field_is_gone_when_most_had_it_and_many_since_then_have_not(before: int, after: int, gone: bool) -> None:
     has = [seen("flight", JsonKind.INTEGER, 60, 0, 90), seen("flight", JsonKind.NULL, 40, 3, 99)]
     found = field_drifts(DECLARED, has, {("flight", P): NeighbourCounts(before, after)})
-    assert found == ([FieldDrift(Drift.GONE, "flight", "integer or null", P, 100, 0, 99)] if gone else [])
+    assert found == ([FieldDrift("flight", "integer or null", P, 100, 0, 99, Drift.GONE)] if gone else [])

@@ -223,7 +223,6 @@ NO_RECORDS = {
     ),
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
     *(
-        "control/snapshots.py",
         "airflow/batches/backfill_tasks.py",
         "airflow/alerts/services.py",
         "serve/notifier.py",

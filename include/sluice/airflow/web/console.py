@@ -58,7 +58,7 @@ class AirflowVisitor:
 
 
 class DagRuns:
-    """Implements `sluice.console.context.commands.DagRunner` by runs of DAGs."""
+    """Implements `sluice.console.context.page_context.DagRunner` by runs of DAGs."""
 
     def run(self, dag_id: str, form: Mapping[str, Any], *, by: str) -> str:
         """Start a run with a filled form, and return its id.

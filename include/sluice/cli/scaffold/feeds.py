@@ -8,7 +8,7 @@ FOLDER = "data"
 """The folder in `include/` for data; the folders of specs hold only specs."""
 
 
-def feed_files(spec: FeedSpec, lines: list[bytes]) -> dict[str, bytes]:
+def feed_files(spec: FeedSpec, lines: list[bytes]) -> dict[str, str | bytes]:
     """Return the spec and the copy of the records, by path in the project.
 
     Args:
@@ -25,7 +25,4 @@ path: {spec.path}      # one JSON object per line, below include/; do not change
         text += f"key: {spec.key}                # the field whose value is the record's key\n"
     if spec.arrival_time:
         text += f"arrival_time: {spec.arrival_time}       # the order of the records, and their pace with --speed\n"
-    return {
-        f"include/feeds/{spec.name}.yaml": text.encode(),
-        f"include/{spec.path}": b"\n".join(lines) + b"\n",
-    }
+    return {f"include/feeds/{spec.name}.yaml": text, f"include/{spec.path}": b"\n".join(lines) + b"\n"}

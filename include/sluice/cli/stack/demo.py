@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from sluice.cli.feed import open_project_feed, reporting
-from sluice.cli.stack.demo_steps import FEED, PIPELINE, Demo
+from sluice.cli.stack.demo_steps import Demo
 from sluice.cli.stack.example import demo_settings
+from sluice.cli.stack.up import print_component
 from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.doctor import checks
-from sluice.devstack.stack import down, up
+from sluice.devstack.stack import down
 from sluice.errors import NotReadyError, SluiceError
-from sluice.feeds.pace import Pace
-from sluice.feeds.publish import Sending
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.project.project import Project
-from sluice.quality.census import Census
 from sluice.settings import settings
 
 _DAY = ["%Y-%m-%d"]
@@ -48,24 +45,15 @@ def demo(
             fix="unset SLUICE_DEPLOYMENT.",
         )
     _refuse_unready(project)
-    reporter = _StderrReporter()
     if project.settings.home != current.home:
-        reporter.step(f"Use the example, a project of its own: {project.settings.home}")
-        reporter.note("There, `sluice status` shows its stack and `sluice down` stops it.")
-    steps = Demo(
-        project,
-        reporter,
-        SystemClock(),
-        up=lambda: up(project.settings, reporter.component),
-        send=lambda first, last, pace: _send(project, first, last, pace),
-        take_census=lambda: _census(project),
-    )
+        err.print(f"[bold]==> Use the example, a project of its own: {project.settings.home}[/bold]", soft_wrap=True)
+        err_lines.print("    There, `sluice status` shows its stack and `sluice down` stops it.")
     try:
-        report = steps.run(first.date(), last.date(), seconds_to_feed=12)
+        report = Demo(project, SystemClock()).run(first.date(), last.date(), seconds_to_feed=12)
         _show(project, report, read_endpoints(project.folder))
     finally:
         if leave:
-            down(project.settings, reporter.component)
+            down(project.settings, print_component)
     if not report["ok"]:
         raise SluiceError(f"the demo's numbers do not add up: {report}")
 
@@ -76,32 +64,6 @@ def _refuse_unready(project: Project) -> None:
     if failed:
         faults = "\n".join(f"  {check.name}: {check.found}. Fix: {check.fix}" for check in failed)
         raise NotReadyError(f"this machine is not ready for the demo:\n{faults}")
-
-
-def _send(project: Project, first: date, last: date, pace: Pace) -> Sending:
-    with open_project_feed(project, FEED) as feed, reporting(FEED) as report:
-        return feed.send(first, last, pace=pace, report=report)
-
-
-def _census(project: Project) -> Census:
-    from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import and needed last
-
-    return next(census for census in census_of_feed(project, FEED) if census.pipeline == PIPELINE)
-
-
-class _StderrReporter:
-    """Reports the steps on stderr; stdout is for the result."""
-
-    def step(self, title: str) -> None:
-        err.print(f"[bold]==> {title}[/bold]", soft_wrap=True)
-
-    def note(self, text: str) -> None:
-        err_lines.print(f"    {text}")
-
-    def component(self, name: str, seconds: float | None) -> None:
-        """Report that a component of the stack has started."""
-        if seconds is not None:
-            self.note(f"{name}: {seconds:.1f} s")
 
 
 def _show(project: Project, report: dict[str, Any], endpoints: Endpoints) -> None:

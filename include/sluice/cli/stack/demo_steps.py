@@ -7,27 +7,27 @@ the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import date
-from pathlib import Path
-from typing import Any, Protocol
+from datetime import date, datetime
+from typing import Any
 
+from sluice.cli.feed import open_project_feed, reporting
+from sluice.cli.stack.up import print_component
+from sluice.cli.terminal.output import err, err_lines
 from sluice.clock import Clock
 from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
+from sluice.devstack.stack import up
 from sluice.errors import NotReadyError, SluiceError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Sending
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import Ledger, State
-from sluice.launch.endpoints import Endpoints
 from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
 from sluice.streams.health.health import WELL, Health
-from sluice.streams.health.verdict import Verdict
 
 PIPELINE, LIVE, FEED, UNIT = "departures", "departures_live", "flights", "flights"
 BACKFILL, QUALITY = f"backfill_{PIPELINE}", f"quality_{PIPELINE}"
@@ -35,61 +35,18 @@ _QUALITY_SECONDS = 240
 _POLL_SECONDS = 0.5
 
 
-class DemoReporter(Protocol):
-    """Receives the progress of the demo."""
-
-    def step(self, title: str) -> None:
-        """Report that a step begins."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Report a detail of the step."""
-        ...
-
-
-@dataclass
-class DemoResults:
-    """The results of the steps so far; `seconds` has the duration of each."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    sending: Sending | None = None
-    verdict: Verdict | None = None
-    generation: int = 0
-    ledger: Ledger = field(default_factory=Ledger)
-    census: Census | None = None
-    parity: dict[Mode, dict[str, Any]] = field(default_factory=dict)
-    quality: GateResult | None = None
-
-
 class Demo:
-    """Runs the steps in order.
+    """Runs the steps in order, and reports them on stderr.
 
     Args:
         project: with the embedded deployment.
-        reporter: receives the progress.
         clock: measures the steps.
-        up: starts the stack and returns its endpoints.
-        send: publishes the feed's flights of a range of days.
-        take_census: recomputes validation over the raw table.
     """
 
-    def __init__(
-        self,
-        project: Project,
-        reporter: DemoReporter,
-        clock: Clock,
-        *,
-        up: Callable[[], Endpoints],
-        send: Callable[[date, date, Pace], Sending],
-        take_census: Callable[[], Census],
-    ) -> None:
+    def __init__(self, project: Project, clock: Clock) -> None:
         self._project = project
-        self._reporter = reporter
         self._clock = clock
-        self._up = up
-        self._send = send
-        self._take_census = take_census
-        self.results = DemoResults()
+        self._seconds: dict[str, float] = {}
 
     def run(self, first: date, last: date, *, seconds_to_feed: float) -> dict[str, Any]:
         """Run all steps and return the report (the content of `demo.json`).
@@ -102,51 +59,47 @@ class Demo:
         Raises:
             SluiceError: a step failed; the stack keeps running for inspection.
         """
-        results, began = self.results, self._clock.monotonic()
+        began = self._clock.monotonic()
         with self._step("stack", "Start Kafka and Airflow"):
-            airflow = AirflowApi(self._up().airflow_url, self._clock)
+            airflow = AirflowApi(up(self._project.settings, print_component).airflow_url, self._clock)
         with self._step("topics", "Create the declared topics (DAG `topics`)"):
             airflow.wait("topics", airflow.trigger("topics"), succeeded, 120)
         with self._step("stream", f"Start the stream (DAG `stream_{UNIT}`)"):
             conf = {"action": "start", "reason": "make demo"}
             airflow.wait(f"stream_{UNIT}", airflow.trigger(f"stream_{UNIT}", conf), watching, 120)
-            results.generation = self._running_generation()
-            self._wait_for_driver()
+            generation = self._wait_for_driver()
         with self._step("feed", f"Publish the flights of {first} to {last}"):
-            results.sending = self._feed(first, last, seconds_to_feed)
+            sending = self._feed(first, last, seconds_to_feed)
         with self._step("settle", "Wait until the stream has closed every interval"):
-            results.ledger = self._settle()
+            ledger = self._settle(sending.manifest.latest_event)
         with self._step("validation", "Recompute validation over the raw table"):
-            results.census = self._take_census()
+            census = self._census()
         with self._step("verify", f"Compute the same intervals by batch (DAG `{BACKFILL}`, mode verify)"):
-            results.parity[Mode.VERIFY] = self._backfill(airflow, Mode.VERIFY)
+            verify = self._backfill(airflow, ledger, Mode.VERIFY)
         with self._step("correct", "Add the late records (mode correct: stage, quality gate, publish)"):
-            results.parity[Mode.CORRECT] = self._backfill(airflow, Mode.CORRECT)
+            correct = self._backfill(airflow, ledger, Mode.CORRECT)
         with self._step("quality", f"Check the published table (DAG `{QUALITY}`, which the publish triggers)"):
-            results.quality = self._check(airflow)
-        results.ledger = self._project.tables.ledger(PIPELINE)
-        results.verdict = self._project.health.verdicts(UNIT)[PIPELINE]
-        results.seconds["total"] = round(self._clock.monotonic() - began, 1)
-        report = self._report()
+            gate = self._check(airflow, published=correct["published"])
+        self._seconds["total"] = round(self._clock.monotonic() - began, 1)
+        counts = self._counts(census, sending.manifest.records, correct, gate)
+        report = {**counts, "parity": _parity(verify, correct), "seconds": self._seconds, "tables": self._tables()}
+        report["stream"]["generation"] = generation
         self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return report
 
     @contextmanager
     def _step(self, name: str, title: str) -> Iterator[None]:
-        self._reporter.step(title)
+        err.print(f"[bold]==> {title}[/bold]", soft_wrap=True)
         began = self._clock.monotonic()
         yield
-        self.results.seconds[name] = round(self._clock.monotonic() - began, 1)
-        self._reporter.note(f"{self.results.seconds[name]:.1f} s")
+        self._seconds[name] = round(self._clock.monotonic() - began, 1)
+        err_lines.print(f"    {self._seconds[name]:.1f} s")
 
-    def _running_generation(self) -> int:
+    def _wait_for_driver(self, deadline_seconds: float = 120) -> int:
+        """Wait until the driver reads, so that it reads the feed as a stream, and return its generation."""
         attempt = self._project.records.registry().latest_attempt(UNIT)
         if attempt is None:
             raise SluiceError(f"the run of stream_{UNIT} ended without an attempt on record.")
-        return attempt.generation
-
-    def _wait_for_driver(self, deadline_seconds: float = 120) -> None:
-        """Wait until the driver reads, so that it reads the feed as a stream and not as a backlog."""
         deadline = self._clock.monotonic() + deadline_seconds
         while self._project.streams.checkpoint(PIPELINE).lineage() is None:
             verdict = self._project.health.verdicts(UNIT)[PIPELINE]
@@ -155,18 +108,26 @@ class Demo:
                     f"the stream {PIPELINE} did not start: {verdict.why}", fix=f"see `sluice streams logs {UNIT}`."
                 )
             self._clock.sleep(_POLL_SECONDS)
+        return attempt.generation
 
     def _feed(self, first: date, last: date, seconds: float) -> Sending:
         days = (last - first).days + 1
-        return self._send(first, last, Pace(speed=days * 86_400 / seconds) if seconds else Pace())
+        pace = Pace(speed=days * 86_400 / seconds) if seconds else Pace()
+        with open_project_feed(self._project, FEED) as feed, reporting(FEED) as report:
+            return feed.send(first, last, pace=pace, report=report)
 
-    def _settle(self, deadline_seconds: float = 180) -> Ledger:
-        """Wait until every record is in a committed batch and the watermark has passed the feed's last interval."""
+    def _settle(self, latest: datetime | None, deadline_seconds: float = 180) -> Ledger:
+        """Wait until every record is in a committed batch and the watermark has passed the feed's last interval.
+
+        The feed's heartbeat is the smallest time that closes that interval.
+        """
         deadline = self._clock.monotonic() + deadline_seconds
+        delay = self._project.catalog.pipelines[PIPELINE].time.delay
         while True:
             verdicts = self._project.health.verdicts(UNIT)
             ledger = self._project.tables.ledger(PIPELINE)
-            if all(v.health in WELL and v.lag_records == 0 for v in verdicts.values()) and self._all_closed(ledger):
+            closed = ledger.closed_until is not None and (latest is None or ledger.closed_until >= latest - delay)
+            if closed and all(v.health in WELL and v.lag_records == 0 for v in verdicts.values()):
                 return ledger
             if self._clock.monotonic() > deadline:
                 states = "; ".join(f"{name}: {verdict.health}, {verdict.why}" for name, verdict in verdicts.items())
@@ -176,38 +137,29 @@ class Demo:
                 )
             self._clock.sleep(_POLL_SECONDS)
 
-    def _all_closed(self, ledger: Ledger) -> bool:
-        """Whether the last interval of the feed is closed: the heartbeat is the smallest time that closes it."""
-        sending = self.results.sending
-        latest = sending.manifest.latest_event if sending else None
-        delay = self._project.catalog.pipelines[PIPELINE].time.delay
-        return ledger.closed_until is not None and (latest is None or ledger.closed_until >= latest - delay)
+    def _census(self) -> Census:
+        from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  Spark is slow to import
 
-    def _backfill(self, airflow: AirflowApi, mode: Mode) -> dict[str, Any]:
+        return next(census for census in census_of_feed(self._project, FEED) if census.pipeline == PIPELINE)
+
+    def _backfill(self, airflow: AirflowApi, ledger: Ledger, mode: Mode) -> dict[str, Any]:
         """Run the backfill over all closed intervals and return its result."""
-        ledger = self.results.ledger
         if (first := ledger.first) is None:
             raise NotReadyError(f"{PIPELINE} has no closed interval.", fix="run `sluice status`.")
-        conf = {
-            "from": first.isoformat(),
-            "to": (ledger.closed_until or first).isoformat(),
-            "mode": mode.value,
-            "reason": "make demo",
-        }
-        run_id = airflow.trigger(BACKFILL, conf)
+        bounds = {"from": first.isoformat(), "to": (ledger.closed_until or first).isoformat()}
+        run_id = airflow.trigger(BACKFILL, {**bounds, "mode": mode.value, "reason": "make demo"})
         airflow.wait(BACKFILL, run_id, succeeded, 240)
         newest = self._project.records.backfills().recent(PIPELINE, limit=1)[0]
-        self._reporter.note(f"backfill {newest.id}: {newest.outcome}. {newest.why}")
-        result = self._project.folder.backfill(newest.id) / "result.json"
-        found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-        return found
+        err_lines.print(f"    backfill {newest.id}: {newest.outcome}. {newest.why}".rstrip())
+        result: dict[str, Any] = json.loads((self._project.folder.backfill(newest.id) / "result.json").read_bytes())
+        return result
 
-    def _check(self, airflow: AirflowApi) -> GateResult:
+    def _check(self, airflow: AirflowApi, *, published: int) -> GateResult:
         """Wait for the run of the quality DAG that the publish triggers, and return its result.
 
         A second demo has nothing to correct and publishes nothing: then trigger the DAG.
         """
-        if not self.results.parity[Mode.CORRECT]["published"]:
+        if not published:
             airflow.trigger(QUALITY)
         deadline = self._clock.monotonic() + _QUALITY_SECONDS
         while not (runs := airflow.runs(QUALITY)):
@@ -217,65 +169,41 @@ class Demo:
         airflow.wait(QUALITY, runs[-1], succeeded, _QUALITY_SECONDS)
         return GateResult.from_json(self._project.folder.quality(PIPELINE).read_bytes())
 
-    def _report(self) -> dict[str, Any]:
-        results, project = self.results, self._project
-        if results.sending is None or results.census is None or results.verdict is None or results.quality is None:
-            raise SluiceError("the demo has not run yet, so there is no report.")
-        census, verdict = results.census, results.verdict
-        produced = results.sending.manifest.records
-        accounted = census.records == sum(census.outcomes.values())
-        heartbeats = census.outcomes[Outcome.CONTROL]
-        states = results.ledger.count(project.code_of(PIPELINE))
-        correct = results.parity[Mode.CORRECT]
+    def _counts(self, census: Census, produced: int, correct: dict[str, Any], gate: GateResult) -> dict[str, Any]:
+        """Return the numbers of the report, and whether they add up."""
+        verdict = self._project.health.verdicts(UNIT)[PIPELINE]
+        ledger = self._project.tables.ledger(PIPELINE)
+        states = ledger.count(self._project.code_of(PIPELINE))
         return {
             "ok": (
                 verdict.health in WELL
-                and accounted
-                and census.records == produced + heartbeats
-                and states[State.DIRTY] == correct["unexplained"] == results.quality.expectations_failed == 0
+                and census.records == sum(census.outcomes.values()) == produced + census.outcomes[Outcome.CONTROL]
+                and states[State.DIRTY] == correct["unexplained"] == gate.expectations_failed == 0
             ),
-            "seconds": results.seconds,
             "produced": produced,
             "raw": {"records": census.records, "undecodable": census.undecodable},
             "validation": {outcome.value: count for outcome, count in census.outcomes.items()},
-            "stream": {
-                "pipeline": PIPELINE,
-                "verdict": verdict.health.value,
-                "generation": results.generation,
-                "batches": verdict.batches,
-            },
+            "stream": {"pipeline": PIPELINE, "verdict": verdict.health.value, "batches": verdict.batches},
             # Published intervals are closed ones that a backfill wrote.
             "intervals": {
-                "closed": len(results.ledger.rows),
+                "closed": len(ledger.rows),
                 "published": states[State.PUBLISHED],
                 "dirty": states[State.DIRTY],
             },
-            "parity": self._parity(),
-            "quality": {
-                "passed": results.quality.expectations_passed,
-                "failed": results.quality.expectations_failed,
-            },
-            "tables": self._tables(),
-        }
-
-    def _parity(self) -> dict[str, Any]:
-        verify, correct = self.results.parity[Mode.VERIFY], self.results.parity[Mode.CORRECT]
-        return {
-            "verify": verify["outcome"],
-            "correct": correct["outcome"],
-            "late_records": correct["late_records"],
-            "unexplained": correct["unexplained"],
+            "quality": {"passed": gate.expectations_passed, "failed": gate.expectations_failed},
         }
 
     def _tables(self) -> dict[str, str]:
-        catalog = self._project.catalog
-        tables = {
-            PIPELINE: catalog.pipelines[PIPELINE].intervals.table,
-            LIVE: LIVE,
-            "flights_raw": catalog.topics[FEED].raw.table,
-        }
-        return {name: str(_table(self._project, table)) for name, table in tables.items()}
+        catalog, folder = self._project.catalog, self._project.folder
+        intervals, raw = catalog.pipelines[PIPELINE].intervals.table, catalog.topics[FEED].raw.table
+        tables = {PIPELINE: intervals, LIVE: LIVE, "flights_raw": raw}
+        return {name: str(folder.table(table)) for name, table in tables.items()}
 
 
-def _table(project: Project, name: str) -> Path:
-    return project.folder.table(name)
+def _parity(verify: dict[str, Any], correct: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "verify": verify["outcome"],
+        "correct": correct["outcome"],
+        "late_records": correct["late_records"],
+        "unexplained": correct["unexplained"],
+    }

@@ -36,15 +36,9 @@ def demo_settings(current: Settings, example: Path = _EXAMPLE) -> Settings:
     if current.control_url:
         raise NotReadyError("the demo keeps its own control database.", fix="unset SLUICE_CONTROL_URL.")
     home = current.state / "example"
-    content = {**project_files("example", __version__), **_files(example)}
-    write_project(home, {path: data for path, data in content.items() if not _holds(home / path, data)})
-    return Settings(home=home, state=home / ".sluice", jars=current.jars)
-
-
-def _files(example: Path) -> dict[str, bytes]:
     files = (path for path in sorted(example.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(example).as_posix(): path.read_bytes() for path in files}
-
-
-def _holds(file: Path, data: bytes) -> bool:
-    return file.is_file() and file.read_bytes() == data
+    content = dict(project_files("example", __version__))
+    content |= {path.relative_to(example).as_posix(): path.read_bytes() for path in files}
+    current_files = {path: (home / path).read_bytes() for path in content if (home / path).is_file()}
+    write_project(home, {path: data for path, data in content.items() if current_files.get(path) != data})
+    return Settings(home=home, state=home / ".sluice", jars=current.jars)

@@ -17,11 +17,9 @@ from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.streams.health.health import FINE, Health
-from sluice.streams.health.observation import Observation
 from sluice.streams.health.snapshots import Rates, rates_of
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.life.status import UnitStatus
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.UNKNOWN, Health.STOPPED, Health.LAGGING),
@@ -45,7 +43,7 @@ class FleetMonitor:
 
     project: Project
     clock: Clock
-    _windows: dict[str, StreamTracker] = field(default_factory=dict)
+    _trackers: dict[str, StreamTracker] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the observer, which keeps a connection."""
@@ -65,12 +63,15 @@ class FleetMonitor:
         seen = self.project.streams.lives().record_ends(units).by_unit
         observations = self._observer.observations(seen)
         records = self.project.records.registry().newest_verdicts(list(seen))
-        found: list[FleetRow] = []
+        rows: list[FleetRow] = []
         for unit, status in seen.items():
-            watched = self._windows.setdefault(unit, StreamTracker())
-            watched.judge(observations[unit], records.get(unit, {}), _generation(status))
-            found += _rows(unit, watched, observations[unit])
-        return sorted(found, key=lambda row: (_BY_URGENCY.index(row.verdict.health), row.stream))
+            tracker = self._trackers.setdefault(unit, StreamTracker())
+            generation = 0 if status.attempt is None else status.attempt.generation
+            tracker.judge(observations[unit], records.get(unit, {}), generation)
+            for stream, observed in observations[unit].items():
+                rates = rates_of(tracker.windows[stream], observed.at)
+                rows.append(FleetRow(unit, stream, tracker.verdicts[stream], rates))
+        return sorted(rows, key=lambda row: (_BY_URGENCY.index(row.verdict.health), row.stream))
 
 
 def watch_in_terminal(monitor: FleetMonitor, console: Console, every: float) -> None:
@@ -91,14 +92,16 @@ def changed(rows: Sequence[FleetRow], before: Mapping[str, Health]) -> list[Flee
 
 def change_line(row: FleetRow, now: datetime) -> str:
     """Return the line for a stream whose verdict has changed; `now` is in UTC."""
-    advice = f" {row.verdict.what_to_do}" if row.verdict.what_to_do else ""
-    return f"{now:%Y-%m-%dT%H:%M:%SZ} {row.stream} {row.verdict.health} {row.verdict.why}{advice}"
+    verdict = row.verdict
+    parts = (f"{now:%Y-%m-%dT%H:%M:%SZ}", row.stream, verdict.health, verdict.why, verdict.what_to_do)
+    return " ".join(filter(None, parts))
 
 
 def fleet_panel(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
     """Return the fleet as a summary line and a table; `now` is in UTC, `width` in columns."""
-    needing = sum(row.verdict.health not in FINE for row in rows)
-    summary = f"{needing} of {len(rows)} streams need attention" if needing else f"All {len(rows)} streams are fine"
+    needing = [row for row in rows if row.verdict.health not in FINE]
+    total = len(rows)
+    summary = f"{len(needing)} of {total} streams need attention" if needing else f"All {total} streams are fine"
     table = Table("stream", "verdict", box=None, pad_edge=False)
     for name in ("unread", "waits", "in/s", "read/s"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -109,25 +112,10 @@ def fleet_panel(rows: Sequence[FleetRow], now: datetime, width: int) -> Group:
         unread = "?" if verdict.lag_records is None else f"{verdict.lag_records:,}"
         figures = (unread, format_seconds(verdict.lag_seconds), _rate(row.rates.arriving), _rate(row.rates.read))
         table.add_row(escape(row.stream), styled(verdict.health), *figures, *([sentences(verdict)] if wide else []))
-    below = [] if wide else [f"{escape(row.stream)}: {sentences(row.verdict)}" for row in rows if _needs_attention(row)]
+    below = [] if wide else [f"{escape(row.stream)}: {sentences(row.verdict)}" for row in needing]
     headline = Text(f"{summary}, {now:%H:%M:%S} UTC. Press Ctrl-C to quit.", style="red" if needing else "green")
     return Group(headline, table, *(Text.from_markup(line) for line in below))
 
 
-def _needs_attention(row: FleetRow) -> bool:
-    return row.verdict.health not in FINE
-
-
 def _rate(value: float | None) -> str:
     return "?" if value is None else f"{value:,.1f}"
-
-
-def _rows(unit: str, watched: StreamTracker, observations: Mapping[str, Observation]) -> list[FleetRow]:
-    return [
-        FleetRow(unit, stream, watched.verdicts[stream], rates_of(watched.windows[stream], observed.at))
-        for stream, observed in observations.items()
-    ]
-
-
-def _generation(status: UnitStatus) -> int:
-    return 0 if status.attempt is None else status.attempt.generation

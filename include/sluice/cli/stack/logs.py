@@ -17,14 +17,13 @@ from sluice.errors import SpecError
 from sluice.settings import StateFolder, settings
 
 
-def _components() -> list[str]:
-    return list(log_files(settings().folder))
-
-
 def logs(
     component: Annotated[
         str,
-        typer.Argument(help="A component that `sluice logs` lists. Default: list them.", autocompletion=_components),
+        typer.Argument(
+            help="A component that `sluice logs` lists. Default: list them.",
+            autocompletion=lambda: list(log_files(settings().folder)),
+        ),
     ] = "",
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="The number of lines from the end.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until Ctrl-C.")] = False,

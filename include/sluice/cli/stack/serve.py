@@ -11,12 +11,12 @@ import typer
 
 from sluice.alerts.dispatch import AlertDispatcher
 from sluice.cli.stack.console_server import listen
+from sluice.cli.terminal.airflow import airflow_variables
 from sluice.cli.terminal.output import err_lines
-from sluice.devstack.airflow.configuration import stack_environment
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import HOST
 from sluice.project.project import Project
-from sluice.settings import Settings, environment, settings
+from sluice.settings import settings
 
 
 def serve(
@@ -51,21 +51,11 @@ def serve(
         )
     listening = listen(port, host)
     address = url or f"http://{host}:{listening.getsockname()[1]}"
-    err_lines.print(f"Live values are at {address}/ {_audience(without_login)}. Press Ctrl-C to stop.")
+    audience = "(no login: only this machine)" if without_login else "for users of Airflow"
+    err_lines.print(f"Live values are at {address}/ {audience}. Press Ctrl-C to stop.")
     if variables:
         _in_airflow(listening, address, without_login, variables)
     _alone(listening, address)
-
-
-def _audience(without_login: bool) -> str:
-    return "(no login: only this machine)" if without_login else "for users of Airflow"
-
-
-def airflow_variables(config: Settings) -> dict[str, str]:
-    """Return the variables of a process with Airflow's configuration; empty if there is no Airflow."""
-    embedded = (config.folder.airflow / "airflow.cfg").is_file()
-    variables = stack_environment(config) if embedded else environment()
-    return dict(variables) if variables.get("AIRFLOW_HOME") else {}
 
 
 def _in_airflow(listening: socket.socket, address: str, without_login: bool, variables: dict[str, str]) -> None:
@@ -73,8 +63,7 @@ def _in_airflow(listening: socket.socket, address: str, without_login: bool, var
     listening.set_inheritable(True)
     arguments = ["-m", "sluice.airflow.web.live_server", f"--descriptor={listening.fileno()}", f"--url={address}"]
     arguments += ["--without-login"] if without_login else []
-    found = {**variables, "_AIRFLOW_PROCESS_CONTEXT": "server"}  # otherwise Airflow does not read its own database
-    os.execve(sys.executable, [sys.executable, *arguments], found)  # noqa: S606 - ours
+    os.execve(sys.executable, [sys.executable, *arguments], variables)  # noqa: S606 - ours
 
 
 def _alone(listening: socket.socket, address: str) -> None:

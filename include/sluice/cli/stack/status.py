@@ -41,9 +41,9 @@ def status(
         _watch(project, every, output)
         return
     verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
-    statuses = {unit: _sighting(project, unit) for unit in verdicts}
-    notes = [note for seen in statuses.values() if seen is not None and (note := _outdated_code(project, seen))]
-    unwanted = [unit for unit, seen in statuses.items() if seen is not None and seen.never_requested]
+    statuses = [status for unit in verdicts if (status := _observed(project, unit)) is not None]
+    notes = [note for s in statuses if (note := outdated(s, project.folder.unit_file(s.unit), project.code_of))]
+    unwanted = [status.unit for status in statuses if status.never_requested]
     stack = _stack(project)
     streams = {
         s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
@@ -80,15 +80,11 @@ def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
         out.print(table)
 
 
-def _sighting(project: Project, unit: str) -> UnitStatus | None:
+def _observed(project: Project, unit: str) -> UnitStatus | None:
     try:
         return project.streams.life(unit).observe()
     except UnreachableError:  # the verdicts say so
         return None
-
-
-def _outdated_code(project: Project, seen: UnitStatus) -> str:
-    return outdated(seen, project.folder.unit_file(seen.unit), project.code_of)
 
 
 def _watch(project: Project, every: float, output: Output) -> None:

@@ -45,7 +45,7 @@ def up(
     Exit codes: 0 all components are healthy; 3 a component is not, and those that were started are stopped again; 5
     there would be fewer brokers than hold data.
     """
-    endpoints = stack.up(settings(), _print_component, spark_workers=spark_workers, brokers=brokers, secure=secure)
+    endpoints = stack.up(settings(), print_component, spark_workers=spark_workers, brokers=brokers, secure=secure)
     out_lines.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine can reach it)")
     out_lines.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}")
     if endpoints.kafka_secured:
@@ -62,9 +62,10 @@ def down() -> None:
     Exit codes: 0 everything is stopped; 3 the state folder cannot be used; 4 a driver did not answer, or a process does
     not end.
     """
-    stack.down(settings(), _print_component)
+    stack.down(settings(), print_component)
 
 
-def _print_component(name: str, seconds: float | None) -> None:
+def print_component(name: str, seconds: float | None) -> None:
+    """Report on stderr that a component of the stack has started or stopped, and how long that took."""
     if seconds is not None:
         err_lines.print(f"{name}: {seconds:.1f} s")

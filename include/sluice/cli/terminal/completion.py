@@ -45,32 +45,19 @@ def _completer(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[
     return complete
 
 
-def _declared(kind: Kind, config: Settings) -> list[str]:
+def _declared(kind: Kind) -> Callable[[], list[str]]:
+    """Return a completer for the specs of a kind that have a file."""
+    return _completer(lambda config: _names(kind, config))
+
+
+def _names(kind: Kind, config: Settings) -> list[str]:
     return sorted(file.stem for file in (config.home / "include" / kind.folder).glob("*.yaml"))
 
 
-@_completer
-def pipelines(config: Settings) -> Iterable[str]:
-    """Return the pipelines that have a file."""
-    return _declared(Kind.PIPELINE, config)
-
-
-@_completer
-def topics(config: Settings) -> Iterable[str]:
-    """Return the topics that have a file."""
-    return _declared(Kind.TOPIC, config)
-
-
-@_completer
-def feeds(config: Settings) -> Iterable[str]:
-    """Return the feeds that have a file."""
-    return _declared(Kind.FEED, config)
-
-
-@_completer
-def principals(config: Settings) -> Iterable[str]:
-    """Return the principals that have a file."""
-    return _declared(Kind.PRINCIPAL, config)
+pipelines = _declared(Kind.PIPELINE)
+topics = _declared(Kind.TOPIC)
+feeds = _declared(Kind.FEED)
+principals = _declared(Kind.PRINCIPAL)
 
 
 @_completer
@@ -89,9 +76,9 @@ def units(config: Settings) -> Iterable[str]:
 @_completer
 def streams(config: Settings) -> Iterable[str]:
     """Return the streams of the topics and pipelines, and those that have run on this machine."""
-    raw = [raw_stream(topic) for topic in _declared(Kind.TOPIC, config)]
+    raw = [raw_stream(topic) for topic in _names(Kind.TOPIC, config)]
     ran = [file.name.removesuffix(".batches.jsonl") for file in config.folder.progress.glob("*.batches.jsonl")]
-    return sorted({*raw, *_declared(Kind.PIPELINE, config), *ran})
+    return sorted({*raw, *_names(Kind.PIPELINE, config), *ran})
 
 
 @_completer

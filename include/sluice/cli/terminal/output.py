@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -75,6 +75,18 @@ def as_text(output: Output, data: Any) -> str:  # noqa: ANN401  JSON is any
 def as_json(data: Any, indent: int | None = None) -> str:  # noqa: ANN401  JSON is any
     """Return data as JSON of printable ASCII."""
     return json.dumps(data, indent=indent, default=str).replace("\x7f", "\\u007f")  # JSON does not escape this one
+
+
+def print_fields(fields: Mapping[str, str], width: int = 8) -> None:
+    """Print names with their texts, one per line; those without a text are omitted."""
+    for name, text in fields.items():
+        if text:
+            out_lines.print(f"  {name:<{width}} {text}")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 row` or `2 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def ask(words: str) -> str:

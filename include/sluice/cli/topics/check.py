@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
+from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines, out_lines
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.provisioning.apply import current_plan
@@ -80,8 +80,8 @@ def _emit_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
 def _print_specs(faults: Sequence[Fault]) -> None:
     for fault in faults:
         err_lines.print(str(fault), style="red")
-    faulty = f"{len(faults)} fault{'' if len(faults) == 1 else 's'} in the specs"
-    summary = f"{faulty if faults else 'The specs are sound'}; no cluster was checked."
+    outcome = f"{counted(len(faults), 'fault')} in the specs" if faults else "The specs are sound"
+    summary = f"{outcome}; no cluster was checked."
     err_lines.print(summary, style="red" if faults else "green")
 
 
@@ -101,4 +101,4 @@ def _print_cluster(plan: Plan, differing: Sequence[PlannedChange | Refused], dec
         count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
         out_lines.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
     else:
-        out_lines.print(f"{declared} topic{' is' if declared == 1 else 's are'} as declared.")
+        out_lines.print(f"{counted(declared, 'topic')} {'is' if declared == 1 else 'are'} as declared.")

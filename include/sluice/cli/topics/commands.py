@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
+from sluice.cli.terminal.arguments import PlanOption, WideningOption
+from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines, out_lines
 from sluice.cli.topics.check import check
 from sluice.cli.topics.describe import describe
 from sluice.cli.topics.importing import import_topics
@@ -48,13 +49,6 @@ LosingOption = Annotated[
     typer.Option(
         help="Allow the plan to delete records of this topic. Repeat for each one that the plan names.",
         autocompletion=completion.topics,
-    ),
-]
-WideningOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Allow the plan to widen this principal's rights. Repeat for each one that the plan names.",
-        autocompletion=completion.principals,
     ),
 ]
 
@@ -106,9 +100,7 @@ FollowOption = Annotated[
 def apply(
     only: TopicsArgument = None,
     *,
-    plan: Annotated[
-        str, typer.Option(help="The id of the plan that you read. Required unless all of it is safe.")
-    ] = "",
+    plan: PlanOption = "",
     losing: LosingOption = None,
     widening: WideningOption = None,
     throttle_mb: ThrottleOption = DEFAULT_THROTTLE / 1e6,
@@ -132,25 +124,27 @@ def apply(
     password is missing, or streams were not ready in time; 4 no broker answered; 5 the plan was refused.
     """
     project = Project.open_strict(settings())
-    _refuse_names_without_plan(plan, losing, widening)
+    moves = MoveOptions(int(throttle_mb * 1e6), batch, on_change(_note))
+    seconds = None if drain_minutes is None else drain_minutes * 60
     done, topics = apply_specs(
         project.topics.declared().only(only or ()),
         project.kafka.administration(),
         None if only else project.topics.access(),
-        approval=Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None,
-        options=_options(project, MoveOptions(int(throttle_mb * 1e6), batch, on_change(_note)), drain_minutes),
+        approval=_approval(plan, losing, widening),
+        options=ApplyOptions(moves, project.records.order_breaks(), project.streams.positions, seconds, _note),
     )
     _emit_applied(project, done, topics, output)
     if follow_minutes and (growths := [project.topics.with_unread(growth) for growth in growths_of(done)]):
         project.topics.wait_for_adoption(growths, seconds=follow_minutes * 60, notify=_note, clock=SystemClock())
 
 
-def _refuse_names_without_plan(plan: str, losing: list[str] | None, widening: list[str] | None) -> None:
+def _approval(plan: str, losing: list[str] | None, widening: list[str] | None) -> Approval | None:
     if (losing or widening) and not plan:
         raise RefusedError(
             "--losing and --widening need --plan, so nothing was applied.",
             fix="read `sluice topics plan`, and pass its id with --plan.",
         )
+    return Approval(plan, frozenset(losing or ()), frozenset(widening or ())) if plan else None
 
 
 def _note(what: str) -> None:
@@ -168,12 +162,8 @@ def _emit_applied(project: Project, done: Plan, topics: Mapping[str, TopicState]
             out_lines.print(f"created {change.subject}" if created else changed, style="green")
         out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
 
-    emit(output, {"applied": applied["items"], "access": access, "topics": _as_dict(topics)}, print_applied)
-
-
-def _options(project: Project, moves: MoveOptions, drain_minutes: float | None) -> ApplyOptions:
-    seconds = None if drain_minutes is None else drain_minutes * 60
-    return ApplyOptions(moves, project.records.order_breaks(), project.streams.positions, seconds, _note)
+    states = {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
+    emit(output, {"applied": applied["items"], "access": access, "topics": states}, print_applied)
 
 
 @app.command()
@@ -187,11 +177,8 @@ def cancel() -> None:
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
         out_lines.print(f"{topic}/{partition}: move cancelled")
-    out_lines.print(
-        f"Cancelled the moves of {len(back)} partitions; there is no throttle."
-        if back
-        else "No replica is moving; there is no throttle."
-    )
+    outcome = f"Cancelled the moves of {len(back)} partitions" if back else "No replica is moving"
+    out_lines.print(f"{outcome}; there is no throttle.")
 
 
 app.command()(check)
@@ -202,16 +189,11 @@ app.command()(send)
 app.command()(place)
 
 
-def _as_dict(topics: Mapping[str, TopicState]) -> dict[str, dict[str, object]]:
-    return {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
-
-
 def _principals(project: Project, found: Plan) -> int:
     return 0 if found.access is None else len(project.catalog.access)
 
 
 def _count(topics: int, principals: int) -> str:
-    of_topics = "1 topic" if topics == 1 else f"{topics} topics"
     if not principals:
-        return f"{of_topics} {'is' if topics == 1 else 'are'}"
-    return f"{of_topics} and {'1 principal' if principals == 1 else f'{principals} principals'} are"
+        return f"{counted(topics, 'topic')} {'is' if topics == 1 else 'are'}"
+    return f"{counted(topics, 'topic')} and {counted(principals, 'principal')} are"

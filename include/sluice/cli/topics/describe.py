@@ -12,8 +12,6 @@ from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.project.project import Project
 from sluice.settings import settings
-from sluice.specs.catalog.catalog import Catalog
-from sluice.topics.administration import KafkaAdministration
 from sluice.topics.description import Description, described
 from sluice.topics.names import unknown_topic
 from sluice.topics.printable import printable_line
@@ -30,36 +28,24 @@ def describe(
     """
     project = Project.open_strict(settings())
     with project.kafka.administration() as administration:
-        if topic:
-            emit_topic(described_one(project.catalog, administration, topic), output)
-        else:
-            declared = sorted(project.catalog.kafka_topics())
-            emit_topics(described(project.catalog, administration, declared), declared, output)
+        if topic and topic not in (names := administration.names()):
+            raise unknown_topic(topic, names)
+        wanted = [topic] if topic else sorted(project.catalog.kafka_topics())
+        descriptions = described(project.catalog, administration, wanted)
+    if topic:
+        (one,) = descriptions
+        emit(output, {**one.as_dict(), "partition_list": one.rows}, lambda: _print_one(one))
+    else:
+        data = {description.state.name: description.as_dict() for description in descriptions}
+        emit(output, data, lambda: _print_many(descriptions, wanted))
 
 
-def described_one(catalog: Catalog, administration: KafkaAdministration, topic: str) -> Description:
-    """Return the description of one topic of the cluster.
-
-    Raises:
-        SpecError: the topic does not exist; the message suggests similar names.
-    """
-    if topic not in (names := administration.names()):
-        raise unknown_topic(topic, names)
-    (found,) = described(catalog, administration, [topic])
-    return found
-
-
-def emit_topic(found: Description, output: Output) -> None:
-    """Print a topic and its partitions."""
-    emit(output, {**found.as_dict(), "partition_list": found.rows}, lambda: _print_one(found))
-
-
-def _print_one(found: Description) -> None:
-    _print(found)
+def _print_one(description: Description) -> None:
+    _print(description)
     table = Table(box=None, pad_edge=False)
     for column in ("partition", "leader", "replicas", "in sync", "first", "next"):
         table.add_column(column, justify="left" if column in {"replicas", "in sync"} else "right", no_wrap=True)
-    for row in found.rows:
+    for row in description.rows:
         style = "red" if row["leader"] is None else "yellow" if set(row["replicas"]) - set(row["in_sync"]) else None
         ids = (",".join(map(str, row[name])) for name in ("replicas", "in_sync"))
         offsets = ("?" if row[name] is None else str(row[name]) for name in ("first", "next"))
@@ -68,24 +54,17 @@ def _print_one(found: Description) -> None:
     out_lines.print(table)
 
 
-def emit_topics(found: Sequence[Description], declared: Collection[str], output: Output) -> None:
-    """Print topics, and the names of declared topics that do not exist."""
-    data = {description.state.name: description.as_dict() for description in found}
-    emit(output, data, lambda: _print_many(found, declared))
-
-
-def _print_many(found: Sequence[Description], declared: Collection[str]) -> None:
-    for description in found:
+def _print_many(descriptions: Sequence[Description], declared: Collection[str]) -> None:
+    for description in descriptions:
         _print(description)
-    missing = sorted(set(declared) - {description.state.name for description in found})
-    if missing:
+    if missing := sorted(set(declared) - {description.state.name for description in descriptions}):
         err_lines.print(f"declared but missing: {', '.join(missing)} (run `sluice topics apply`)")
 
 
-def _print(found: Description) -> None:
-    state, usage, console = found.state, found.usage, out_lines
+def _print(description: Description) -> None:
+    state, usage, console = description.state, description.usage, out_lines
     counts = "/".join(sorted({str(len(replicas)) for replicas in state.replicas}))
-    records = "records unknown" if found.records is None else f"{found.records:,} records"
+    records = "records unknown" if description.records is None else f"{description.records:,} records"
     keyed = {True: ", keyed", False: ", not keyed", None: ""}[usage.keyed]
     console.print(printable_line(state.name), style="bold", end="")
     console.print(f"  {state.partitions} partitions, replication {counts}, {records}{keyed}")
@@ -99,13 +78,12 @@ def _print(found: Description) -> None:
         if names:
             console.print(f"    {verb} {', '.join(names)}")
     if state.configs:
-        console.print(
-            "    " + " ".join(printable_line(f"{key}={value}") for key, value in sorted(state.configs.items()))
-        )
-    if found.leaderless:
-        console.print(f"    no leader: partitions {_numbers(found.leaderless)}", style="red")
-    if found.under_replicated:
-        console.print(f"    replicas out of sync: partitions {_numbers(found.under_replicated)}", style="yellow")
+        configs = " ".join(printable_line(f"{key}={value}") for key, value in sorted(state.configs.items()))
+        console.print(f"    {configs}")
+    if description.leaderless:
+        console.print(f"    no leader: partitions {_numbers(description.leaderless)}", style="red")
+    if description.under_replicated:
+        console.print(f"    replicas out of sync: partitions {_numbers(description.under_replicated)}", style="yellow")
 
 
 def _numbers(partitions: Sequence[int]) -> str:

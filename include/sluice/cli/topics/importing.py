@@ -53,7 +53,9 @@ def import_topics(
             reader,
         )
         proposed, rejected = importer.propose(_requested(importer, topics or [], every=every))
-    written, present = write(proposed, into or _topics_folder(project))
+    folder = into or project.settings.home / "include" / "topics"
+    folder.mkdir(exist_ok=True)
+    written, present = write(proposed, folder)
     _emit(written, sorted([*rejected, *present], key=lambda each: each.topic), output)
 
 
@@ -90,12 +92,6 @@ def write(proposed: Sequence[Proposal], folder: Path) -> tuple[list[tuple[Propos
         else:
             written.append((proposal, path))
     return written, present
-
-
-def _topics_folder(project: Project) -> Path:
-    folder = project.settings.home / "include" / "topics"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def _emit(written: Sequence[tuple[Proposal, Path]], rejected: Sequence[Rejection], output: Output) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -42,14 +42,16 @@ def send(
     lines = read_sample(file)[skip:]
     keys = keys_of(lines, key, skip)
     sent = 0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
         KafkaPythonProducer(project.kafka.bootstrap(), topic, project.kafka.client(Role.FEED)) as producer,
-        _bar() as bar,
+        Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar,
     ):
         task = bar.add_task(topic, total=len(lines))
         try:
-            for part in _parts(len(lines)):
-                for waiting in [producer.send(keys[n], lines[n]) for n in part]:
+            for first in range(0, len(lines), _IN_FLIGHT):
+                part = slice(first, first + _IN_FLIGHT)
+                for waiting in list(map(producer.send, keys[part], lines[part])):
                     waiting.wait()
                     sent += 1
                 bar.update(task, completed=sent)
@@ -79,12 +81,3 @@ def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | N
         value = fields[field]
         found.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())
     return found
-
-
-def _parts(count: int) -> Iterator[range]:
-    return (range(first, min(first + _IN_FLIGHT, count)) for first in range(0, count, _IN_FLIGHT))
-
-
-def _bar() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

@@ -70,7 +70,7 @@ def tail(
         contextlib.suppress(KeyboardInterrupt) if following else contextlib.nullcontext(),
     ):
         extent = choose(administration, topic, partition)
-        wanted = everything if key is None else _with_key(key.encode())
+        wanted: Wanted = everything if key is None else lambda record: record.key == key.encode()
         start = first_offsets(administration, extent, topic, since) if since else None
         if start is None:
             printer.newest(newest(reader, topic, extent, most, wanted=wanted))
@@ -91,17 +91,13 @@ def choose(administration: KafkaAdministration, topic: str, partition: int | Non
     """
     if topic not in (names := administration.names()):
         raise unknown_topic(topic, names)
-    found = administration.extent(topic)
+    extent = administration.extent(topic)
     if partition is None:
-        return found
-    if partition not in found.ends:
-        raise SpecError(f"{topic} has no partition {partition}.", fix=f"use one of 0 to {len(found.ends) - 1}.")
-    of_one = (partition,)
-    return replace(
-        found,
-        beginnings={p: found.beginnings[p] for p in of_one},
-        ends={p: found.ends[p] for p in of_one},
-    )
+        return extent
+    if partition not in extent.ends:
+        raise SpecError(f"{topic} has no partition {partition}.", fix=f"use one of 0 to {len(extent.ends) - 1}.")
+    beginning, end = extent.beginnings[partition], extent.ends[partition]
+    return replace(extent, beginnings={partition: beginning}, ends={partition: end})
 
 
 def first_offsets(
@@ -126,8 +122,8 @@ def first_offsets(
         raise SpecError(f"{since!r} is not a position.", fix=f"write {_FROM_FORMS}.") from None
     if isinstance(position, Edge):
         return extent.beginnings if position is Edge.EARLIEST else extent.ends
-    found = administration.offsets_at(topic, position)
-    return {partition: found[partition] for partition in extent.ends}
+    offsets = administration.offsets_at(topic, position)
+    return {partition: offsets[partition] for partition in extent.ends}
 
 
 def _from_offset(extent: TopicExtent, topic: str, offset: int) -> Mapping[int, int]:
@@ -144,10 +140,6 @@ def _from_offset(extent: TopicExtent, topic: str, offset: int) -> Mapping[int, i
     if offset < first:
         _note(f"{topic}/{partition} no longer has the offset {offset}; it begins at {first}.")
     return {partition: max(offset, first)}
-
-
-def _with_key(key: bytes) -> Wanted:
-    return lambda record: record.key == key
 
 
 class RecordPrinter:

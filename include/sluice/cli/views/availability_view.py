@@ -9,9 +9,8 @@ from typing import Any
 
 from sluice.errors import UnreachableError
 from sluice.project.project import Project
-from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.availability import SPAN, Availability, availabilities
-from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
+from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.life.timeline import duration_text
 
 
@@ -58,15 +57,16 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
         registry, since = project.records.registry(), now - SPAN
         desired, verdicts = registry.desired_states_since(unit, since), registry.verdicts_since(unit, since)
         found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
-        looks = project.records.snapshots().of([unit]).get(unit, {})
+        snapshots = project.records.snapshots().of([unit]).get(unit, {})
     except UnreachableError:
         return UnitService()
-    missed = {stream: _missed(looks[stream], catalog.deadlines_of(stream)) for stream in streams if stream in looks}
-    return UnitService(found, {stream: states for stream, states in missed.items() if states})
-
-
-def _missed(look: StreamSnapshot, declared: StreamDeadlines) -> list[DeadlineState]:
-    return [d for d in look.deadlines if d.missed and getattr(declared, d.deadline.value) is not None]
+    missed: dict[str, list[DeadlineState]] = {}
+    for stream in (stream for stream in streams if stream in snapshots):
+        declared = catalog.deadlines_of(stream)
+        for state in snapshots[stream].deadlines:
+            if state.missed and getattr(declared, state.deadline.value) is not None:
+                missed.setdefault(stream, []).append(state)
+    return UnitService(found, missed)
 
 
 def in_percent(found: Availability | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from sluice.cli.terminal.output import counted
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.selection import Selection
 
@@ -42,43 +43,38 @@ class BackfillPlan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        asked = self.selection.request
+        request = self.selection.request
         return {
-            "pipeline": asked.pipeline,
-            "mode": asked.mode,
-            "only": asked.only,
-            **_bounds(asked.range),
+            "pipeline": request.pipeline,
+            "mode": request.mode,
+            "only": request.only,
+            **_bounds(request.range),
             "intervals": len(self.selection.taken),
-            "taken": [_bounds(found) for found in self.selection.ranges],
-            "chunks": [_bounds(found) for found in self.chunks],
-            "left": [{**_bounds(found), "why": why} for why, ranges in self.skipped.items() for found in ranges],
+            "taken": [_bounds(interval) for interval in self.selection.ranges],
+            "chunks": [_bounds(interval) for interval in self.chunks],
+            "left": [{**_bounds(interval), "why": why} for why, ranges in self.skipped.items() for interval in ranges],
             "in_the_way": self.in_the_way,
         }
 
     def print(self, console: Console) -> None:
         """Print the plan for people."""
-        asked, taken = self.selection.request, len(self.selection.taken)
-        only = "" if asked.only == "all" else f", only {asked.only}"
-        what = f"{asked.mode} {asked.pipeline}{only}, {_words(asked.range)}"
-        console.print(
-            f"{what}: processes {_count(taken, 'interval')} in {_count(len(self.chunks), 'chunk')}.", markup=False
-        )
+        request, taken = self.selection.request, len(self.selection.taken)
+        only = "" if request.only == "all" else f", only {request.only}"
+        what = f"{request.mode} {request.pipeline}{only}, {_words(request.range)}"
+        chunks = counted(len(self.chunks), "chunk")
+        console.print(f"{what}: processes {counted(taken, 'interval')} in {chunks}.", markup=False)
         for chunk in self.chunks:
             console.print(f"  + {_words(chunk)}", style="green", markup=False)
         for why, ranges in self.skipped.items():
-            for found in ranges:
-                console.print(f"  - {_words(found)}  {why}", style="dim", markup=False, soft_wrap=True)
+            for interval in ranges:
+                console.print(f"  - {_words(interval)}  {why}".rstrip(), style="dim", markup=False, soft_wrap=True)
         if self.in_the_way:
             console.print(f"A run would be refused now: {self.in_the_way}", style="red", markup=False, soft_wrap=True)
 
 
-def _bounds(found: Interval) -> dict[str, str]:
-    return {"from": found.start.isoformat(), "to": found.end.isoformat()}
+def _bounds(interval: Interval) -> dict[str, str]:
+    return {"from": interval.start.isoformat(), "to": interval.end.isoformat()}
 
 
-def _words(found: Interval) -> str:
-    return f"{found.start:%FT%RZ} to {found.end:%FT%RZ}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _words(interval: Interval) -> str:
+    return f"{interval.start:%FT%RZ} to {interval.end:%FT%RZ}"

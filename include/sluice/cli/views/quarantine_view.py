@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
-from sluice.cli.terminal.output import err, err_lines, out, out_lines
+from sluice.cli.terminal.output import err, err_lines, out, out_lines, print_fields
 from sluice.quality.cases import Case, CaseState
 from sluice.quality.quarantine import Browsed, Quarantined, Revalidation
 from sluice.quality.reasons import advice_of, in_short, meaning_of
@@ -36,40 +36,38 @@ _PER_LINE = 16
 _MAX_DUMPED = 4096
 
 
-def print_browsed(pipeline: str, found: Browsed, *, masked: bool) -> None:
+def print_browsed(pipeline: str, browsed: Browsed, *, masked: bool) -> None:
     """Print counts by reason and day, and the newest records."""
-    out_lines.print(f"{pipeline} rejects {found.total:,} records.")
-    if not found.total:
+    out_lines.print(f"{pipeline} rejects {browsed.total:,} records.")
+    if not browsed.total:
         return
     table = Table("reason", "day (UTC)", Column("records", justify="right"), "meaning", "what to do", box=None)
-    for (reason, day), count in found.counts.items():
-        advice = advice_of(reason, next(iter(found.details.get(reason, {})), None))
-        table.add_row(reason, day, f"{count:,}", in_short(reason, found.details), advice)
+    for (reason, day), count in browsed.counts.items():
+        advice = advice_of(reason, next(iter(browsed.details.get(reason, {})), None))
+        table.add_row(reason, day, f"{count:,}", in_short(reason, browsed.details), advice)
     out.print(table)
-    for one in found.records:
+    for one in browsed.records:
         out.print(_line(one, masked=masked), soft_wrap=True)
-    if len(found.records) < found.total:
-        err.print(f"Showing the newest {len(found.records):,}; use --limit for more.", style="dim")
+    if len(browsed.records) < browsed.total:
+        err.print(f"Showing the newest {len(browsed.records):,}; use --limit for more.", style="dim")
 
 
-def print_record(topic: str, found: Quarantined, *, masked: bool) -> None:
+def print_record(topic: str, rejected: Quarantined, *, masked: bool) -> None:
     """Print one record in full, as text and as bytes."""
-    topic_id, partition, offset = found.position
+    topic_id, partition, offset = rejected.position
     lines = {
-        "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {found.at:%Y-%m-%d %H:%M:%S} UTC",
-        "reason": f"{found.reason}: {meaning_of(found.reason, found.detail)}",
-        "fix": advice_of(found.reason, found.detail),
-        "violates": "; ".join(found.broken),
-        "key": "none" if found.key is None else _text(found.key, None, masked=masked),
-        "headers": ", ".join(_headers(found, masked=masked)),
-        "value": "none (a tombstone)" if found.value is None else _text(found.value, None, masked=masked),
+        "record": f"{topic}/{partition} offset {offset:,} (topic id {topic_id}), {rejected.at:%Y-%m-%d %H:%M:%S} UTC",
+        "reason": f"{rejected.reason}: {meaning_of(rejected.reason, rejected.detail)}",
+        "fix": advice_of(rejected.reason, rejected.detail),
+        "violates": "; ".join(rejected.broken),
+        "key": "none" if rejected.key is None else _text(rejected.key, None, masked=masked),
+        "headers": ", ".join(_headers(rejected, masked=masked)),
+        "value": "none (a tombstone)" if rejected.value is None else _text(rejected.value, None, masked=masked),
     }
-    for name, text in lines.items():
-        if text:
-            out_lines.print(f"  {name:<8} {text}")
-    if found.value and not masked:
-        out_lines.print(f"  {len(found.value):,} bytes:")
-        for line in hex_dump(found.value[:_MAX_DUMPED]):
+    print_fields(lines)
+    if rejected.value and not masked:
+        out_lines.print(f"  {len(rejected.value):,} bytes:")
+        for line in hex_dump(rejected.value[:_MAX_DUMPED]):
             out_lines.print(f"  {line}")
 
 
@@ -81,29 +79,29 @@ def hex_dump(data: bytes) -> Iterator[str]:
         yield f"{start:08x}  {part.hex(' '):<47}  {text}"
 
 
-def record_as_dict(topic: str, found: Quarantined, *, masked: bool) -> dict[str, Any]:
+def record_as_dict(topic: str, rejected: Quarantined, *, masked: bool) -> dict[str, Any]:
     """Return a record as JSON values; bytes that are not UTF-8 are escaped."""
-    topic_id, partition, offset = found.position
+    topic_id, partition, offset = rejected.position
     return {
         "topic": topic,
         "topic_id": topic_id,
         "partition": partition,
         "offset": offset,
-        "timestamp": found.at.isoformat(),
-        "reason": found.reason,
-        "detail": found.detail,
-        "breaks": list(found.broken),
-        "key": None if found.key is None else _text(found.key, None, masked=masked),
-        "value": None if found.value is None else _text(found.value, None, masked=masked),
-        "headers": list(_headers(found, masked=masked)),
+        "timestamp": rejected.at.isoformat(),
+        "reason": rejected.reason,
+        "detail": rejected.detail,
+        "breaks": list(rejected.broken),
+        "key": None if rejected.key is None else _text(rejected.key, None, masked=masked),
+        "value": None if rejected.value is None else _text(rejected.value, None, masked=masked),
+        "headers": list(_headers(rejected, masked=masked)),
     }
 
 
-def print_cases(found: Sequence[Case]) -> None:
+def print_cases(cases: Sequence[Case]) -> None:
     """Print cases as a table."""
-    name = Column("case", no_wrap=True, min_width=max((len(case.id) for case in found), default=4))  # for copying
+    name = Column("case", no_wrap=True, min_width=max((len(case.id) for case in cases), default=4))  # for copying
     table = Table(name, "state", Column("records", justify="right"), "reasons", "opened by", "why", box=None)
-    for case in found:
+    for case in cases:
         opened, style = case.events[0], _STYLES[case.state]
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in case.reasons.items())
         state = f"[{style}]{case.state}[/{style}]"
@@ -115,15 +113,14 @@ def print_case(case: Case) -> None:
     """Print a case with its history."""
     style = _STYLES[case.state]
     out.print(f"{escape(case.id)}: [{style}]{case.state}[/{style}]", soft_wrap=True)
-    places = str(case.positions)
+    positions = str(case.positions)
     lines = {
         "records": f"{case.records:,} of {case.pipeline} ({case.selection})",
         "reasons": ", ".join(f"{count:,} {reason}" for reason, count in case.reasons.items()),
-        "offsets": places if len(places) <= _WIDTH else f"{places[:_WIDTH]}…",
+        "offsets": positions if len(positions) <= _WIDTH else f"{positions[:_WIDTH]}…",
         "next": _NEXT[case.state].format(id=case.id),
     }
-    for name, text in lines.items():
-        out_lines.print(f"  {name:<8} {text}")
+    print_fields(lines)
     for event in case.events:
         counts = "" if event.counts is None else f" [{', '.join(f'{n:,} {what}' for what, n in event.counts.items())}]"
         by = f"by {', '.join(event.backfills)}, " if event.backfills else ""
@@ -131,25 +128,26 @@ def print_case(case: Case) -> None:
         out_lines.print(f"  {line}")
 
 
-def print_patched(case: Case, looked: Revalidation, file: str, lines: str) -> None:
+def print_patched(case: Case, revalidated: Revalidation, file: str, lines: str) -> None:
     """Print the outcomes of a case's records with a patch, and the lines that declare it."""
-    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in looked.outcomes.items() if count)
-    if looked.reasons:
-        counts += ": " + ", ".join(f"{count:,} {reason}" for reason, count in looked.reasons.items())
-    missing = f"; {looked.missing:,} are no longer in the raw table" if looked.missing else ""
-    summary = f"With the patch, today's rules accept {looked.better:,} of {case.records:,} records ({counts}){missing}."
-    out.print(summary, style="green" if looked.better == case.records else "red", soft_wrap=True)
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in revalidated.outcomes.items() if count)
+    if revalidated.reasons:
+        counts += ": " + ", ".join(f"{count:,} {reason}" for reason, count in revalidated.reasons.items())
+    missing = f"; {revalidated.missing:,} are no longer in the raw table" if revalidated.missing else ""
+    accepted = f"{revalidated.better:,} of {case.records:,} records ({counts}){missing}"
+    summary = f"With the patch, today's rules accept {accepted}."
+    out.print(summary, style="green" if revalidated.better == case.records else "red", soft_wrap=True)
     out_lines.print(f"To declare it, add to `value` in {file}:")
     out.write(f"{lines}\n")  # unwrapped, for copying
 
 
-def print_replayed(found: ReplayResult) -> None:
+def print_replayed(result: ReplayResult) -> None:
     """Print how a replay ended."""
-    if found.revalidation is None:
+    if result.revalidation is None:
         out_lines.print("It was already replayed; nothing was done.")
-    elif found.why:
-        err_lines.print(f"Nothing was changed: {found.why}")
-    print_case(found.case)
+    elif result.why:
+        err_lines.print(f"Nothing was changed: {result.why}")
+    print_case(result.case)
 
 
 def case_as_dict(case: Case) -> dict[str, Any]:
@@ -176,17 +174,17 @@ def case_as_dict(case: Case) -> dict[str, Any]:
     }
 
 
-def _line(found: Quarantined, *, masked: bool) -> Text:
-    _, partition, offset = found.position
-    line = Text(f"{found.at:%Y-%m-%dT%H:%M:%SZ}  {partition}:{offset}  ", style="dim")
-    line.append(f"{found.reason}  ", style="red not dim")
-    if found.detail:
-        line.append(f"[{found.detail}]  ", style="magenta not dim")
-    if found.broken:
-        line.append(f"[{'; '.join(found.broken)}]  ", style="magenta not dim")
-    if found.key is not None:
-        line.append(f"{_text(found.key, _WIDTH, masked=masked)}  ", style="cyan not dim")
-    value = "(tombstone)" if found.value is None else _text(found.value, _WIDTH, masked=masked)
+def _line(rejected: Quarantined, *, masked: bool) -> Text:
+    _, partition, offset = rejected.position
+    line = Text(f"{rejected.at:%Y-%m-%dT%H:%M:%SZ}  {partition}:{offset}  ", style="dim")
+    line.append(f"{rejected.reason}  ", style="red not dim")
+    if rejected.detail:
+        line.append(f"[{rejected.detail}]  ", style="magenta not dim")
+    if rejected.broken:
+        line.append(f"[{'; '.join(rejected.broken)}]  ", style="magenta not dim")
+    if rejected.key is not None:
+        line.append(f"{_text(rejected.key, _WIDTH, masked=masked)}  ", style="cyan not dim")
+    value = "(tombstone)" if rejected.value is None else _text(rejected.value, _WIDTH, masked=masked)
     return line.append(value, style="not dim")
 
 
@@ -195,6 +193,6 @@ def _text(data: bytes, most: int | None, *, masked: bool) -> str:
     return in_form(text) if masked else text
 
 
-def _headers(found: Quarantined, *, masked: bool) -> Iterator[str]:
-    for name, value in found.headers:
+def _headers(rejected: Quarantined, *, masked: bool) -> Iterator[str]:
+    for name, value in rejected.headers:
         yield printable_line(name) if value is None else f"{printable_line(name)}={_text(value, _WIDTH, masked=masked)}"

@@ -1,24 +1,26 @@
-"""Who looks at the console, and what they may see and ask for: the port to whoever knows people.
+"""Visitors of the console, and what they may see and request: the port to the system that knows users.
 
-Invariant: a route that nobody is admitted to does not exist. The gate is a dependency of the whole application, so that
-a new route is behind it before anybody thinks of that; a page then asks the visitor about the DAGs that it shows.
+Invariant: no route is open. The gate is a dependency of the whole application, so a new route is behind it, too; a page
+then asks the visitor about the DAGs that it shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
-from typing import Annotated, Protocol, cast
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Annotated, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
 
+Subject = TypeVar("Subject")
+
 
 class Visitor(Protocol):
-    """Somebody who was admitted.
+    """An admitted user.
 
     Attributes:
         name: for the record.
-        login_free: nobody has asked who it is: the console stands alone, and shows without changing anything.
+        login_free: whether there is no login: then the console is read-only.
     """
 
     name: str
@@ -29,14 +31,14 @@ class Visitor(Protocol):
         ...
 
     def may_run(self, dag_id: str) -> bool:
-        """Whether the visitor may start runs of a DAG, which is how anything is asked for."""
+        """Whether the visitor may start runs of a DAG, as every action of the console does."""
         ...
 
 
 class AnonymousVisitor:
-    """Who looks at a console without a login: sees everything, changes nothing."""
+    """The visitor of a console without a login: sees everything, changes nothing."""
 
-    name = "anybody on this machine"
+    name = "a user of this machine"
     login_free = True
 
     def readable(self, dag_ids: Collection[str]) -> Collection[str]:
@@ -54,10 +56,9 @@ Gate = Callable[..., Awaitable[Visitor]]
 
 
 async def login_free_gate(request: Request) -> Visitor:
-    """Admit whoever speaks to this machine by its own name.
+    """Admit requests to this machine under its own name.
 
-    A page from elsewhere can make a browser send requests here under a name that leads to 127.0.0.1; its name betrays
-    it.
+    A foreign page can make a browser send requests to another name that resolves to 127.0.0.1 (DNS rebinding).
 
     Raises:
         HTTPException: 403, another name was used.
@@ -71,18 +72,23 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def current(request: Request) -> Visitor:
-    """Return who was admitted."""
+    """Return the admitted visitor."""
     return cast(Visitor, request.state.visitor)
 
 
 VisitorDep = Annotated[Visitor, Depends(current)]
 
 
-def refuse_foreign_origin(request: Request) -> None:
-    """Refuse a write that a page from elsewhere made a browser send.
+def readable(visitor: Visitor, by_dag: Mapping[str, Subject]) -> list[Subject]:
+    """Return the subjects whose DAGs a visitor may see."""
+    return [by_dag[dag_id] for dag_id in visitor.readable(list(by_dag))]
 
-    A browser names the origin of the page with every POST. `SameSite` alone does not tell another port of this host.
-    A program sends none, and has to show a token instead of a cookie.
+
+def refuse_foreign_origin(request: Request) -> None:
+    """Refuse a write that a foreign page made a browser send.
+
+    A browser names the origin of the page with every POST. `SameSite` alone does not distinguish ports of this host.
+    A program sends no origin, and needs a token instead of a cookie.
 
     Raises:
         HTTPException: 403.

@@ -73,7 +73,7 @@ class BackgroundCache(Generic[Found]):
     def _do(self) -> None:
         try:
             found = self._load()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page says so
+        except Exception as error:  # noqa: BLE001 - the page shows every error
             with self._lock:
                 self._error = str(error)
             return

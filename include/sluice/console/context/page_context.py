@@ -1,16 +1,17 @@
-"""What every page is made from: the project as it is now, who carries out what is asked, and the time."""
+"""The context of every page: the current project, what starts runs, and the time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Annotated, cast
+from enum import StrEnum
+from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Request
 
 from sluice.clock import Clock
 from sluice.console.context.background_cache import BackgroundCache
-from sluice.console.context.commands import DagRunner
 from sluice.console.context.topic_snapshot import TopicSnapshot, take_topic_snapshot
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
@@ -19,13 +20,34 @@ _TOPICS_EVERY = timedelta(seconds=15)
 _CODE_SECONDS = 30.0
 
 
+class ConsoleCommand(StrEnum):
+    """The actions on a unit, as in the form of its DAG."""
+
+    START = "start"
+    STOP = "stop"
+    RESTART = "restart"
+    RESUME = "resume"
+
+
+class DagRunner(Protocol):
+    """The port to what starts runs of DAGs on behalf of visitors; the console itself runs nothing."""
+
+    def run(self, dag_id: str, form: Mapping[str, Any], *, by: str) -> str:
+        """Start a run with a filled form, and return its id.
+
+        Raises:
+            RefusedError: there is no such DAG, or it does not take this form.
+        """
+        ...
+
+
 @dataclass
 class ConsoleContext:
     """The parts of one application.
 
     Attributes:
         fresh: gives the project.
-        runner: carries out what is asked; None: nobody does.
+        runner: starts the runs that visitors request; None: there are no actions.
         clock: gives the time.
         topics: the newest state of the topics, which no page waits for.
     """
@@ -37,11 +59,11 @@ class ConsoleContext:
     _codes: dict[str, tuple[Project, float, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare what is remembered between two pages."""
+        """Prepare the caches between two pages."""
         self.topics = BackgroundCache(lambda: take_topic_snapshot(self.project), self.clock, _TOPICS_EVERY)
 
     def code_of(self, pipeline: str) -> str:
-        """Return the hash of a pipeline's code; what was computed a moment ago is not computed again."""
+        """Return the hash of a pipeline's code; a recent one is not computed again."""
         project, now = self.project, self.clock.monotonic()
         known = self._codes.get(pipeline)
         if known is None or known[0] is not project or now - known[1] > _CODE_SECONDS:

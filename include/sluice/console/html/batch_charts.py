@@ -1,4 +1,4 @@
-"""The pictures of a stream: what its batches were like, from what its driver has written down."""
+"""The charts of a stream: its batches, as its driver has logged them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitBatch
 """Spark's parts of a batch, in their order. `addBatch` is the transform and the write."""
 _WHOLE = "triggerExecution"
 _BREAK_SECONDS = 600
-"""Longer than any batch of a stream that works: a line does not lead over what nobody knows."""
+"""Longer than any batch of a stream that works: a line is interrupted where values are unknown."""
+
+_OPTIONAL: Sequence[tuple[str, str, Callable[[BatchFigures], float | None]]] = (
+    ("Rows in state", "rows", lambda b: b.state_rows),
+    ("Rows dropped, their window was closed", "late", lambda b: b.late_rows),
+    ("Records quarantined", "quarantined", lambda b: None if b.quarantined is None else sum(b.quarantined.values())),
+)
+"""Charts that are drawn only if they have a value other than 0: title, name of the line, and value."""
 
 
 def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
-    """Return the pictures for which there is something to draw.
+    """Return the charts that have values.
 
     Args:
         found: the batches, oldest first.
@@ -30,23 +37,13 @@ def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
         layers("Duration of a batch by phase", at, _phases(found), unit=" s"),
         lines("Records unread when a batch was planned", [_line("unread", found, lambda b: b.lag_records)]),
         lines("Watermark behind the batch", [_line("gap", found, _watermark_gap)], unit=" s"),
-        lines("Rows in state", [_line("rows", found, lambda b: b.state_rows)]) if _any(found, "state_rows") else None,
-        lines("Rows dropped, their window was closed", [_line("late", found, lambda b: b.late_rows)])
-        if _any(found, "late_rows")
-        else None,
-        lines("Records quarantined", [_line("quarantined", found, _quarantined)])
-        if _any(found, "quarantined")
-        else None,
+        *(
+            lines(title, [_line(name, found, value)])
+            for title, name, value in _OPTIONAL
+            if any(value(each) for each in found)
+        ),
     ]
     return [chart for chart in drawn if chart is not None]
-
-
-def _quarantined(batch: BatchFigures) -> float | None:
-    return None if batch.quarantined is None else sum(batch.quarantined.values())
-
-
-def _any(found: Sequence[BatchFigures], name: str) -> bool:
-    return any(getattr(each, name) for each in found)
 
 
 def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> ChartLine:
@@ -66,12 +63,11 @@ def _phases(found: Sequence[BatchFigures]) -> list[ChartLine]:
         ChartLine(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in found])
         for phase in PHASES
     ]
-    rest = [(each.at.timestamp(), max(0.0, _rest(each)) / 1000) for each in found]
+    rest = []
+    for each in found:
+        unnamed = each.phases.get(_WHOLE, 0.0) - sum(each.phases.get(phase, 0.0) for phase in PHASES)
+        rest.append((each.at.timestamp(), max(0.0, unnamed) / 1000))
     return [*named, ChartLine("rest", rest)]
-
-
-def _rest(batch: BatchFigures) -> float:
-    return batch.phases.get(_WHOLE, 0.0) - sum(batch.phases.get(phase, 0.0) for phase in PHASES)
 
 
 def _watermark_gap(batch: BatchFigures) -> float | None:

@@ -1,6 +1,6 @@
-"""Pictures of the recent past: shapes in plain numbers, which a template draws as SVG without any script.
+"""Charts of the recent past: shapes in plain numbers, which a template draws as SVG without any script.
 
-Whatever a picture shows is said in words beside it: for those who cannot see it, and to be searched.
+Each chart also has its content as a sentence: for screen readers, and for searches.
 """
 
 from __future__ import annotations

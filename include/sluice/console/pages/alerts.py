@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.alerts.alert import Alert
@@ -15,40 +14,28 @@ from sluice.alerts.journal import Journal
 from sluice.alerts.policy import read_policy
 from sluice.console.context.access import Visitor, VisitorDep
 from sluice.console.context.page_context import ConsoleContext, ContextDep
-from sluice.console.html.rendering import page
+from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.site import page
 
 router = APIRouter()
 
-PAGE_ROWS = 50
-
 
 @router.get("/alerts")
-def alerts(
-    request: Request,
-    visitor: VisitorDep,
-    context: ContextDep,
-    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
-) -> HTMLResponse:
+def alerts(request: Request, visitor: VisitorDep, context: ContextDep, number: PageNumber = 1) -> HTMLResponse:
     """Show the alerts about DAGs that the visitor may see, newest first."""
     history = readable_alerts(_history(context), visitor)
     found = history.alerts[::-1]
     place = context.project.settings
     policy = read_policy(place.home / "include", place.deployment)
-    pages = max(1, -(-len(found) // PAGE_ROWS))
-    number = min(number, pages)
-    shown = found[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
     return page(
         request,
         "alerts.html",
-        now=context.clock.now(),
-        rows=[(alert, outcome(alert, history)) for alert in shown],
         lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
         policy_note=policy.note,
         undelivered=sum(outcome(alert, history) == DeliveryOutcome.FAILED for alert in found),
         total=len(found),
         notes=history.notes,
-        number=number,
-        pages=pages,
+        **paged(found, number, lambda alert: (alert, outcome(alert, history))),
     )
 
 
@@ -60,7 +47,7 @@ def alert(request: Request, alert_id: str, visitor: VisitorDep, context: Context
     if found is None:
         raise HTTPException(404, "There is no such alert, or it is not yours to see.")
     delivery = history.deliveries.get(found.id)
-    return page(request, "alert.html", now=context.clock.now(), alert=found, delivery=delivery)
+    return page(request, "alert.html", alert=found, delivery=delivery)
 
 
 def outcome(alert: Alert, history: AlertHistory) -> str:
@@ -74,6 +61,6 @@ def _history(context: ConsoleContext) -> AlertHistory:
 
 
 def readable_alerts(history: AlertHistory, visitor: Visitor) -> AlertHistory:
-    """Return what is on record of DAGs that a visitor may see; an alert that is about none is everybody's."""
+    """Return the history of DAGs that a visitor may see; every visitor may see an alert that is about no DAG."""
     readable = set(visitor.readable({alert.dag_id for alert in history.alerts if alert.dag_id}))
     return replace(history, alerts=[alert for alert in history.alerts if not alert.dag_id or alert.dag_id in readable])

@@ -11,9 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.context.commands import ConsoleCommand
-from sluice.console.context.page_context import ConsoleContext, ContextDep
-from sluice.console.html.rendering import base_of, page
+from sluice.console.context.page_context import ConsoleCommand, ConsoleContext, ContextDep
+from sluice.console.html.site import base_of, page
 from sluice.console.pages.streams import UnitName, require_unit
 from sluice.errors import SpecError
 from sluice.intervals.backfill.request import Mode, Only
@@ -84,11 +83,11 @@ def ask_replay(request: Request, case_id: str, visitor: VisitorDep, context: Con
 
 
 @router.get("/asked/{dag_id}/{run_id}")
-def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep) -> HTMLResponse:
     """Say where to see what becomes of what was asked."""
     if not visitor.readable([dag_id]):
         raise HTTPException(404, "There is no such run, or it is not yours to see.")
-    return page(request, "asked.html", now=context.clock.now(), dag_id=dag_id, run_id=run_id)
+    return page(request, "asked.html", dag_id=dag_id, run_id=run_id)
 
 
 def _run(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.context.access import VisitorDep
+from sluice.console.context.access import VisitorDep, readable
 from sluice.console.context.page_context import ContextDep
-from sluice.console.html.rendering import page
+from sluice.console.html.site import page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -49,11 +49,10 @@ class UnitCost:
 def cost(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the units that the visitor may see, the most expensive first."""
     project = context.project
-    by_dag = {stream_dag_id(name): unit for name, unit in project.catalog.units().items()}
-    units = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
+    units = readable(visitor, {stream_dag_id(name): unit for name, unit in project.catalog.units().items()})
     found = [cost for unit in units if (cost := cost_of(project, unit)) is not None]
     rows = sorted(found, key=lambda each: (-(each.per_million or 0.0), each.unit))
-    return page(request, "cost.html", now=context.clock.now(), rows=rows, unknown=len(units) - len(rows))
+    return page(request, "cost.html", rows=rows, unknown=len(units) - len(rows))
 
 
 def cost_of(project: Project, unit: Unit) -> UnitCost | None:

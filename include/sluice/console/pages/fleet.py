@@ -1,4 +1,4 @@
-"""The fleet: every stream, and who needs somebody first."""
+"""The fleet: every stream, the most urgent first."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ConsoleContext, ContextDep
-from sluice.console.html.rendering import page
+from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.site import page
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import Health
 
 router = APIRouter()
-
-PAGE_ROWS = 50
-"""Streams on one page: so that a fleet of thousands is as quick as one of ten."""
 
 
 @router.get("/")
@@ -30,7 +28,7 @@ def fleet(
     context: ContextDep,
     health: Annotated[str, Query(max_length=100)] = "",
     q: Annotated[str, Query(max_length=100)] = "",
-    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
+    number: PageNumber = 1,
 ) -> HTMLResponse:
     """Show the streams that the visitor may see."""
     everything = sorted(statuses_for(visitor, context), key=lambda each: each.urgency)
@@ -41,27 +39,21 @@ def fleet(
         for each in everything
         if (not wanted or each.verdict.health in wanted) and q.lower() in f"{each.stream} {each.unit}".lower()
     ]
-    pages = max(1, -(-len(chosen) // PAGE_ROWS))
-    number = min(number, pages)
     return page(
         request,
         "fleet.html",
-        now=context.clock.now(),
-        rows=chosen[(number - 1) * PAGE_ROWS : number * PAGE_ROWS],
         found=len(chosen),
         total=len(everything),
         needing=sum(each.needs_attention for each in everything),
         counts=[(each, counts[each]) for each in Health if counts[each]],
         chosen=health,
         q=q,
-        number=number,
-        pages=pages,
+        **paged(chosen, number),
     )
 
 
 def statuses_for(visitor: Visitor, context: ConsoleContext) -> Sequence[StreamStatus]:
     """Return how those streams stand whose DAGs a visitor may see, in a bounded number of queries."""
     project = context.project
-    units = project.catalog.units()
-    by_dag = {stream_dag_id(name): unit for name, unit in units.items()}
-    return project.health.statuses([by_dag[dag] for dag in visitor.readable(list(by_dag))], context.clock.now())
+    units = readable(visitor, {stream_dag_id(name): unit for name, unit in project.catalog.units().items()})
+    return project.health.statuses(units, context.clock.now())

@@ -8,10 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ContextDep
 from sluice.console.html.calendar import calendar, month_of, next_month
-from sluice.console.html.rendering import page
+from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.site import page
 from sluice.console.pages.reports import PipelineName
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.backfill.advice import advise
@@ -23,31 +24,19 @@ from sluice.specs.model.model import PipelineSpec
 
 router = APIRouter()
 
-PAGE_ROWS = 50
 _BACKFILLS = 10
 
 
 @router.get("/intervals")
-def overview(
-    request: Request,
-    visitor: VisitorDep,
-    context: ContextDep,
-    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
-) -> HTMLResponse:
+def overview(request: Request, visitor: VisitorDep, context: ContextDep, number: PageNumber = 1) -> HTMLResponse:
     """Show how the intervals of each pipeline stand, those with dirty ones first."""
     project = context.project
-    names = sorted(project.catalog.interval_pipelines)
-    by_dag = {backfill_dag_id(name): name for name in names}
+    names = readable(visitor, {backfill_dag_id(name): name for name in project.catalog.interval_pipelines})
     known = project.tables.index().overview()
-    rows = [(by_dag[dag], known.get(by_dag[dag])) for dag in visitor.readable(list(by_dag))]
+    rows = [(name, known.get(name)) for name in names]
     rows.sort(key=lambda row: (-(row[1].counts.get(State.DIRTY, 0) if row[1] else 0), row[0]))
-    pages = max(1, -(-len(rows) // PAGE_ROWS))
-    number = min(number, pages)
-    shown = rows[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
     states = (State.CLOSED, State.PUBLISHED, State.DIRTY)
-    return page(
-        request, "intervals.html", now=context.clock.now(), rows=shown, states=states, number=number, pages=pages
-    )
+    return page(request, "intervals.html", states=states, **paged(rows, number))
 
 
 @router.get("/intervals/{pipeline}")
@@ -61,19 +50,18 @@ def of_pipeline(
     at: Annotated[str, Query(max_length=40)] = "",
 ) -> HTMLResponse:
     """Show a month of a pipeline's intervals, and one of them closely."""
-    project, now = context.project, context.clock.now()
+    project = context.project
     spec = _spec(project, pipeline, visitor)
     chosen = _instant(at)
     index, code = project.tables.index(), context.code_of(pipeline)
     head = index.overview().get(pipeline)
     newest = head.closed_until if head else None
-    first = _month(month) or month_of(chosen or newest or now)
+    first = _month(month) or month_of(chosen or newest or context.clock.now())
     ledger = index.ledger(pipeline, since=first, until=next_month(first))
     dag_id = backfill_dag_id(pipeline)
     return page(
         request,
         "calendar.html",
-        now=now,
         pipeline=pipeline,
         calendar=calendar(first, spec.intervals.interval_length, ledger, code),
         head=head,

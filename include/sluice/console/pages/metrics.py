@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from sluice import __version__
 from sluice.alerts.journal import Journal
-from sluice.console.context.access import Visitor, VisitorDep
+from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Metric, MetricType
 from sluice.console.metrics.samples import MetricSample, of_alerts, of_pipelines, of_streams, of_topics
@@ -71,14 +71,12 @@ def _samples(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample
 
 def _of_pipelines(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample]:
     project = context.project
-    by_dag = {quality_dag_id(name): name for name in project.catalog.pipelines}
-    names = {by_dag[dag] for dag in visitor.readable(list(by_dag))}
-    backfilled = {backfill_dag_id(name): name for name in project.catalog.interval_pipelines}
+    names = set(readable(visitor, {quality_dag_id(name): name for name in project.catalog.pipelines}))
     known = project.tables.index().overview()
     intervals: Mapping[str, tuple[datetime | None, Mapping[str, int]]] = {
         name: (known[name].closed_until, {state.value: count for state, count in known[name].counts.items()})
-        for dag in visitor.readable(list(backfilled))
-        if (name := backfilled[dag]) in known
+        for name in readable(visitor, {backfill_dag_id(name): name for name in project.catalog.interval_pipelines})
+        if name in known
     }
     gates = {name: found for name in names if (found := _gate(project.folder.quality(name))) is not None}
     yield from of_pipelines(intervals, gates, [case for case in project.records.cases().of() if case.pipeline in names])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.context.access import VisitorDep
+from sluice.console.context.access import VisitorDep, readable
 from sluice.console.context.page_context import ContextDep
-from sluice.console.html.rendering import page
+from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.site import page
 from sluice.console.pages.reports import PipelineName
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
@@ -26,29 +26,19 @@ from sluice.specs.model.model import PipelineSpec
 
 router = APIRouter()
 
-PAGE_ROWS = 50
 _SHOWN_INTERVALS = 240
 _MAX_CASES = 50
 
 
 @router.get("/quality")
-def overview(
-    request: Request,
-    visitor: VisitorDep,
-    context: ContextDep,
-    number: Annotated[int, Query(alias="page", ge=1, le=10_000)] = 1,
-) -> HTMLResponse:
+def overview(request: Request, visitor: VisitorDep, context: ContextDep, number: PageNumber = 1) -> HTMLResponse:
     """Show the newest result of each pipeline, and how many cases are open."""
     project = context.project
-    by_dag = {quality_dag_id(name): name for name in sorted(project.catalog.pipelines)}
-    names = [by_dag[dag] for dag in visitor.readable(list(by_dag))]
+    names = readable(visitor, {quality_dag_id(name): name for name in project.catalog.pipelines})
     live = Counter(case.pipeline for case in project.records.cases().of() if case.state in LIVE)
     names.sort(key=lambda name: (-live[name], name))
-    pages = max(1, -(-len(names) // PAGE_ROWS))
-    number = min(number, pages)
-    shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
-    rows = [(name, *_newest(project, name), live[name]) for name in shown]
-    return page(request, "quality.html", now=context.clock.now(), rows=rows, number=number, pages=pages)
+    rows = paged(names, number, lambda name: (name, *_newest(project, name), live[name]))
+    return page(request, "quality.html", **rows)
 
 
 @router.get("/quality/{pipeline}")
@@ -62,7 +52,6 @@ def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, c
     return page(
         request,
         "quality_of.html",
-        now=context.clock.now(),
         pipeline=pipeline,
         result=result,
         at=at,

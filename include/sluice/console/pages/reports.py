@@ -22,7 +22,7 @@ PipelineName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 BackfillId = Annotated[str, PathParameter(pattern=r"^[a-z][A-Za-z0-9_-]{0,199}$")]
 
 REPORT_HEADERS = {
-    # A report holds what was found in data: whatever that is, it runs nothing and loads nothing.
+    # A report holds values from data: none of them may run or load anything.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox",
 }

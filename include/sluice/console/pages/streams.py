@@ -11,11 +11,10 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.commands import ConsoleCommand
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.page_context import ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ContextDep
 from sluice.console.html.batch_charts import charts_of
-from sluice.console.html.rendering import base_of, page
+from sluice.console.html.site import base_of, page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -48,7 +47,6 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: C
     return page(
         request,
         "stream.html",
-        now=now,
         stream_status=stream_status,
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
 from sluice.console.context.page_context import ContextDep
-from sluice.console.html.rendering import page
+from sluice.console.html.site import page
 from sluice.specs.catalog.dag_ids import TOPICS
 
 router = APIRouter()
@@ -20,7 +20,6 @@ def topics(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLRe
     return page(
         request,
         "topics.html",
-        now=context.clock.now(),
         memory=context.topics.get(),
         declared=sorted(context.project.catalog.kafka_topics()),
         dag_id=TOPICS,
@@ -33,8 +32,7 @@ def topic(request: Request, topic: str, visitor: VisitorDep, context: ContextDep
     _require(visitor)
     if topic not in context.project.catalog.kafka_topics():
         raise HTTPException(404, "There is no declared topic of this name.")
-    memory = context.topics.get()
-    return page(request, "topic.html", now=context.clock.now(), memory=memory, topic=topic)
+    return page(request, "topic.html", memory=context.topics.get(), topic=topic)
 
 
 def _require(visitor: Visitor) -> None:

@@ -36,7 +36,7 @@ def _parsed(path: Path, _modified_ns: int, _size: int) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterator[Path]:
+def imported_files(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
     """Yield the files below `roots` that importing one module executes: its packages and what it imports.
 
     Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not. A root is a folder of
@@ -44,7 +44,7 @@ def imported_files(path: Path, roots: Sequence[Path], file: str = "") -> Iterato
     """
     package = _package(path, roots)
     yield from _files(package, roots)
-    for level, name in _imports(parse_module(path, file)):
+    for level, name in _imports(parse_module(path)):
         if level <= len(package):
             above = package[: len(package) - level + 1] if level else ()
             yield from _files((*above, *name), roots)

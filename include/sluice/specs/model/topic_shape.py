@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
@@ -36,6 +36,16 @@ Retention: TypeAlias = Duration | Literal["forever", "default"]
 """How long records are kept."""
 
 
+def _without_retention(configs: dict[str, str | None]) -> dict[str, str | None]:
+    if "retention.ms" in configs:
+        raise ValueError("it sets retention.ms; declare it as `retention` instead")
+    return configs
+
+
+Configs: TypeAlias = Annotated[dict[str, str | None], AfterValidator(_without_retention)]
+"""Topic configurations, under Kafka's names."""
+
+
 class ShapeDifference(Spec):
     """What a topic is like in one deployment; what is omitted is as everywhere."""
 
@@ -44,13 +54,8 @@ class ShapeDifference(Spec):
     retention: Retention | None = None
     placement: Placement | None = None
     protected: bool | None = None
-    configs: dict[str, str | None] = Field(default_factory=dict)
+    configs: Configs = Field(default_factory=dict)
     """Added to those that hold everywhere; of one name, this one holds."""
-
-    @field_validator("configs")
-    @classmethod
-    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
-        return _without_retention(configs)
 
 
 _DIFFERENT = ("partitions", "replication", "retention", "placement", "protected")
@@ -64,7 +69,7 @@ class TopicShape(Spec):
     """Omitted: what the deployment says."""
     retention: Retention = "forever"
     """`default`: the broker's, as long as nothing is set on the topic itself."""
-    configs: dict[str, str | None] = Field(default_factory=dict)
+    configs: Configs = Field(default_factory=dict)
     """Further topic configurations, under Kafka's names; `null`: the broker's default. What is set on the topic and is
     not named here stays as it is."""
     keyed: bool = True
@@ -78,11 +83,6 @@ class TopicShape(Spec):
 
     deployments: dict[Name, ShapeDifference] = Field(default_factory=dict)
     """What is different in some deployments, by their names."""
-
-    @field_validator("configs")
-    @classmethod
-    def _retention_once(cls, configs: dict[str, str | None]) -> dict[str, str | None]:
-        return _without_retention(configs)
 
     def in_deployment(self, name: str) -> Self:
         """Return the topic as it is in one deployment, where nothing is different any more."""
@@ -119,12 +119,6 @@ class AbsentTopic(Spec):
     """`absent`: the topic is deleted, with its records, by a plan that names it. Take the spec away afterwards."""
     description: str = ""
     owner: str | None = Field(default=None, min_length=1, max_length=200)
-
-
-def _without_retention(configs: dict[str, str | None]) -> dict[str, str | None]:
-    if "retention.ms" in configs:
-        raise ValueError("it sets retention.ms; declare it as `retention` instead")
-    return configs
 
 
 def one_topic(source: object) -> object:

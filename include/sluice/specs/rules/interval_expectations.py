@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from sluice.contracts.breach import Loc
 from sluice.specs.expectations.model import Expectation, Subject
-from sluice.specs.expectations.row_level import FILTER_EXAMPLE, FILTER_QUERY, ROW_LEVEL
+from sluice.specs.expectations.row_level import ROW_LEVEL
 from sluice.specs.expectations.set_level import BETWEEN, OWN_ARGUMENTS, PER_INTERVAL, ReferenceArguments
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, RowsOutput
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 from sluice.specs.rules.output_rules import outputs_of
+from sluice.specs.rules.record_expectations import faults_of_filters
 
 _WORDING = {"missing": "the key is missing", "extra_forbidden": "no such key is known here"}
 
@@ -68,14 +69,8 @@ def _faults_of_shared(expectation: Expectation) -> Faults:
         fix = f"leave `interval` out of its `on`, or take one of {', '.join(sorted(PER_INTERVAL))}."
         yield ("on",), f"{name} is not judged interval by interval.", fix
         return
-    if given.get("row_condition") is not None and given.get("condition_parser") != "spark":
-        message = "of an interval's rows, a condition can only be Spark's."
-        yield ("kwargs", "row_condition"), message, "write it in Spark SQL, and `condition_parser: spark` beside it."
-    query = given.get("unexpected_rows_query")
-    if isinstance(query, str) and not FILTER_QUERY.fullmatch(query):
-        message = "the query does more than to pick rows out, and each interval is judged alone."
-        fix = f"write `{FILTER_EXAMPLE}`, or leave `interval` out of its `on`."
-        yield ("kwargs", "unexpected_rows_query"), message, fix
+    elsewhere = "leave `interval` out of its `on`"
+    yield from faults_of_filters(expectation, "of an interval's rows", "each interval is judged alone", elsewhere)
     if name in BETWEEN and expectation.history is None and not {"min_value", "max_value"} & {*given}:
         yield ("kwargs",), "nothing bounds it.", "give `min_value`, `max_value` or `history`."
 

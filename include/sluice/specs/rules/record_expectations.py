@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from sluice.contracts.breach import Loc
@@ -43,24 +42,33 @@ def _faults(expectation: Expectation, fields: Mapping[str, ValueField]) -> Itera
     if "mostly" in given:
         fix = "remove it, or declare the share in an expectation of its own on the table."
         yield ("kwargs", "mostly"), "a share of many rows cannot hold for one record.", fix
-    if given.get("row_condition") is not None and given.get("condition_parser") != "spark":
-        message = "of records, a condition can only be Spark's."
-        yield ("kwargs", "row_condition"), message, "write it in Spark SQL, and `condition_parser: spark` beside it."
-    yield from _faults_of_text(expectation)
-
-
-def _faults_of_text(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
-    given = expectation.kwargs
+    yield from faults_of_filters(expectation, "of records", "a record is judged alone", _ELSEWHERE)
     if isinstance(text := given.get("strftime_format"), str):
         try:
             text_format(text)
         except ValueError as error:
             yield ("kwargs", "strftime_format"), f"records cannot be read by {text!r}: {error}.", ""
+
+
+def faults_of_filters(
+    expectation: Expectation, whose: str, judged: str, elsewhere: str
+) -> Iterator[tuple[Loc, str, str]]:
+    """Yield why the rows that an expectation picks out cannot be picked by Spark, one by one.
+
+    Args:
+        expectation: with a condition or a query.
+        whose: the rows, as in "of records".
+        judged: why more is not possible.
+        elsewhere: what else to do.
+    """
+    given = expectation.kwargs
+    if given.get("row_condition") is not None and given.get("condition_parser") != "spark":
+        message = f"{whose}, a condition can only be Spark's."
+        yield ("kwargs", "row_condition"), message, "write it in Spark SQL, and `condition_parser: spark` beside it."
     query = given.get("unexpected_rows_query")
-    if isinstance(query, str) and not re.fullmatch(FILTER_QUERY, query):
-        message = "the query does more than to pick rows out, and a record is judged alone."
-        fix = f"write `{FILTER_EXAMPLE}`, or {_ELSEWHERE}."
-        yield ("kwargs", "unexpected_rows_query"), message, fix
+    if isinstance(query, str) and not FILTER_QUERY.fullmatch(query):
+        message = f"the query does more than to pick rows out, and {judged}."
+        yield ("kwargs", "unexpected_rows_query"), message, f"write `{FILTER_EXAMPLE}`, or {elsewhere}."
 
 
 def _columns(expectation: Expectation) -> Iterator[tuple[str, str]]:

@@ -20,39 +20,21 @@ from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Key, Kind
 from sluice.specs.reading.reading import Finding, Reading, Rule
-from sluice.specs.rules.access_rules import (
-    nothing_widens_unseen,
-    principals_are_in_deployments,
-    principals_are_unique,
-    scopes_exist,
+from sluice.specs.rules import (
+    access_rules,
+    alerting_rules,
+    client_settings,
+    feed_rules,
+    interval_expectations,
+    login_rules,
+    output_rules,
+    record_expectations,
+    spark_settings,
+    stamping_rules,
+    suites,
 )
-from sluice.specs.rules.alerting_rules import (
-    policies_are_of_deployments,
-    policies_leave_nothing_out,
-    policies_name_what_they_have,
-)
-from sluice.specs.rules.client_settings import clients_are_understood
 from sluice.specs.rules.contracts import FOLDER, history_of
-from sluice.specs.rules.feed_rules import feed_files_fit
-from sluice.specs.rules.interval_expectations import intervals_can_be_judged
-from sluice.specs.rules.login_rules import (
-    administrators_are_not_declared,
-    logins_are_principals,
-    logins_say_it_once,
-)
-from sluice.specs.rules.output_rules import (
-    absence,
-    data_alerts_watch_live_outputs,
-    output_columns_are_free,
-    output_topics_are_declared_once,
-    outputs_of,
-    shape_faults,
-    written_table,
-)
-from sluice.specs.rules.record_expectations import records_can_be_judged
-from sluice.specs.rules.spark_settings import spark_settings_are_safe
-from sluice.specs.rules.stamping_rules import timestamps_are_bounded
-from sluice.specs.rules.suites import suites_guard_pipelines
+from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
 
 TOPIC_KEYS: Mapping[Kind, str] = {Kind.PIPELINE: "source", Kind.FEED: "topic"}
 """Under which key a spec of a kind names its topic."""
@@ -224,31 +206,31 @@ RULES: tuple[Rule, ...] = (
     values_name_versions,
     groups_are_unique,
     broker_stamps_arrival,
-    timestamps_are_bounded,
+    stamping_rules.timestamps_are_bounded,
     records_are_kept,
-    output_columns_are_free,
-    output_topics_are_declared_once,
-    data_alerts_watch_live_outputs,
+    output_rules.output_columns_are_free,
+    output_rules.output_topics_are_declared_once,
+    output_rules.data_alerts_watch_live_outputs,
     shapes_are_sound,
     clients_hold_no_secret,
-    clients_are_understood,
-    spark_settings_are_safe,
+    client_settings.clients_are_understood,
+    spark_settings.spark_settings_are_safe,
     static_inputs_exist,
-    feed_files_fit,
+    feed_rules.feed_files_fit,
     transforms_fit,
-    suites_guard_pipelines,
-    records_can_be_judged,
-    intervals_can_be_judged,
-    principals_are_unique,
-    scopes_exist,
-    principals_are_in_deployments,
-    nothing_widens_unseen,
-    logins_are_principals,
-    logins_say_it_once,
-    administrators_are_not_declared,
-    policies_are_of_deployments,
-    policies_name_what_they_have,
-    policies_leave_nothing_out,
+    suites.suites_guard_pipelines,
+    record_expectations.records_can_be_judged,
+    interval_expectations.intervals_can_be_judged,
+    access_rules.principals_are_unique,
+    access_rules.scopes_exist,
+    access_rules.principals_are_in_deployments,
+    access_rules.nothing_widens_unseen,
+    login_rules.logins_are_principals,
+    login_rules.logins_say_it_once,
+    login_rules.administrators_are_not_declared,
+    alerting_rules.policies_are_of_deployments,
+    alerting_rules.policies_name_what_they_have,
+    alerting_rules.policies_leave_nothing_out,
 )
 
 
