@@ -101,10 +101,7 @@ class SparkCluster:
         return tuple(worker_name(number) for number in range(1, self.workers + 1))
 
     def prepare(self, *, forget: bool) -> None:
-        """Make the folders.
-
-        Args:
-            forget: what an earlier master remembers is of no use, because no driver lives that it had.
+        """Make the folders. `forget` what an earlier master remembers if no driver lives that it had.
 
         Raises:
             NotReadyError: Java is missing, or the folder cannot be written.

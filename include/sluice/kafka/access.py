@@ -68,7 +68,9 @@ class KafkaPythonAccess(AdminSession):
         if not acls:
             return
         wanted = sorted(acls)
-        answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted)))))
+        # Each passes one entry: a pattern of the type `match` would take its neighbours, too.
+        filters = [_written(acl, ACLFilter, ResourcePatternFilter) for acl in wanted]
+        answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(filters)))
         why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
         if removed := set(wanted) - why.keys():
             self._until(lambda: self.acls().isdisjoint(removed))
@@ -150,11 +152,6 @@ def _written(acl: Acl, entry: type = ACL, pattern: type = ResourcePattern) -> An
     resource, permission = acl.right.resource, ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
     where = pattern(ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name])
     return entry(acl.principal, acl.host, ACLOperation[acl.right.operation.name], permission, where)
-
-
-def _exactly(acl: Acl) -> Any:  # noqa: ANN401  untyped client
-    """Return a filter that one entry passes: a pattern of the type `match` would take its neighbours, too."""
-    return _written(acl, ACLFilter, ResourcePatternFilter)
 
 
 _ALL = ACLFilter(

@@ -46,12 +46,7 @@ class Holder:
 
 
 class BackfillLock:
-    """One backfill's lock.
-
-    Args:
-        folder: the backfill's folder (`StateFolder.backfill(id)`); `take` creates it.
-        clock: injected by tests.
-    """
+    """One backfill's lock, in its folder (`StateFolder.backfill(id)`), which `take` creates."""
 
     def __init__(self, folder: Path, clock: Clock | None = None) -> None:
         self._path = folder / LOCK

@@ -92,13 +92,11 @@ def die_with_parent() -> Callable[[], None] | None:
 def lower_priority(niceness: int) -> None:
     """Let others go first on this machine: a batch takes the time that streams leave.
 
-    Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs.
+    Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs. What
+    is nicer already (0 to 19) stays so.
 
     Linux may share the processors out among sessions first (`sched_autogroup_enabled`, the default of many systems):
     niceness then only counts within one. So the leader of a session makes all of it as nice.
-
-    Args:
-        niceness: 0 to 19; one that is nicer already stays so.
     """
     own = max(niceness, os.getpriority(os.PRIO_PROCESS, 0))
     os.setpriority(os.PRIO_PROCESS, 0, own)

@@ -24,12 +24,7 @@ class GrowthSensor(BaseSensorOperator):
     Skipped if nothing has grown. Red when the time is over.
     """
 
-    def __init__(
-        self,
-        *,
-        clock: Clock | None = None,
-        **arguments: Any,  # noqa: ANN401 - BaseSensorOperator's
-    ) -> None:
+    def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - BaseSensorOperator's
         super().__init__(**{"mode": "reschedule", "poke_interval": POLL, "timeout": timedelta(days=2), **arguments})
         self._clock = clock or SystemClock()
 
