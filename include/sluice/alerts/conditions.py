@@ -54,11 +54,6 @@ def conditions_of(statuses: Collection[StreamStatus], catalog: Catalog, now: dat
     """Return the conditions of a fleet, and what is over.
 
     A stream that is well must have been so for a while: otherwise a recovery would be sent between two crashes.
-
-    Args:
-        statuses: of the fleet's streams.
-        catalog: says who owns each stream, and how often its missed deadlines are repeated.
-        now: the present (UTC).
     """
     found, units = FleetConditions(), dict[str, list[StreamStatus]]()
     owners = {status.stream: catalog.owner_of(status.stream) for status in statuses}

@@ -115,16 +115,11 @@ def under_way(alert: Alert, now: datetime) -> bool:
 
 
 def already_notified(alert: Alert, history: AlertHistory, now: datetime) -> Alert | None:
-    """Return the alert that was delivered about this execution of this run; None if none was.
+    """Return the alert that was delivered about this execution of this run by now (UTC); None if none was.
 
     Of tasks that fail together the first one alerts. The others rely on it while its delivery is under way. If that
     fails, the alert of the DAG's level, which comes last and relies only on outcomes, is sent instead: at least once.
     Tasks about different subjects do not rely on each other.
-
-    Args:
-        alert: on record already.
-        history: what is on record.
-        now: the present (UTC).
     """
     order = {other.id: place for place, other in enumerate(history.alerts)}
     for other in history.tasks_of(alert):
@@ -143,10 +138,6 @@ def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
 
     It is news if nothing was reported of the subject, or something else, or its end. An alert that the policy holds
     back or mutes counts as reported, and so does a recorded one where no service is configured.
-
-    Args:
-        alert: not on record yet.
-        history: what is on record.
     """
     newest = history.lasting(alert.dag_id).get(alert.subject)
     if newest is None or newest.why != alert.why:

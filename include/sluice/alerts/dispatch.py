@@ -65,12 +65,7 @@ class AlertDispatcher:
         return self.claim(alert, None) or alert
 
     def claim(self, alert: Alert, known: Callable[[AlertHistory], bool] | None) -> Alert | None:
-        """Do the same unless the journal says it already: of several processes one gets the alert back.
-
-        Args:
-            alert: not on record.
-            known: says whether it is known already; None: it is not.
-        """
+        """Do the same unless `known` finds it in the journal: of several processes one gets the alert back."""
         alert = self.policy.complete(alert.with_text(self._redact))
         try:
             if not self.journal.append_unless(alert, known):
@@ -101,12 +96,7 @@ class AlertDispatcher:
         return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
 
     def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Send an alert, or hold it back, as the policy says.
-
-        Args:
-            alert: on record.
-            since: since when it lasts; omitted: since the first alert about it.
-        """
+        """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
         rule = self.policy.rule_of(alert)
         if not rule.tell:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))
@@ -133,11 +123,7 @@ class AlertDispatcher:
         return self.dispatch(self.enter(alert), since)
 
     def notify_end(self, alert: Alert) -> Delivery:
-        """Record an end and send it if its beginning was delivered and the policy reports ends.
-
-        Args:
-            alert: of the level recovery.
-        """
+        """Record an end (level recovery), and send it if its beginning was delivered and the policy reports ends."""
         incident = open_incidents(self.read()).get(alert.key)
         return self.dispatch_end(self.enter(alert), incident)
 
@@ -154,12 +140,7 @@ class AlertDispatcher:
         return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
     def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send an end if its beginning was delivered and the policy reports ends.
-
-        Args:
-            alert: on record.
-            incident: what is over; None if nothing of it was on record.
-        """
+        """Send a recorded end if the beginning of its incident was delivered and the policy reports ends."""
         if incident is None or incident.notified is None:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "its beginning was not delivered."))
         if not self.policy.rule_of(alert).resolve:

@@ -65,32 +65,24 @@ class Incident:
 
 
 def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
-    """Return what is not over, oldest first.
-
-    Args:
-        history: what is on record.
-    """
-    found: dict[Key, list[Alert]] = {}
+    """Return the incidents that are not over, oldest first."""
+    alerts_by_key: dict[Key, list[Alert]] = {}
     for alert in history.alerts:
         if alert.alert_class is AlertClass.TEST:
             continue
         if alert.level is Level.RECOVERY:
-            found.pop(alert.key, None)
+            alerts_by_key.pop(alert.key, None)
         else:
-            found.setdefault(alert.key, []).append(alert)
-    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in found.values())
+            alerts_by_key.setdefault(alert.key, []).append(alert)
+    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in alerts_by_key.values())
     return {incident.key: incident for incident in incidents}
 
 
 def is_repetition(alert: Alert, incident: Incident) -> bool:
-    """Whether an alert says nothing new about an open incident.
+    """Whether a new alert says nothing new about an open incident.
 
     All deaths of one unit count as one, however often it is restarted: each names another generation. For other runs
     the reason decides. A run that was cleared alerts again, and so does a unit that halts again: see `halted_again`.
-
-    Args:
-        alert: the new one.
-        incident: open, under the same key, without it.
     """
     same_run = [a for a in incident.alerts if (a.dag_id, a.run_id) == (alert.dag_id, alert.run_id)]
     if same_run and all(a.clearing != alert.clearing for a in same_run):
@@ -102,13 +94,7 @@ def is_repetition(alert: Alert, incident: Incident) -> bool:
 
 
 def halted_again(alert_class: AlertClass, since: datetime | None, incident: Incident) -> bool:
-    """Whether a unit is HALTED again: only an operator's request ends a halt, and the operator needs the result.
-
-    Args:
-        alert_class: what it is about.
-        since: since when it is so (UTC); None if that is not known.
-        incident: open, under the same key.
-    """
+    """Whether a unit is HALTED again: only a request ends a halt, and the requester needs the result."""
     return alert_class is AlertClass.HALTED and since is not None and incident.newest.at < since
 
 

@@ -60,13 +60,9 @@ class Journal:
         self.append_unless(record, None)
 
     def append_unless(self, record: Alert | Delivery | RunCount, known: Callable[[AlertHistory], bool] | None) -> bool:
-        """Put a record onto the disk, unless what is on record says it already; return whether it was put there.
+        """Put a record onto the disk, unless `known` finds it in the history; return whether it was put there.
 
         Of several processes that ask at once with the same record, one puts it there.
-
-        Args:
-            record: what to put on record.
-            known: says whether it is known already; None: it is not.
 
         Raises:
             NotReadyError: the disk does not take it.

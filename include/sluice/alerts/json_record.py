@@ -13,8 +13,8 @@ class JsonRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        found: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
-        return found
+        values: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -24,10 +24,10 @@ class JsonRecord:
             ValueError: it did not write these values.
         """
         try:
-            found: Self = _adapter(cls).validate_python(dict(values))
+            record: Self = _adapter(cls).validate_python(dict(values))
         except ValidationError as error:
             raise ValueError(f"no {cls.__name__}: {error}") from error
-        return found
+        return record
 
 
 _ADAPTERS: dict[type[JsonRecord], TypeAdapter[Any]] = {}

@@ -59,17 +59,12 @@ class Policy:
 
 
 def read_policy(include: Path, deployment: str) -> Policy:
-    """Return the policy of a deployment. It raises nothing: one that is broken leaves everything to one connection.
-
-    Args:
-        include: the folder of the specs.
-        deployment: its name.
-    """
+    """Return the policy of a deployment. It raises nothing: a broken policy leaves everything to one connection."""
     rules = (policies_name_what_they_have, policies_leave_nothing_out)
     try:
-        found = scan(include, kinds=(Kind.POLICY,), rules=rules)
+        scanned = scan(include, kinds=(Kind.POLICY,), rules=rules)
     except OSError as error:
         return Policy(note=f"the alert policy could not be read ({error.strerror}); everything goes to sluice_alerts.")
-    if faults := found.broken.get((Kind.POLICY, deployment)):
+    if faults := scanned.broken.get((Kind.POLICY, deployment)):
         return Policy(note=f"{faults[0]} Until that is repaired, every alert goes to sluice_alerts.")
-    return Policy(found.catalog.alerts.get(deployment, EVERYTHING_TO_ONE))
+    return Policy(scanned.catalog.alerts.get(deployment, EVERYTHING_TO_ONE))

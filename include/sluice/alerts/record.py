@@ -76,12 +76,7 @@ def line_of(record: Alert | Delivery | RunCount | Forgotten) -> bytes:
 
 
 def records(name: str, content: bytes) -> Iterator[Record]:
-    """Yield the records in a file.
-
-    Args:
-        name: the file's.
-        content: all of it.
-    """
+    """Yield the records in the content of a file."""
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line:
             try:

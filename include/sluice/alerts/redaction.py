@@ -19,11 +19,7 @@ _ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*["']?)([^\s"',;&]+)""")
 
 
 class Redaction:
-    """Hides known secrets, passwords in URLs, and the values of settings whose names say that they are secret.
-
-    Args:
-        secrets: values that must never be shown.
-    """
+    """Hides known secrets, passwords in URLs, and the values of settings whose names are those of secrets."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets for form in (secret, quote(secret, safe="")) if len(secret) >= _SHORTEST}
@@ -52,8 +48,8 @@ def secrets_in(name: str, value: str) -> Iterator[str]:
     """
     if is_secret(name.replace("_", ".")) or name.startswith("AIRFLOW_CONN_"):
         yield value
-    for found in _CREDENTIALS.finditer(value):
-        yield from {found[2], unquote(found[2])}
-    for found in _ASSIGNMENT.finditer(value):
-        if is_secret(found[1]):
-            yield found[3]
+    for match in _CREDENTIALS.finditer(value):
+        yield from {match[2], unquote(match[2])}
+    for match in _ASSIGNMENT.finditer(value):
+        if is_secret(match[1]):
+            yield match[3]

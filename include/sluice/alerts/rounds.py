@@ -100,15 +100,7 @@ def steps(
     policy: AlertPolicySpec,
     now: datetime,
 ) -> Iterator[Step]:
-    """Yield what to do, at most one step for each subject and class.
-
-    Args:
-        history: the journal.
-        conditions: what is so now.
-        over: the conditions that have ended, with the proof.
-        policy: who is notified about what.
-        now: the present (UTC).
-    """
+    """Yield what to do at a time (UTC), at most one step for each subject and class."""
     known = open_incidents(history)
     for key, condition in conditions.items():
         if key not in known or _again(condition, known[key], now):

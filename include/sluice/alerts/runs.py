@@ -100,10 +100,6 @@ def successes_before(alert: Alert, counts: Sequence[RunCount]) -> int | None:
 
     The process that records a failure may be unable to count them. The counts that were made while the alert was the
     newest of its incident say it, too, and more: runs that were removed from Airflow's database no longer count.
-
-    Args:
-        alert: the newest of an incident about runs of a DAG.
-        counts: those on record of that DAG.
     """
     counted = [count.succeeded for count in counts if alert.id in count.open_alerts]
     known = [succeeded for succeeded in counted if succeeded is not None]

@@ -64,8 +64,8 @@ def open_(output: OutputOption = Output.TABLE) -> None:
     """
     incidents = list(open_incidents(_journal().read()).values())
     policy = read_policy(settings().home / "include", settings().deployment)
-    found = [incident_as_dict(incident, policy) for incident in incidents]
-    emit(output, {"open": found, "policy": policy.note}, lambda: _print_incidents(found, policy.note))
+    open_now = [incident_as_dict(incident, policy) for incident in incidents]
+    emit(output, {"open": open_now, "policy": policy.note}, lambda: _print_incidents(open_now, policy.note))
 
 
 def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
@@ -147,11 +147,11 @@ def find_alert(history: AlertHistory, alert_id: str) -> Alert:
     Raises:
         SpecError: no alert or several alerts do.
     """
-    found = [alert for alert in history.alerts if alert_id and alert.id.startswith(alert_id)]
-    if len(found) != 1:
-        what = f"{len(found)} alerts begin" if found else "No alert begins"
+    matching = [alert for alert in history.alerts if alert_id and alert.id.startswith(alert_id)]
+    if len(matching) != 1:
+        what = f"{len(matching)} alerts begin" if matching else "No alert begins"
         raise SpecError(f"{what} with {alert_id!r}.", fix="use an id that `sluice alerts` lists.")
-    return found[0]
+    return matching[0]
 
 
 def _selected_channels(policy: Policy, name: str) -> list[Channel]:

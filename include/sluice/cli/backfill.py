@@ -134,7 +134,8 @@ def _run(project: Project, spec: PipelineSpec, request: Request, key: str, outpu
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        with ProgressLine(process, project, clock) as line:
+        locks, niceness = project.processes.backfill_lock, project.settings.batch_niceness
+        with ProgressLine(process, backfills, locks, clock, niceness) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before `follow` handles it
         process.end()

@@ -34,13 +34,13 @@ def check(
     """
     config = settings()
     rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(config.folder.known_suites))
-    found = scan(config.home / "include", deployment=config.deployment, rules=rules)
-    emit(output, report(found, config), lambda: _show(found, config))
-    if found.faults:
+    scanned = scan(config.home / "include", deployment=config.deployment, rules=rules)
+    emit(output, report(scanned, config), lambda: _show(scanned, config))
+    if scanned.faults:
         raise typer.Exit(_WRONG)
 
 
-def report(found: Scan, config: Settings) -> dict[str, object]:
+def report(scanned: Scan, config: Settings) -> dict[str, object]:
     """Return the outcome as JSON values: `ok`, the number of sound specs by kind, what was not checked, the faults.
 
     `unchecked` are specs without a fault that depend on one with a fault; `unguarded` are pipelines without a suite;
@@ -48,52 +48,52 @@ def report(found: Scan, config: Settings) -> dict[str, object]:
     not set here, by unit.
     """
     return {
-        "ok": not found.faults,
-        "sound": _sound(found),
-        "unchecked": sorted(f"{kind} {name}" for kind, name in found.dependants),
-        "unguarded": without_suite(found),
-        "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in shared_drivers(found)],
-        "unset": variables_not_set(found, config),
-        "faults": [asdict(fault) for fault in found.faults],
+        "ok": not scanned.faults,
+        "sound": _sound(scanned),
+        "unchecked": sorted(f"{kind} {name}" for kind, name in scanned.dependants),
+        "unguarded": without_suite(scanned),
+        "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in shared_drivers(scanned)],
+        "unset": variables_not_set(scanned, config),
+        "faults": [asdict(fault) for fault in scanned.faults],
     }
 
 
-def without_suite(found: Scan) -> list[str]:
+def without_suite(scanned: Scan) -> list[str]:
     """Return the pipelines without a suite, which deserve a warning."""
-    catalog = found.catalog
+    catalog = scanned.catalog
     guarded = {suite.pipeline for suite in catalog.expectations.values()} | set(catalog.doubtful_suites.values())
     return sorted(catalog.interval_pipelines.keys() - guarded)
 
 
-def shared_drivers(found: Scan) -> list[tuple[str, str, str]]:
+def shared_drivers(scanned: Scan) -> list[tuple[str, str, str]]:
     """Return pipeline, driver and topic of each pipeline that shares a driver with a raw stream: a warning."""
-    catalog = found.catalog
+    catalog = scanned.catalog
     drivers = {topic.raw.driver: name for name, topic in sorted(catalog.topics.items(), reverse=True)}
     return [(name, p.driver, drivers[p.driver]) for name, p in sorted(catalog.pipelines.items()) if p.driver in drivers]
 
 
-def variables_not_set(found: Scan, config: Settings) -> dict[str, tuple[str, ...]]:
+def variables_not_set(scanned: Scan, config: Settings) -> dict[str, tuple[str, ...]]:
     """Return the variables that are not set here, by the unit whose specs name them: it cannot be started here."""
-    deployment = found.catalog.deployments.get(config.deployment)
+    deployment = scanned.catalog.deployments.get(config.deployment)
     if deployment is None:
         return {}
-    catalog = found.catalog.in_deployment(config.deployment)
+    catalog = scanned.catalog.in_deployment(config.deployment)
     every = {name: not_set(variables_of_unit(catalog, deployment, unit)) for name, unit in catalog.units().items()}
     return {name: names for name, names in every.items() if names}
 
 
-def summary(found: Scan) -> str:
+def summary(scanned: Scan) -> str:
     """Return the outcome in a line: where the faults are, what was not checked because of them, and what is sound."""
-    if not found.faults:
-        return f"All specs are sound: {', '.join(_counted(_sound(found)))}."
-    faults = counted(len(found.faults), "fault")
-    own = _counted(_by_kind(found.broken.keys() - found.dependants.keys()))
-    waiting = _counted(_by_kind(found.dependants))
-    because = "it" if len(found.faults) == 1 else "them"
+    if not scanned.faults:
+        return f"All specs are sound: {', '.join(_counted(_sound(scanned)))}."
+    faults = counted(len(scanned.faults), "fault")
+    own = _counted(_by_kind(scanned.broken.keys() - scanned.dependants.keys()))
+    waiting = _counted(_by_kind(scanned.dependants))
+    because = "it" if len(scanned.faults) == 1 else "them"
     parts = [
         f"{faults} in {', '.join(own)}" if own else faults,
         *([f"Not checked because of {because}: {', '.join(waiting)}"] if waiting else []),
-        f"Sound: {', '.join(_counted(_sound(found), zero=False)) or 'nothing'}",
+        f"Sound: {', '.join(_counted(_sound(scanned), zero=False)) or 'nothing'}",
     ]
     return f"{'. '.join(parts)}."
 
@@ -107,23 +107,23 @@ def _by_kind(keys: Collection[Key]) -> dict[str, int]:
     return {kind.value: named[kind] for kind in Kind if named[kind]}
 
 
-def _sound(found: Scan) -> dict[str, int]:
-    return {kind.value: len(getattr(found.catalog, kind.folder)) for kind in Kind}
+def _sound(scanned: Scan) -> dict[str, int]:
+    return {kind.value: len(getattr(scanned.catalog, kind.folder)) for kind in Kind}
 
 
-def _show(found: Scan, config: Settings) -> None:
+def _show(scanned: Scan, config: Settings) -> None:
     """Print one fault per line, so that editors and `grep` find file and line."""
-    for fault in found.faults:
+    for fault in scanned.faults:
         err_lines.print(str(fault))
-    for pipeline in without_suite(found):
+    for pipeline in without_suite(scanned):
         note = f"The pipeline {pipeline} has no suite in include/expectations: its published values are not checked."
         err_lines.print(note, style="yellow")
-    for pipeline, driver, topic in shared_drivers(found):
+    for pipeline, driver, topic in shared_drivers(scanned):
         note = f"The pipeline {pipeline} shares the driver {driver} with the raw stream of {topic}"
         err_lines.print(f"{note}: a failure of the session (memory, the JVM) ends both.", style="yellow")
-    for unit, names in variables_not_set(found, config).items():
+    for unit, names in variables_not_set(scanned, config).items():
         err_lines.print(f"Unit {unit} cannot be started here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
-    err_lines.print(summary(found), style="red" if found.faults else "green")
-    if not found.faults and not found.catalog.topics:
+    err_lines.print(summary(scanned), style="red" if scanned.faults else "green")
+    if not scanned.faults and not scanned.catalog.topics:
         err_lines.print(_EMPTY)

@@ -70,26 +70,26 @@ def drift(
     """
     from sluice.spark.checks.producer_drift import drift_of  # noqa: PLC0415 - only this imports Spark
 
-    asked = QuarantineFilter(since=since, until=until)
-    found = drift_of(Project.open_strict(settings()), topic, asked)
-    emit(output, [asdict(departure) for departure in found], lambda: _print_drift(topic, found))
-    if found:
+    selection = QuarantineFilter(since=since, until=until)
+    drifts = drift_of(Project.open_strict(settings()), topic, selection)
+    emit(output, [asdict(departure) for departure in drifts], lambda: _print_drift(topic, drifts))
+    if drifts:
         raise typer.Exit(1)
 
 
-def _print_drift(topic: str, found: Sequence[FieldDrift]) -> None:
+def _print_drift(topic: str, drifts: Sequence[FieldDrift]) -> None:
     """Print departures as a table, and the meaning of each kind."""
-    if not found:
+    if not drifts:
         out_lines.print(f"The records of {topic} are as declared.")
         return
     right = [Column(name, justify="right") for name in ("records", "first offset", "last offset")]
     table = Table("drift", "field", "type", "partition", *right, "hint", box=None)
-    for each in found:
+    for each in drifts:
         number = each.partition.rpartition("/")[2]
         counts = (f"{each.records:,}", f"{each.first:,}", f"{each.last:,}")
         table.add_row(each.drift, escape(printable_line(each.field)), each.kind, number, *counts, each.hint)
     out.print(table)
-    for drift in (kind for kind in Drift if any(each.drift is kind for each in found)):
+    for drift in (kind for kind in Drift if any(each.drift is kind for each in drifts)):
         out_lines.print(f"{drift}: {drift.meaning}: {drift.what_to_do}.")
 
 
@@ -108,15 +108,15 @@ def fetch(
     from sluice.kafka.schema_registry import SchemaRegistry  # noqa: PLC0415 - only this imports the client
 
     include = settings().home / "include"
-    found = list(SchemaRegistry(registry, registry_login()).versions(subject or f"{topic}-value"))
-    if len({each.ending for each in found}) != 1:
+    fetched = list(SchemaRegistry(registry, registry_login()).versions(subject or f"{topic}-value"))
+    if len({each.ending for each in fetched}) != 1:
         raise SpecError("the versions use more than one schema language.", fix="create another topic for the new one.")
     history = history_of(include, topic)
     if history.faults:
         raise SpecFaults(history.faults)
     known = {version.digest: version.number for version in history.versions}
     folder, ids = include / FOLDER / topic, dict[int, int]()
-    for each in found:
+    for each in fetched:
         schema = digest(json.loads(each.text))
         if schema not in known:
             known[schema] = max(known.values(), default=0) + 1
@@ -126,7 +126,7 @@ def fetch(
             out_lines.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.")
         ids[each.id] = known[schema]
     out_lines.print(f"For include/topics/{topic}.yaml, if the producers frame their values:")
-    form = "avro" if found[0].ending == AVRO else "json"
+    form = "avro" if fetched[0].ending == AVRO else "json"
     pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
     out.write(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}\n")
 
@@ -149,8 +149,8 @@ def publish(
         fix = f"write include/{FOLDER}/{topic}/1.json or 1.avsc."
         raise SpecError(f"the topic {topic!r} has no contract in include/{FOLDER}.", fix=fix)
     path = f"include/{FOLDER}/{topic}"
-    found = scan(include, rules=(*RULES, partial(contracts_hold, publishing=topic)))
-    if faults := [fault for fault in found.faults if fault.file.startswith(f"{path}/") or fault.file == path]:
+    scanned = scan(include, rules=(*RULES, partial(contracts_hold, publishing=topic)))
+    if faults := [fault for fault in scanned.faults if fault.file.startswith(f"{path}/") or fault.file == path]:
         raise SpecFaults(faults)
     newest = history.versions[-1]
     if newest.number in history.published:

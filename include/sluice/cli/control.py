@@ -25,22 +25,22 @@ def rebuild(output: OutputOption = Output.TABLE) -> None:
     # All specs must be valid: the index of a pipeline without a valid spec is dropped and not rebuilt.
     done = Project.open_strict(settings()).tables.index().rebuild()
     data = {
-        found.pipeline: {
-            "entries": found.entries,
-            "intervals": len(found.ledger.rows),
-            "closed_until": found.ledger.closed_until and found.ledger.closed_until.isoformat(),
-            "version": found.ledger.version,
+        each.pipeline: {
+            "entries": each.entries,
+            "intervals": len(each.ledger.rows),
+            "closed_until": each.ledger.closed_until and each.ledger.closed_until.isoformat(),
+            "version": each.ledger.version,
         }
-        for found in done
+        for each in done
     }
     emit(output, data, lambda: _print_rebuilt(done))
 
 
 def _print_rebuilt(done: Sequence[Refreshed]) -> None:
-    for found in done:
+    for each in done:
         out_lines.print(
-            f"{found.pipeline}: {len(found.ledger.rows):,} intervals from {found.entries:,} ledger entries, up to "
-            f"table version {found.ledger.version}.",
+            f"{each.pipeline}: {len(each.ledger.rows):,} intervals from {each.entries:,} ledger entries, up to "
+            f"table version {each.ledger.version}.",
         )
     if not done:
         out.print("There is no pipeline: the index is empty.")

@@ -99,13 +99,13 @@ def check(name: FeedArgument, output: OutputOption = Output.TABLE) -> None:
     from sluice.spark.checks.feed_census import census_of_feed  # noqa: PLC0415  only this command imports Spark
 
     project = Project.open_strict(settings())
-    found = census_of_feed(project, name)
+    censuses = census_of_feed(project, name)
     topic = project.catalog.topics[project.catalog.feeds[name].topic]
-    emit(output, [asdict(census) for census in found], lambda: _print_all(found, topic))
+    emit(output, [asdict(census) for census in censuses], lambda: _print_all(censuses, topic))
 
 
-def _print_all(found: Sequence[Census], topic: TopicSpec) -> None:
-    for census in found:
+def _print_all(censuses: Sequence[Census], topic: TopicSpec) -> None:
+    for census in censuses:
         _show_census(census)
         if hint := arrival_hint(topic, census.outcomes, census.reasons):
             err_lines.print(hint, style="yellow")
@@ -121,16 +121,17 @@ def _show_unexpected(census: Census) -> None:
 
 
 def _show_duplicates(census: Census) -> None:
-    found = census.duplicates
-    if found is None:
+    duplicates = census.duplicates
+    if duplicates is None:
         return
-    fields = ", ".join(found.event_id)
-    if not found.events:
+    fields = ", ".join(duplicates.event_id)
+    if not duplicates.events:
         out.print(f"No event has a duplicate, by {fields}.")
         return
-    out.print(f"{found.events:,} events have more than one record, by {fields}; all these records stay good or late.")
+    events = f"{duplicates.events:,} events have more than one record, by {fields}"
+    out.print(f"{events}; all these records stay good or late.")
     table = Table("duplicate", "records", "meaning", "what to do", "first at", "and at")
-    for each in found.repeated:
+    for each in duplicates.repeated:
         table.add_row(
             each.kind, f"{each.records:,}", each.kind.meaning, each.kind.what_to_do, str(each.first), str(each.other)
         )

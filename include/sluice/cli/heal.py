@@ -43,35 +43,35 @@ def heal_(
     clock, freed = SystemClock(), 0
     with project.kafka.administration(Role.WATCHER) as cluster:
         resetting = Resetting(declared, project.catalog, project.streams.epochs, cluster, clock)
-        found = diagnose(project, declared, resetting, clock.now())
+        healing = diagnose(project, declared, resetting, clock.now())
         if not output.for_programs:
-            _show(project, declared, found)
-        if found.needed:
+            _show(project, declared, healing)
+        if healing.needed:
             confirm(unit, yes=yes)
             refuse_living(project.streams.life(unit).record_end())  # the user may have read for an hour
-            heal(project, found, resetting, by=requester(), why=why)
-            for name in found.tables:
+            heal(project, healing, resetting, by=requester(), why=why)
+            for name in healing.tables:
                 project.tables.index().refresh(name)
             freed = compact(project.records.database)
-    emit(output, _as_json(unit, found, freed), lambda: _print_next(unit, found, freed) if found.needed else None)
+    emit(output, _as_json(unit, healing, freed), lambda: _print_next(unit, healing, freed) if healing.needed else None)
 
 
-def _show(project: Project, unit: Unit, found: Healing) -> None:
-    for name, poisoned in found.tables.items():
+def _show(project: Project, unit: Unit, healing: Healing) -> None:
+    for name, poisoned in healing.tables.items():
         table = project.catalog.pipelines[name].intervals.table
         for line in _lines(table, poisoned):
             out_lines.print(line)
-    for stream, watermark in found.watermarks.items():
+    for stream, watermark in healing.watermarks.items():
         out_lines.print(f"{stream}: its watermark is {watermark:%F %R} UTC")
-    for values in found.open_values:
+    for values in healing.open_values:
         out_lines.print(f"{values.name} (latest): {values.rows} rows of later windows will be removed")
-    show_resets(found.resets)
-    for stream in found.left:
+    show_resets(healing.resets)
+    for stream in healing.left:
         out_lines.print(
             f"{stream}: not reset, because it would deliver its output a second time; if it aggregates, "
             f"reset it to a position of your choice: sluice streams reset {unit.name} --stream {stream} --to …",
         )
-    if not (found.needed or found.left):
+    if not (healing.needed or healing.left):
         skews = {format_duration(project.catalog.pipelines[p].time.clock_skew) for p in unit.pipelines}
         out_lines.print(
             f"{unit.name}: no interval is closed further ahead of the clock than its specs allow "
@@ -87,21 +87,17 @@ def _lines(table: str, poisoned: Poisoned) -> Iterator[str]:
         yield f"  {row.interval.start:%F %R} UTC holds rows: it becomes dirty, and a repair applies today's rules"
 
 
-def _print_next(unit: str, found: Healing, freed: int) -> None:
+def _print_next(unit: str, healing: Healing, freed: int) -> None:
     out_lines.print(f"Done; the control database is {freed:,} bytes smaller. Next:")
-    for line in _next(unit, found):
-        out_lines.print(f"  {line}")
+    out_lines.print(f"  sluice streams start {unit}")
+    for name in healing.tables:
+        command = f"sluice intervals list {name} --state dirty"
+        out_lines.print(f"  {command}    shows what the DAG repair_intervals will repair")
+    for stream in healing.left:
+        out_lines.print(f"  {stream} was not reset, see above")
 
 
-def _next(unit: str, found: Healing) -> Iterator[str]:
-    yield f"sluice streams start {unit}"
-    for name in found.tables:
-        yield f"sluice intervals list {name} --state dirty    shows what the DAG repair_intervals will repair"
-    for stream in found.left:
-        yield f"{stream} was not reset, see above"
-
-
-def _as_json(unit: str, found: Healing, freed: int) -> dict[str, Any]:
+def _as_json(unit: str, healing: Healing, freed: int) -> dict[str, Any]:
     return {
         "unit": unit,
         "tables": {
@@ -112,11 +108,11 @@ def _as_json(unit: str, found: Healing, freed: int) -> dict[str, Any]:
                 "opened": poisoned.opened,
                 "beyond": [row.interval.start.isoformat() for row in poisoned.beyond],
             }
-            for name, poisoned in found.tables.items()
+            for name, poisoned in healing.tables.items()
         },
-        "watermarks": {stream: watermark.isoformat() for stream, watermark in found.watermarks.items()},
-        "streams": {one.stream: {"epoch": one.epoch, "repeated": one.repeated} for one in found.resets},
-        "open_values": [values.name for values in found.open_values],
-        "left": list(found.left),
+        "watermarks": {stream: watermark.isoformat() for stream, watermark in healing.watermarks.items()},
+        "streams": {one.stream: {"epoch": one.epoch, "repeated": one.repeated} for one in healing.resets},
+        "open_values": [values.name for values in healing.open_values],
+        "left": list(healing.left),
         "freed_bytes": freed,
     }

@@ -69,14 +69,14 @@ class _LazyGroup(TyperGroup):
             return None
         command: Any
         module, _, attribute = COMMANDS[cmd_name].partition(":")
-        found = getattr(import_module(module), attribute)
-        if not isinstance(found, typer.Typer):
-            function, found = found, typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-            found.command(cmd_name)(function)
-            command = typer.main.get_command(found)
+        target = getattr(import_module(module), attribute)
+        if not isinstance(target, typer.Typer):
+            function, target = target, typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+            target.command(cmd_name)(function)
+            command = typer.main.get_command(target)
         else:
             command = typer.main.get_group(
-                found
+                target
             )  # without the options that install completion, which `sluice` itself has
         command.name = cmd_name
         return command

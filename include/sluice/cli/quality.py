@@ -36,11 +36,11 @@ def check(
     project, spec = open_pipeline(pipeline)
     if (since is None) != (until is None):
         raise SpecError("a range needs both --from and --to.", fix="pass both, or neither for the last 31 days.")
-    asked = None
+    range_ = None
     if since is not None and until is not None:
-        asked = range_of(since, until, spec.intervals.interval_length)
+        range_ = range_of(since, until, spec.intervals.interval_length)
     with batch_session(project, "quality", pipeline) as spark:
-        result, page = check_published(project, spark, pipeline, asked)
+        result, page = check_published(project, spark, pipeline, range_)
     _emit(result, str(page), output)
 
 

@@ -15,16 +15,7 @@ from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, err
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.user import requester
-from sluice.cli.views.quarantine_view import (
-    case_as_dict,
-    print_browsed,
-    print_case,
-    print_cases,
-    print_patched,
-    print_record,
-    print_replayed,
-    record_as_dict,
-)
+from sluice.cli.views import quarantine_view as view
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.project.project import Project
@@ -77,9 +68,9 @@ def list_(
     project, spec = open_pipeline(pipeline)
     browsed = _query(project, spec, lambda quarantine: quarantine.browse(selection, limit))
     counts = [{"reason": why, "day": day, "records": n} for (why, day), n in browsed.counts.items()]
-    newest = [record_as_dict(spec.source, one, masked=masked) for one in browsed.records]
+    newest = [view.record_as_dict(spec.source, one, masked=masked) for one in browsed.records]
     data = {"pipeline": pipeline, "records": browsed.total, "counts": counts, "newest": newest}
-    emit(output, data, lambda: print_browsed(pipeline, browsed, masked=masked))
+    emit(output, data, lambda: view.print_browsed(pipeline, browsed, masked=masked))
 
 
 @app.command()
@@ -103,8 +94,8 @@ def record(
             f"{pipeline} rejects no record at {position}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
-    data = record_as_dict(spec.source, rejected, masked=masked)
-    emit(output, data, lambda: print_record(spec.source, rejected, masked=masked))
+    data = view.record_as_dict(spec.source, rejected, masked=masked)
+    emit(output, data, lambda: view.print_record(spec.source, rejected, masked=masked))
 
 
 @app.command("open")
@@ -153,7 +144,7 @@ def cases(
     newest = every[:limit]
     if len(every) > limit:
         err.print(f"Showing the newest {limit:,} of {len(every):,}; use --limit for more.", style="dim")
-    emit(output, [case_as_dict(case) for case in newest], lambda: print_cases(newest))
+    emit(output, [view.case_as_dict(case) for case in newest], lambda: view.print_cases(newest))
 
 
 @app.command()
@@ -212,7 +203,7 @@ def patch(
     revalidated = _query(project, spec, lambda q: q.with_patches(patches).revalidate(patched.positions))
     file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
     data = {"case": case, "records": patched.records, "found": revalidated.counts, "missing": revalidated.missing}
-    emit(output, data, lambda: print_patched(patched, revalidated, file, lines))
+    emit(output, data, lambda: view.print_patched(patched, revalidated, file, lines))
     if revalidated.better < patched.records:
         raise typer.Exit(1)
 
@@ -234,8 +225,8 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     with batch_session(project, "replay", pipeline) as spark:
         result = replay_case(project, spark, case, by=requester())
     counts = None if result.revalidation is None else result.revalidation.counts
-    data = {**case_as_dict(result.case), "passed": result.passed, "why": result.why, "found": counts}
-    emit(output, data, lambda: print_replayed(result))
+    data = {**view.case_as_dict(result.case), "passed": result.passed, "why": result.why, "found": counts}
+    emit(output, data, lambda: view.print_replayed(result))
     if not result.passed:
         raise typer.Exit(1)
 
@@ -262,7 +253,7 @@ def _change_state(case: str, state: CaseState, why: str, output: Output) -> None
 
 
 def _show(case: Case, output: Output) -> None:
-    emit(output, case_as_dict(case), lambda: print_case(case))
+    emit(output, view.case_as_dict(case), lambda: view.print_case(case))
 
 
 def _cases() -> Cases:

@@ -84,9 +84,9 @@ def parse_target(text: str) -> Target:
         raise SpecError(f"--to {text!r} is not a position: {error}.", fix=f"write {_FORM}.") from error
 
 
-def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
+def _offsets(named: Mapping[str, Any]) -> dict[str, int]:
     offsets = {}
-    for name, offset in found.items():
+    for name, offset in named.items():
         topic, _, partition = name.rpartition("/")
         if not topic or not partition.isdigit() or not str(offset).isdigit():
             raise ValueError(f"{name}={offset} is not topic/partition=offset")
@@ -98,8 +98,8 @@ def _offsets(found: Mapping[str, Any]) -> dict[str, int]:
 
 def epochs_of(project: Project, streams: Iterable[str]) -> dict[str, tuple[Epoch, ...]]:
     """Return the recorded epochs of each stream that has any."""
-    found = {stream: project.streams.epochs(stream).all() for stream in streams}
-    return {stream: epochs for stream, epochs in found.items() if epochs}
+    every = {stream: project.streams.epochs(stream).all() for stream in streams}
+    return {stream: epochs for stream, epochs in every.items() if epochs}
 
 
 def epoch_lines(epochs: Mapping[str, tuple[Epoch, ...]]) -> list[str]:

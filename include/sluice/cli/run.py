@@ -66,15 +66,15 @@ def run(
         err.print(hint, style="yellow", soft_wrap=True)
 
 
-def report(found: Preview, limit: int | None = None) -> dict[str, Any]:
+def report(preview: Preview, limit: int | None = None) -> dict[str, Any]:
     """Return a preview as JSON values; `census` counts all lines, `lines` and `rows` hold at most `limit`."""
     return {
-        "pipeline": found.pipeline,
-        "census": {"lines": len(found.lines), "outcomes": found.outcomes, "reasons": found.reasons},
-        "lines": [_line_report(line) for line in found.lines[:limit]],
-        "columns": found.columns,
-        "output_rows": len(found.rows),
-        "rows": found.rows[:limit],
+        "pipeline": preview.pipeline,
+        "census": {"lines": len(preview.lines), "outcomes": preview.outcomes, "reasons": preview.reasons},
+        "lines": [_line_report(line) for line in preview.lines[:limit]],
+        "columns": preview.columns,
+        "output_rows": len(preview.rows),
+        "rows": preview.rows[:limit],
     }
 
 
@@ -90,31 +90,31 @@ def _line_report(line: JudgedLine) -> dict[str, Any]:
     }
 
 
-def show(found: Preview, limit: int | None, console: Console) -> None:
+def show(preview: Preview, limit: int | None, console: Console) -> None:
     """Print a preview for people: lines, census, rows."""
-    width = len(str(len(found.lines)))
-    for line in found.lines[:limit]:
+    width = len(str(len(preview.lines)))
+    for line in preview.lines[:limit]:
         style, why = _STYLES[line.outcome], ""
         if line.reason:
             why = f"  {line.reason}: {meaning_of(line.reason, line.detail)}; {advice_of(line.reason, line.detail)}"
         console.print(f"line {line.number:>{width}}  [{style}]{line.outcome}[/{style}]{why}")
         if content := _content(line):
             console.print(f"    {escape(content)}")
-    _print_rest(console, "line", len(found.lines), limit)
-    console.print(f"\n{census(found)}")
-    console.print(f"\n{counted(len(found.rows), 'row')} of {found.pipeline}:")
-    console.print(_table(found.columns, found.rows[:limit]))
-    _print_rest(console, "row", len(found.rows), limit)
+    _print_rest(console, "line", len(preview.lines), limit)
+    console.print(f"\n{census(preview)}")
+    console.print(f"\n{counted(len(preview.rows), 'row')} of {preview.pipeline}:")
+    console.print(_table(preview.columns, preview.rows[:limit]))
+    _print_rest(console, "row", len(preview.rows), limit)
 
 
-def census(found: Preview) -> str:
+def census(preview: Preview) -> str:
     """Return the number of lines by outcome and reason, in one sentence."""
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.reasons.items())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in preview.reasons.items())
     outcomes = [
         f"{count:,} {outcome}" + (f" ({reasons})" if outcome is Outcome.QUARANTINED and reasons else "")
-        for outcome, count in found.outcomes.items()
+        for outcome, count in preview.outcomes.items()
     ]
-    return f"{counted(len(found.lines), 'line')}: {', '.join(outcomes)}"
+    return f"{counted(len(preview.lines), 'line')}: {', '.join(outcomes)}"
 
 
 def _content(line: JudgedLine) -> str:

@@ -41,21 +41,21 @@ def sql(
         emit(output, described, lambda: _print_tables(described))
         return
     try:
-        found = query(statement, tables, limit=limit + 1)
+        result = query(statement, tables, limit=limit + 1)
     except SpecError as refusal:
         absent = {name: folder for name, folder in declared_tables(project).items() if name not in tables}
         unwritten = next(iter(named_in(statement, absent)), None)
         raise (without_rows(project, unwritten) if unwritten else refusal) from refusal
-    rows = found.slice(0, limit).to_pylist()
+    rows = result.slice(0, limit).to_pylist()
     data = [{name: _plain(value) for name, value in row.items()} for row in rows]
-    emit(output, data, lambda: terminal_for_data().print(_table(found, rows)))
-    if len(found) > limit:
+    emit(output, data, lambda: terminal_for_data().print(_table(result, rows)))
+    if len(result) > limit:
         err.print(f"Showing the first {limit:,} rows; use -n for more.", style="yellow")
 
 
-def _table(found: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported on use
+def _table(result: Any, rows: list[dict[str, Any]]) -> Table:  # noqa: ANN401 - pyarrow is imported on use
     table = Table(box=None, pad_edge=False)
-    for field in found.schema:
+    for field in result.schema:
         justify: JustifyMethod = "right" if str(field.type).startswith(_NUMBERS) else "left"
         whole = str(field.type).startswith(("timestamp", "date", "time"))
         table.add_column(escape(field.name), justify=justify, overflow="fold", no_wrap=whole)

@@ -54,13 +54,13 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     """
     project = Project.open_tolerant(settings())
     verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
-    kept = {unit: unit_service(project, unit, SystemClock().now()) for unit in verdicts}
+    service = {unit: unit_service(project, unit, SystemClock().now()) for unit in verdicts}
     data = {
-        unit: {name: asdict(v) | kept[unit].as_dict(name) for name, v in streams.items()}
+        unit: {name: asdict(v) | service[unit].as_dict(name) for name, v in streams.items()}
         for unit, streams in verdicts.items()
     }
     rows = [
-        (name, verdict, (unit, in_percent(kept[unit].availability.get(name))))
+        (name, verdict, (unit, in_percent(service[unit].availability.get(name))))
         for unit, streams in verdicts.items()
         for name, verdict in streams.items()
     ]
@@ -77,13 +77,13 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     verdicts = project.health.verdicts(unit, closely=True)
     status, timeline = project.streams.life(unit).observe(), project.streams.timeline(unit)
     changed = outdated(status, project.folder.unit_file(unit), project.code_of)
-    kept, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
+    service, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     data = {
         "unit": unit,
         "desired": status.desired and asdict(status.desired),
         "driver": status.report and asdict(status.report),
         "notes": status.notes,
-        "streams": {name: asdict(verdict) | kept.as_dict(name) for name, verdict in verdicts.items()},
+        "streams": {name: asdict(verdict) | service.as_dict(name) for name, verdict in verdicts.items()},
         "epochs": {name: [asdict(epoch) for epoch in records] for name, records in epochs.items()},
         "attempts": [entry.as_dict() for entry in timeline.entries],
         "next": timeline.next,
@@ -96,7 +96,7 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         _print_streams(verdicts)
         if changed:
             out_lines.print(changed, style="yellow")
-        for line in (*kept.lines(), *epoch_lines(epochs)):
+        for line in (*service.lines(), *epoch_lines(epochs)):
             out_lines.print(line)
         _print_timeline(timeline)
         _print_details(status)

@@ -27,14 +27,7 @@ from sluice.project.reloading import ReloadingProject
 def create_console(
     project: ReloadingProject, gate: Gate, *, runner: DagRunner | None = None, clock: Clock | None = None
 ) -> FastAPI:
-    """Return the application.
-
-    Args:
-        project: gives the specs and what is built from them.
-        gate: admits visitors to every route.
-        runner: starts the runs that visitors request; None: there are no actions.
-        clock: gives the time.
-    """
+    """Return the application; without a runner of DAGs it has no actions."""
     clock = clock or SystemClock()
     app = console_site(clock).application(gate)
     app.state.context = ConsoleContext(project, runner, clock)

@@ -193,18 +193,18 @@ class _Reader:
         return found
 
     def _fields(self, node: Mapping[str, Json], loc: Loc, namespace: str) -> tuple[Field, ...]:
-        found: list[Field] = []
+        fields: list[Field] = []
         for number, each in enumerate(_list(node, "fields", loc)):
             where = (*loc, "fields", number)
             if not isinstance(each, Mapping) or not isinstance(each.get("name"), str) or "type" not in each:
                 raise UnreadableSchemaError(where, "a field has a name and a type.")
             name = str(each["name"])
-            if name in (other.name for other in found):
+            if name in (other.name for other in fields):
                 raise UnreadableSchemaError((*where, "name"), f"the field {name!r} is there twice.", "keep one.")
             type_ = self.type(each["type"], (*where, "type"), namespace)
             aliases = tuple(map(str, _list(each, "aliases", where)))
-            found.append(Field(name, type_, "default" in each, aliases))
-        return tuple(found)
+            fields.append(Field(name, type_, "default" in each, aliases))
+        return tuple(fields)
 
 
 def _full(name: str, namespace: str) -> str:
@@ -231,7 +231,7 @@ def _logical(node: Mapping[str, Json]) -> str:
 
 
 def _list(node: Mapping[str, Json], key: str, loc: Loc) -> list[Json]:
-    found = node.get(key, [])
-    if not isinstance(found, list):
+    value = node.get(key, [])
+    if not isinstance(value, list):
         raise UnreadableSchemaError((*loc, key), "it needs a list.")
-    return found
+    return value

@@ -24,13 +24,7 @@ class Breach:
 
 
 class UnreadableSchemaError(Exception):
-    """A schema is wrong, or says what cannot be compared; never shown as such, but as a fault of its file.
-
-    Args:
-        loc: where in the file.
-        message: what was found, and why it is refused.
-        fix: what to do.
-    """
+    """A schema is wrong, or cannot be compared. It is shown as a fault of its file, at the location in it."""
 
     def __init__(self, loc: Loc, message: str, fix: str = "") -> None:
         super().__init__(message)

@@ -22,11 +22,7 @@ class Compatibility(StrEnum):
     NONE = "none"
 
     def pairs(self, count: int) -> Iterator[tuple[int, int]]:
-        """Yield who writes and who reads, as positions in the history.
-
-        Args:
-            count: how many versions there are, the newest last.
-        """
+        """Yield the pairs of writer and reader, as positions among `count` versions, the newest last."""
         newest = count - 1
         older = range(newest) if self.endswith("_transitive") else range(max(newest - 1, 0), newest)
         for version in older if self is not Compatibility.NONE else ():

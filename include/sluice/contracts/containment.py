@@ -36,13 +36,7 @@ _NAMES: dict[type[Shape], str] = {
 
 
 def breaches(writer: Schema, reader: Schema, field: str = "") -> Iterator[Breach]:
-    """Yield what a writer may have written that a reader does not take.
-
-    Args:
-        writer: what was promised of the records.
-        reader: what is expected of them.
-        field: the path to them in a record.
-    """
+    """Yield what a writer may write at the path of a field that a reader does not take."""
     for shape in writer:
         if isinstance(shape, Values):
             yield from _values(shape, reader, field)
@@ -112,8 +106,8 @@ def _texts(writer: Text, reader: Text, field: str) -> Iterator[Breach]:
         ("format", writer.format, reader.format),
     ):
         if taken is not None and taken != written:
-            said = f"has the {name} {written}" if written else f"has no {name}"
-            yield Breach(field, f"{said}, and only {taken} is taken", f"keep the {name}, or take any.")
+            difference = f"has the {name} {written}" if written else f"has no {name}"
+            yield Breach(field, f"{difference}, and only {taken} is taken", f"keep the {name}, or take any.")
 
 
 def _lengths(what: str, written: tuple[int, int | None], taken: tuple[int, int | None], field: str) -> Iterator[Breach]:

@@ -80,11 +80,11 @@ class _Reader:
         parts = node[key]
         if not isinstance(parts, list) or not parts:
             raise UnreadableSchemaError((*loc, key), "it needs a list of schemas.")
-        found = [self.schema(part, (*loc, key, number)) for number, part in enumerate(parts)]
-        if key == "oneOf" and not _apart(found):
+        schemas = [self.schema(part, (*loc, key, number)) for number, part in enumerate(parts)]
+        if key == "oneOf" and not _apart(schemas):
             message = "two of its schemas take values of one type, and which of them is meant cannot be compared."
             raise UnreadableSchemaError((*loc, key), message, "write `anyOf`.")
-        return tuple(shape for schema in found for shape in schema)
+        return tuple(shape for schema in schemas for shape in schema)
 
     def _referred(self, target: Json, loc: Loc) -> Schema:
         match = re.fullmatch(r"#/(\$defs|definitions)/([^/~%]+)", target) if isinstance(target, str) else None
@@ -139,10 +139,10 @@ class _Reader:
 
 
 def _types(node: Mapping[str, Json], loc: Loc) -> Sequence[str]:
-    found = node.get("type")
-    if found is None:
+    declared = node.get("type")
+    if declared is None:
         return _TYPES
-    names = found if isinstance(found, list) else [found]
+    names = declared if isinstance(declared, list) else [declared]
     for name in names:
         if name not in (*_TYPES, "integer"):
             raise UnreadableSchemaError(
@@ -150,14 +150,15 @@ def _types(node: Mapping[str, Json], loc: Loc) -> Sequence[str]:
             )
     own = frozenset[str]().union(*(_OF_TYPE.get("number" if n == "integer" else str(n), frozenset()) for n in names))
     for key in sorted(node.keys() & frozenset().union(*_OF_TYPE.values()) - own):
-        raise UnreadableSchemaError((*loc, key), f"{key!r} says nothing about a value of type {found}.", "remove it.")
+        message = f"{key!r} says nothing about a value of type {declared}."
+        raise UnreadableSchemaError((*loc, key), message, "remove it.")
     return [str(name) for name in names if not (name == "integer" and "number" in names)]
 
 
 def _number(node: Mapping[str, Json], loc: Loc, *, whole: bool) -> Number:
     def bound(key: str, exclusive: str, sharper: int) -> tuple[float, bool] | None:
-        found = [(_numeric(node[k], (*loc, k)), k == exclusive) for k in (key, exclusive) if k in node]
-        return max(found, key=lambda each: (sharper * each[0], each[1]), default=None)
+        bounds = [(_numeric(node[k], (*loc, k)), k == exclusive) for k in (key, exclusive) if k in node]
+        return max(bounds, key=lambda each: (sharper * each[0], each[1]), default=None)
 
     low, high = bound("minimum", "exclusiveMinimum", 1), bound("maximum", "exclusiveMaximum", -1)
     if whole:  # above 4 is from 5 on

@@ -40,7 +40,7 @@ class _Resolution:
         if isinstance(reader, Union):
             attempts = [list(self.of(writer, branch, path)) for branch in reader.branches]
             if all(attempts):
-                same = [found for found, b in zip(attempts, reader.branches, strict=True) if self._alike(writer, b)]
+                same = [attempt for attempt, b in zip(attempts, reader.branches, strict=True) if self._alike(writer, b)]
                 yield from min(same, key=len) if same else [_other(writer, reader, path)]
             return
         match writer, reader:
@@ -87,9 +87,9 @@ class _Resolution:
 
     def _field(self, writer: Named, wanted: Field, path: str) -> Iterator[Breach]:
         names = (wanted.name, *wanted.aliases)
-        found = next((own for name in names for own in writer.fields if own.name == name), None)
-        if found is not None:
-            yield from self.of(found.type, wanted.type, path)
+        own = next((own for name in names for own in writer.fields if own.name == name), None)
+        if own is not None:
+            yield from self.of(own.type, wanted.type, path)
         elif not wanted.has_default:
             yield Breach(path, "is not written, and has no default", "give it a default.")
 

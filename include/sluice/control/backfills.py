@@ -71,9 +71,9 @@ class SqlBackfills(DeploymentRecords):
         progress = {"done": done, "total": total, "advanced_at": self._clock.now(), "done_before": before}
         with transaction(self._engine, write=True) as connection:
             changed = connection.execute(update(backfill).where(running).values(**progress)).rowcount
-            found = self._existing(connection, backfill_id)
+            existing = self._existing(connection, backfill_id)
         if not changed:
-            raise not_running(found)
+            raise not_running(existing)
 
     def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
         """Record the end; repeating it keeps the first record."""
@@ -169,30 +169,30 @@ def _running(pipeline: str) -> ColumnElement[bool]:
     return and_(backfill.c.pipeline == pipeline, backfill.c.state == BackfillState.RUNNING)
 
 
-def _columns(found: Backfill) -> dict[str, Any]:
-    asked = found.request
+def _columns(backfill: Backfill) -> dict[str, Any]:
+    request = backfill.request
     return {
-        "id": found.id,
-        "key": found.key,
-        "pipeline": asked.pipeline,
-        "range_start": asked.range.start,
-        "range_end": asked.range.end,
-        "mode": asked.mode.value,
-        "only": asked.only.value,
-        "requested_by": asked.by,
-        "request_reason": asked.why,
-        "state": found.state.value,
-        "claimed_at": found.claimed_at,
-        "ended_at": found.ended_at,
-        "done": found.done,
-        "total": found.total,
-        "advanced_at": found.advanced_at,
-        "done_before": found.done_before,
-        "outcome": found.outcome,
-        "why": found.why,
-        "cancel_requested_by": found.cancel_requested_by,
-        "accepts": asked.accepts,
-        "replays": asked.replays,
+        "id": backfill.id,
+        "key": backfill.key,
+        "pipeline": request.pipeline,
+        "range_start": request.range.start,
+        "range_end": request.range.end,
+        "mode": request.mode.value,
+        "only": request.only.value,
+        "requested_by": request.by,
+        "request_reason": request.why,
+        "state": backfill.state.value,
+        "claimed_at": backfill.claimed_at,
+        "ended_at": backfill.ended_at,
+        "done": backfill.done,
+        "total": backfill.total,
+        "advanced_at": backfill.advanced_at,
+        "done_before": backfill.done_before,
+        "outcome": backfill.outcome,
+        "why": backfill.why,
+        "cancel_requested_by": backfill.cancel_requested_by,
+        "accepts": request.accepts,
+        "replays": request.replays,
     }
 
 

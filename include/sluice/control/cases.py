@@ -66,10 +66,10 @@ class SqlCases(DeploymentRecords):
         return f"cases of {self._deployment}"
 
     def _one(self, connection: Connection, case_id: str) -> Case:
-        found = self._cases(connection, quarantine_case.c.id == case_id)
-        if not found:
+        matching = self._cases(connection, quarantine_case.c.id == case_id)
+        if not matching:
             raise no_such_case(case_id, self._cases(connection, quarantine_case.c.deployment == self._deployment))
-        return found[0]
+        return matching[0]
 
     def _cases(self, connection: Connection, wanted: ColumnElement[bool]) -> tuple[Case, ...]:
         columns = quarantine_case.c

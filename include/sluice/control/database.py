@@ -81,10 +81,10 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
             fix=sqlite_remedy(cause, _folder_of(engine), "check that it is up and may be written."),
         ) from error
     except OSError as error:
-        if (told := disk_error(error)) is None:
+        if (known := disk_error(error)) is None:
             raise
         raise UnreachableError(
-            f"the control database {where} could not be asked: {told.message}", fix=told.fix
+            f"the control database {where} could not be asked: {known.message}", fix=known.fix
         ) from error
 
 
@@ -165,14 +165,14 @@ def _upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
-    found = _revision(connection)
-    if found is None:  # a new database: today's tables, without the steps that led to them
+    revision = _revision(connection)
+    if revision is None:  # a new database: today's tables, without the steps that led to them
         metadata.create_all(connection)
         command.stamp(config, "head")
         return
-    if found not in [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]:
+    if revision not in [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]:
         raise RefusedError(
-            f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {found}, "
+            f"the control database {connection.engine.url.render_as_string(hide_password=True)} has schema {revision}, "
             f"which this version of Sluice does not know (it knows up to {SCHEMA}).",
             fix="use the version of Sluice that wrote it, or a newer one. Below 0011 it is a development version's: "
             "stop its streams, move the database away, and run `sluice control rebuild`.",

@@ -13,12 +13,7 @@ from sluice.control.newest import MAX_UNITS
 
 
 class DeploymentRecords:
-    """Records of one deployment. Safe from several processes at once.
-
-    Args:
-        engine: of the control database.
-        deployment: its name.
-    """
+    """Records of one deployment in the control database. Safe from several processes at once."""
 
     def __init__(self, engine: Engine, deployment: str) -> None:
         self._engine = engine

@@ -144,16 +144,16 @@ class LedgerIndex(DeploymentRecords):
             select(ledger_entry).where(self._of(ledger_entry, pipeline)).order_by(ledger_entry.c.version.desc())
         )
         known = next(map(_logged, self._read(newest_first.limit(1))), None)
-        found = source.entries(-1 if known is None else known.version - 1)
-        if known is not None and (not found or found[0] != known):
+        entries = source.entries(-1 if known is None else known.version - 1)
+        if known is not None and (not entries or entries[0] != known):
             raise CorruptionError(
                 f"the index of {pipeline} holds a ledger entry of table version {known.version}, and the table's log "
-                f"has {'none' if not found else 'another'} there: it is not the table that was indexed.",
+                f"has {'none' if not entries else 'another'} there: it is not the table that was indexed.",
                 fix="if it was replaced on purpose, run `sluice control rebuild`.",
             )
         raw = source.raw()
         with self._taking_turns() as connection:
-            return self._write(connection, pipeline, found, raw)
+            return self._write(connection, pipeline, entries, raw)
 
     def rebuild(self) -> list[Refreshed]:
         """Drop what is indexed of this deployment and index all pipelines' logs from their beginning.
@@ -162,16 +162,16 @@ class LedgerIndex(DeploymentRecords):
             CorruptionError: a log cannot be read whole; nothing was dropped.
             UnreachableError: the control database could not be asked.
         """
-        found = {name: (source.entries(-1), source.raw()) for name, source in self._sources.items()}
+        logs = {name: (source.entries(-1), source.raw()) for name, source in self._sources.items()}
         with self._taking_turns() as connection:
             for table in (ledger, ledger_entry, interval):
                 connection.execute(delete(table).where(table.c.deployment == self._deployment))
-            return [self._write(connection, name, entries, raw) for name, (entries, raw) in found.items()]
+            return [self._write(connection, name, entries, raw) for name, (entries, raw) in logs.items()]
 
-    def _write(self, connection: Connection, pipeline: str, found: Sequence[Logged], raw: RawPosition) -> Refreshed:
+    def _write(self, connection: Connection, pipeline: str, entries: Sequence[Logged], raw: RawPosition) -> Refreshed:
         known = list(map(_logged, connection.execute(select(ledger_entry).where(self._of(ledger_entry, pipeline)))))
         versions = {logged.version for logged in known}
-        if new := [logged for logged in found if logged.version not in versions]:
+        if new := [logged for logged in entries if logged.version not in versions]:
             these = {"deployment": self._deployment, "pipeline": pipeline}
             rows = [{**these, "version": e.version, "at": e.at, "entry": to_json(e.entry)} for e in new]
             connection.execute(insert(ledger_entry), rows)

@@ -44,10 +44,10 @@ class SqlOrderBreaks(DeploymentRecords):
         unconfirmed = and_(this, order_break.c.grown_at.is_(None))
         with transaction(self._engine, write=True) as connection:
             connection.execute(update(order_break).where(unconfirmed).values(grown_at=at, drained=drained))
-            found = self._one(connection, this)
-        if found is None:
+            recorded = self._one(connection, this)
+        if recorded is None:
             raise no_such_intent(topic_id, after)
-        return found
+        return recorded
 
     def of(self, topic: str) -> Sequence[OrderBreak]:
         """Return what is on record of a topic's name, oldest first, intents included."""

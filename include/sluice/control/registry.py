@@ -6,20 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    ScalarSelect,
-    and_,
-    delete,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from sluice.clock import Clock, SystemClock
@@ -41,15 +28,15 @@ _TOGETHER = 200
 class SqlRegistry(DeploymentRecords):
     """Implements `sluice.streams.registry.Registry`. Safe from several processes and threads at once."""
 
-    def __init__(self, engine: Engine, deployment: str, clock: Clock | None = None) -> None:
+    def __init__(self, engine: sa.Engine, deployment: str, clock: Clock | None = None) -> None:
         super().__init__(engine, deployment)
         self._clock = clock or SystemClock()
 
     def desired(self, unit: str) -> DesiredState | None:
         """Return the latest desired state, or None before the first request."""
         desired_states = desired_state.c
-        ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
-        query = select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)
+        ours = sa.and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
+        query = sa.select(desired_state).where(ours).order_by(desired_states.id.desc()).limit(1)
         return next(map(desired_state_of, self._read(query)), None)
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
@@ -64,7 +51,7 @@ class SqlRegistry(DeploymentRecords):
             "at": desired.at,
         }
         with transaction(self._engine, write=True) as connection:
-            connection.execute(insert(desired_state).values(values))
+            connection.execute(sa.insert(desired_state).values(values))
         return desired
 
     def latest_attempt(self, unit: str) -> Attempt | None:
@@ -82,21 +69,21 @@ class SqlRegistry(DeploymentRecords):
 
     def newest_verdicts(self, units: Collection[str]) -> Mapping[str, Mapping[str, RecordedVerdict]]:
         """Return what `verdicts` returns, by unit and stream, of those units that have any, in a few queries."""
-        found: dict[str, dict[str, RecordedVerdict]] = {}
+        verdicts: dict[str, dict[str, RecordedVerdict]] = {}
         for record in map(verdict_of, self._read_units(queries.verdicts(self._deployment), units)):
-            found.setdefault(record.unit, {})[record.stream] = record
-        return found
+            verdicts.setdefault(record.unit, {})[record.stream] = record
+        return verdicts
 
     def histories(self, units: Collection[str], *, newest: int) -> Mapping[str, Sequence[Attempt]]:
         """Return so many of the newest attempts of those units that have any, newest first, in a few queries."""
-        found: dict[str, list[Attempt]] = {}
+        attempts: dict[str, list[Attempt]] = {}
         for one in map(attempt_of, self._read_units(queries.attempts(self._deployment, newest), units)):
-            found.setdefault(one.unit, []).append(one)
-        return found
+            attempts.setdefault(one.unit, []).append(one)
+        return attempts
 
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         """Return all attempts, or so many of the newest, newest first."""
-        newest_first = select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
+        newest_first = sa.select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
         return tuple(map(attempt_of, self._read(newest_first.limit(newest))))
 
     def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
@@ -106,7 +93,8 @@ class SqlRegistry(DeploymentRecords):
             LostRaceError: the unit's highest generation is not `after_generation`.
         """
         made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self._clock.now())
-        highest = select(func.coalesce(func.max(attempt.c.generation), 0)).where(self._of(unit)).scalar_subquery()
+        newest = sa.func.coalesce(sa.func.max(attempt.c.generation), 0)
+        highest = sa.select(newest).where(self._of(unit)).scalar_subquery()
         row = {
             "deployment": self._deployment,
             "unit": unit,
@@ -116,8 +104,8 @@ class SqlRegistry(DeploymentRecords):
             "intended_at": made.intended_at,
             "reason": "",
         }
-        values = select(*(literal(value, attempt.c[name].type) for name, value in row.items()))
-        statement = insert(attempt).from_select(list(row), values.where(highest == after_generation))
+        values = sa.select(*(sa.literal(value, attempt.c[name].type) for name, value in row.items()))
+        statement = sa.insert(attempt).from_select(list(row), values.where(highest == after_generation))
         try:
             with transaction(self._engine, write=True) as connection:
                 # Without the option SQLAlchemy does not keep the count of an INSERT, and on PostgreSQL it reads -1.
@@ -131,7 +119,7 @@ class SqlRegistry(DeploymentRecords):
 
     def bind(self, unit: str, generation: int) -> Attempt:
         """Record that the launcher confirmed the driver. Repeating it changes nothing."""
-        change = update(attempt).where(attempt.c.state == AttemptState.INTENT)
+        change = sa.update(attempt).where(attempt.c.state == AttemptState.INTENT)
         return self._change(unit, generation, change.values(state=AttemptState.BOUND, bound_at=self._clock.now()))
 
     def end(
@@ -145,7 +133,7 @@ class SqlRegistry(DeploymentRecords):
         at: datetime | None = None,
     ) -> Attempt:
         """Record proven death, `at` if that is given and not in the future. Repeating it keeps the first record."""
-        change = update(attempt).where(attempt.c.state != AttemptState.ENDED)
+        change = sa.update(attempt).where(attempt.c.state != AttemptState.ENDED)
         now = self._clock.now()
         ended_at = min(at or now, now)
         values = {"ended_at": ended_at, "exit_code": exit_code, "reason": reason, "failure": failure}
@@ -174,11 +162,11 @@ class SqlRegistry(DeploymentRecords):
     def desired_states_since(self, unit: str, since: datetime) -> Sequence[DesiredState]:
         """Return the desired state that held at a moment, if there was one, and all after it, oldest first."""
         desired_states = desired_state.c
-        ours = and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
-        held = select(func.max(desired_states.id)).where(ours, desired_states.at <= since).scalar_subquery()
+        ours = sa.and_(desired_states.deployment == self._deployment, desired_states.unit == unit)
+        held = sa.select(sa.func.max(desired_states.id)).where(ours, desired_states.at <= since).scalar_subquery()
         query = (
-            select(desired_state)
-            .where(ours, or_(desired_states.at > since, desired_states.id == held))
+            sa.select(desired_state)
+            .where(ours, sa.or_(desired_states.at > since, desired_states.id == held))
             .order_by(desired_states.id)
         )
         return tuple(map(desired_state_of, self._read(query)))
@@ -187,32 +175,32 @@ class SqlRegistry(DeploymentRecords):
         """Return what held at a moment, and all changes after it, of each stream, oldest first."""
         columns = verdict.c
         held = self._held(since, columns.unit, columns.stream)
-        ours = and_(columns.deployment == self._deployment, columns.unit == unit)
-        query = select(verdict).where(ours, or_(columns.at > since, columns.number == held))
+        ours = sa.and_(columns.deployment == self._deployment, columns.unit == unit)
+        query = sa.select(verdict).where(ours, sa.or_(columns.at > since, columns.number == held))
         return tuple(map(verdict_of, self._read(query.order_by(columns.at, columns.stream, columns.number))))
 
     def forget_verdicts(self, before: datetime) -> int:
         """Forget, of all units, the verdicts that no longer held at a moment (UTC); return how many they were."""
         columns = verdict.c
         held = self._held(before, columns.unit, columns.stream)
-        statement = delete(verdict).where(columns.deployment == self._deployment, columns.number < held)
+        statement = sa.delete(verdict).where(columns.deployment == self._deployment, columns.number < held)
         with transaction(self._engine, write=True) as connection:
             return connection.execute(statement).rowcount
 
-    def _held(self, at: datetime, unit: ColumnElement[str], stream: ColumnElement[str]) -> ScalarSelect[Any]:
+    def _held(self, at: datetime, unit: sa.ColumnElement[str], stream: sa.ColumnElement[str]) -> sa.ScalarSelect[Any]:
         """Return the number of the verdict of a stream that held at a moment."""
         older = verdict.alias("older")
-        this = and_(older.c.deployment == self._deployment, older.c.unit == unit, older.c.stream == stream)
-        return select(func.max(older.c.number)).where(this, older.c.at <= at).correlate(verdict).scalar_subquery()
+        this = sa.and_(older.c.deployment == self._deployment, older.c.unit == unit, older.c.stream == stream)
+        return sa.select(sa.func.max(older.c.number)).where(this, older.c.at <= at).correlate(verdict).scalar_subquery()
 
-    def _of(self, unit: str) -> ColumnElement[bool]:
-        return and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
+    def _of(self, unit: str) -> sa.ColumnElement[bool]:
+        return sa.and_(attempt.c.deployment == self._deployment, attempt.c.unit == unit)
 
     def _change(self, unit: str, generation: int, change: Any) -> Attempt:  # noqa: ANN401 - an Update, whose type is private
-        this = and_(self._of(unit), attempt.c.generation == generation)
+        this = sa.and_(self._of(unit), attempt.c.generation == generation)
         with transaction(self._engine, write=True) as connection:
             connection.execute(change.where(this))
-            row = connection.execute(select(attempt).where(this)).one_or_none()
+            row = connection.execute(sa.select(attempt).where(this)).one_or_none()
         if row is None:
             raise CorruptionError(
                 f"the control database has no generation {generation} of {unit}, which was just acted on.",
@@ -220,10 +208,10 @@ class SqlRegistry(DeploymentRecords):
             )
         return attempt_of(row)
 
-    def _append_verdict(self, connection: Connection, one: NewVerdict) -> bool:
+    def _append_verdict(self, connection: sa.Connection, one: NewVerdict) -> bool:
         columns, given = verdict.c, one.verdict
         before = connection.execute(
-            select(columns.number, columns.health, columns.generation)
+            sa.select(columns.number, columns.health, columns.generation)
             .where(columns.deployment == self._deployment, columns.unit == one.unit, columns.stream == one.stream)
             .order_by(columns.number.desc())
             .limit(1)
@@ -231,7 +219,7 @@ class SqlRegistry(DeploymentRecords):
         if before is not None and (before.health, before.generation) == (given.health, one.generation):
             return False
         connection.execute(
-            insert(verdict).values(
+            sa.insert(verdict).values(
                 deployment=self._deployment,
                 unit=one.unit,
                 stream=one.stream,

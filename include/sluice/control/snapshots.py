@@ -48,11 +48,11 @@ class SqlSnapshotStore(DeploymentRecords):
         """Return the newest snapshot of each stream of some units, by unit and stream, in a few queries."""
         columns = stream_snapshot.c
         ours = and_(columns.deployment == self._deployment, columns.unit.in_(bindparam("units", expanding=True)))
-        found: dict[str, dict[str, StreamSnapshot]] = {}
+        snapshots: dict[str, dict[str, StreamSnapshot]] = {}
         for row in self._read_units(select(stream_snapshot).where(ours), units):
             if (snapshot := _snapshot_of(row)) is not None:
-                found.setdefault(row.unit, {})[row.stream] = snapshot
-        return found
+                snapshots.setdefault(row.unit, {})[row.stream] = snapshot
+        return snapshots
 
     def _row(self, snapshot: StreamSnapshot) -> dict[str, Any]:
         state = (snapshot.verdict, snapshot.rates, snapshot.valid_for, snapshot.since, snapshot.deadlines)

@@ -19,11 +19,7 @@ BUSY_SECONDS = 15
 
 
 class SqliteFile:
-    """One database file. Nothing is opened or created before the first connection.
-
-    Args:
-        path: of the file; its folder is made where that is possible.
-    """
+    """One database file. Nothing is opened, and no folder created, before the first connection."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -6,42 +6,27 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    DateTime,
-    Dialect,
-    Float,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
 
-class UtcDateTime(TypeDecorator[datetime]):
+class UtcDateTime(sa.TypeDecorator[datetime]):
     """A time in UTC, aware on both sides; SQLite keeps no zone, so it is put back when read."""
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Refuse a time without a zone: later its meaning would be unknown."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone; the control database holds UTC")
         return None if value is None else value.astimezone(UTC)
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
+    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
         """Return the time with its zone."""
         return value.astimezone(UTC) if isinstance(value, datetime) else None
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
         """Return what reads a value: in one step from SQLite's text, of which a watcher reads thousands a second."""
         return _from_sqlite if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
 
@@ -50,7 +35,7 @@ def _from_sqlite(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(f"{text}+00:00")
 
 
-metadata = MetaData(
+metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -60,196 +45,196 @@ metadata = MetaData(
 )
 
 
-def _of_deployment(name: str, *items: Column[Any] | SchemaItem) -> Table:
+def _of_deployment(name: str, *items: sa.Column[Any] | SchemaItem) -> sa.Table:
     """Return a table whose rows belong to a deployment: its name is the first part of their key."""
-    return Table(name, metadata, Column("deployment", String(64), primary_key=True), *items)
+    return sa.Table(name, metadata, sa.Column("deployment", sa.String(64), primary_key=True), *items)
 
 
-desired_state = Table(
+desired_state = sa.Table(
     "desired_state",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("deployment", String(64), nullable=False),
-    Column("unit", String(64), nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("requested_by", String(256), nullable=False),
-    Column("why", Text, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    Index(None, "deployment", "unit", "id"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("deployment", sa.String(64), nullable=False),
+    sa.Column("unit", sa.String(64), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("requested_by", sa.String(256), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Index(None, "deployment", "unit", "id"),
 )
 """Every desired state, oldest first: append-only."""
 
 attempt = _of_deployment(
     "attempt",
-    Column("unit", String(64), primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
-    Column("key", String(160), nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("intended_at", UtcDateTime, nullable=False),
-    Column("bound_at", UtcDateTime),
-    Column("ended_at", UtcDateTime),
-    Column("exit_code", Integer),
-    Column("reason", Text, nullable=False),
-    Column("failure", String(32)),
-    UniqueConstraint("key"),
+    sa.Column("unit", sa.String(64), primary_key=True),
+    sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("key", sa.String(160), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("intended_at", UtcDateTime, nullable=False),
+    sa.Column("bound_at", UtcDateTime),
+    sa.Column("ended_at", UtcDateTime),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("failure", sa.String(32)),
+    sa.UniqueConstraint("key"),
 )
 """One row per driver process. The primary key is what a race between claims is decided by."""
 
 verdict = _of_deployment(
     "verdict",
-    Column("unit", String(64), primary_key=True),
-    Column("stream", String(128), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("generation", Integer, nullable=False),
-    Column("health", String(16), nullable=False),
-    Column("why", Text, nullable=False),
-    Column("what_to_do", Text, nullable=False),
-    Column("lag_records", BigInteger),
-    Column("batches", BigInteger, nullable=False),
-    Column("committed_at", UtcDateTime),
-    Column("completeness", Float, nullable=False),
-    Column("lag_seconds", Float),
-    Column("watermark_lag_seconds", Float),
-    Column("catch_up_seconds", Float),
-    Column("loss_seconds", Float),
-    Column("at", UtcDateTime, nullable=False),
+    sa.Column("unit", sa.String(64), primary_key=True),
+    sa.Column("stream", sa.String(128), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("health", sa.String(16), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("what_to_do", sa.Text, nullable=False),
+    sa.Column("lag_records", sa.BigInteger),
+    sa.Column("batches", sa.BigInteger, nullable=False),
+    sa.Column("committed_at", UtcDateTime),
+    sa.Column("completeness", sa.Float, nullable=False),
+    sa.Column("lag_seconds", sa.Float),
+    sa.Column("watermark_lag_seconds", sa.Float),
+    sa.Column("catch_up_seconds", sa.Float),
+    sa.Column("loss_seconds", sa.Float),
+    sa.Column("at", UtcDateTime, nullable=False),
 )
 """The changes of each stream's verdict, numbered from 1: two watchers that see the same change write it once."""
 
 backfill = _of_deployment(
     "backfill",
-    Column("id", String(160), primary_key=True),
-    Column("key", String(512), nullable=False),
-    Column("pipeline", String(64), nullable=False),
-    Column("range_start", UtcDateTime, nullable=False),
-    Column("range_end", UtcDateTime, nullable=False),
-    Column("mode", String(16), nullable=False),
-    Column("only", String(16), nullable=False),
-    Column("requested_by", String(256), nullable=False),
-    Column("request_reason", Text, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("claimed_at", UtcDateTime, nullable=False),
-    Column("ended_at", UtcDateTime),
-    Column("done", Integer, nullable=False),
-    Column("total", Integer, nullable=False),
-    Column("done_before", Integer, nullable=False),
-    Column("advanced_at", UtcDateTime),
-    Column("outcome", String(32), nullable=False),
-    Column("why", Text, nullable=False),
-    Column("cancel_requested_by", String(256), nullable=False),
-    Column("accepts", String(160), nullable=False, server_default=""),
-    Column("replays", String(96), nullable=False, server_default=""),
-    UniqueConstraint("deployment", "key"),
-    Index(None, "deployment", "pipeline", "state"),
+    sa.Column("id", sa.String(160), primary_key=True),
+    sa.Column("key", sa.String(512), nullable=False),
+    sa.Column("pipeline", sa.String(64), nullable=False),
+    sa.Column("range_start", UtcDateTime, nullable=False),
+    sa.Column("range_end", UtcDateTime, nullable=False),
+    sa.Column("mode", sa.String(16), nullable=False),
+    sa.Column("only", sa.String(16), nullable=False),
+    sa.Column("requested_by", sa.String(256), nullable=False),
+    sa.Column("request_reason", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("claimed_at", UtcDateTime, nullable=False),
+    sa.Column("ended_at", UtcDateTime),
+    sa.Column("done", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer, nullable=False),
+    sa.Column("done_before", sa.Integer, nullable=False),
+    sa.Column("advanced_at", UtcDateTime),
+    sa.Column("outcome", sa.String(32), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("cancel_requested_by", sa.String(256), nullable=False),
+    sa.Column("accepts", sa.String(160), nullable=False, server_default=""),
+    sa.Column("replays", sa.String(96), nullable=False, server_default=""),
+    sa.UniqueConstraint("deployment", "key"),
+    sa.Index(None, "deployment", "pipeline", "state"),
 )
 """One row per request. Claims take turns, see `sluice.control.database.take_turns`."""
 
 ledger = _of_deployment(
     "ledger",
-    Column("pipeline", String(64), primary_key=True),
-    Column("table_version", BigInteger, nullable=False),
-    Column("closed_until", UtcDateTime),
-    Column("raw_version", BigInteger, nullable=False),
-    Column("raw_offsets", Text, nullable=False),
-    Column("raw_topics", Text, nullable=False),
+    sa.Column("pipeline", sa.String(64), primary_key=True),
+    sa.Column("table_version", sa.BigInteger, nullable=False),
+    sa.Column("closed_until", UtcDateTime),
+    sa.Column("raw_version", sa.BigInteger, nullable=False),
+    sa.Column("raw_offsets", sa.Text, nullable=False),
+    sa.Column("raw_topics", sa.Text, nullable=False),
 )
 """How far each pipeline's logs are indexed: of its output, and of the raw table that says what is closed."""
 
 ledger_entry = _of_deployment(
     "ledger_entry",
-    Column("pipeline", String(64), primary_key=True),
-    Column("version", BigInteger, primary_key=True, autoincrement=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("entry", Text, nullable=False),
+    sa.Column("pipeline", sa.String(64), primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
 )
 """What the commits of the output tables carry, copied from their logs."""
 
 interval = _of_deployment(
     "interval",
-    Column("pipeline", String(64), primary_key=True),
-    Column("starts_at", UtcDateTime, primary_key=True),
-    Column("ends_at", UtcDateTime, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("owner", String(160)),
-    Column("generation", Integer),
-    Column("version", BigInteger),
-    Column("written_at", UtcDateTime),
-    Column("offsets", Text),
-    Column("topics", Text),
-    Column("watermark", UtcDateTime),
-    Column("codes", Text),
-    Column("rows", BigInteger),
-    Column("checksum", String(64)),
-    Column("late", Boolean),
-    Column("dirty", Text, nullable=False),
-    Column("verified_by", String(160)),
-    Column("verified_code", String(128)),
-    Column("verified_at", UtcDateTime),
-    Column("base", Text),
-    Index(None, "deployment", "pipeline", "state"),
+    sa.Column("pipeline", sa.String(64), primary_key=True),
+    sa.Column("starts_at", UtcDateTime, primary_key=True),
+    sa.Column("ends_at", UtcDateTime, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("owner", sa.String(160)),
+    sa.Column("generation", sa.Integer),
+    sa.Column("version", sa.BigInteger),
+    sa.Column("written_at", UtcDateTime),
+    sa.Column("offsets", sa.Text),
+    sa.Column("topics", sa.Text),
+    sa.Column("watermark", UtcDateTime),
+    sa.Column("codes", sa.Text),
+    sa.Column("rows", sa.BigInteger),
+    sa.Column("checksum", sa.String(64)),
+    sa.Column("late", sa.Boolean),
+    sa.Column("dirty", sa.Text, nullable=False),
+    sa.Column("verified_by", sa.String(160)),
+    sa.Column("verified_code", sa.String(128)),
+    sa.Column("verified_at", UtcDateTime),
+    sa.Column("base", sa.Text),
+    sa.Index(None, "deployment", "pipeline", "state"),
 )
 """The interval ledger, one row per interval: `state` is without staleness, which depends on today's code. `owner` to
 `late` are of the current writing; `base` is the one that parity compares with, in JSON."""
 
 order_break = _of_deployment(
     "order_break",
-    Column("topic_id", String(64), primary_key=True),
-    Column("partitions", Integer, primary_key=True, autoincrement=False),
-    Column("topic", String(256), nullable=False),
-    Column("before", Integer, nullable=False),
-    Column("offsets", Text, nullable=False),
-    Column("intended_at", UtcDateTime, nullable=False),
-    Column("grown_at", UtcDateTime),
-    Column("drained", Boolean),
-    Index(None, "deployment", "topic"),
+    sa.Column("topic_id", sa.String(64), primary_key=True),
+    sa.Column("partitions", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("topic", sa.String(256), nullable=False),
+    sa.Column("before", sa.Integer, nullable=False),
+    sa.Column("offsets", sa.Text, nullable=False),
+    sa.Column("intended_at", UtcDateTime, nullable=False),
+    sa.Column("grown_at", UtcDateTime),
+    sa.Column("drained", sa.Boolean),
+    sa.Index(None, "deployment", "topic"),
 )
 """Where the order of keys broke when a topic grew to so many partitions; no other record has that."""
 
 interval_quality = _of_deployment(
     "interval_quality",
-    Column("pipeline", String(64), primary_key=True),
-    Column("key", String(32), primary_key=True),
-    Column("starts_at", UtcDateTime, primary_key=True),
-    Column("rows", BigInteger, nullable=False),
-    Column("checksum", String(64), nullable=False),
-    Column("verdict", String(16), nullable=False),
-    Column("result", Text, nullable=False),
-    Column("checked_by", String(160), nullable=False),
-    Column("at", UtcDateTime, nullable=False),
+    sa.Column("pipeline", sa.String(64), primary_key=True),
+    sa.Column("key", sa.String(32), primary_key=True),
+    sa.Column("starts_at", UtcDateTime, primary_key=True),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("checksum", sa.String(64), nullable=False),
+    sa.Column("verdict", sa.String(16), nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("checked_by", sa.String(160), nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
 )
 """The result of each expectation in each interval, for those rows with that checksum; `result` is JSON."""
 
 quarantine_case = _of_deployment(
     "quarantine_case",
-    Column("id", String(96), primary_key=True),
-    Column("pipeline", String(64), nullable=False),
-    Column("selection", Text, nullable=False),
-    Column("positions", Text, nullable=False),
-    Column("reasons", Text, nullable=False),
-    Column("opened_at", UtcDateTime, nullable=False),
-    Index(None, "deployment", "pipeline"),
+    sa.Column("id", sa.String(96), primary_key=True),
+    sa.Column("pipeline", sa.String(64), nullable=False),
+    sa.Column("selection", sa.Text, nullable=False),
+    sa.Column("positions", sa.Text, nullable=False),
+    sa.Column("reasons", sa.Text, nullable=False),
+    sa.Column("opened_at", UtcDateTime, nullable=False),
+    sa.Index(None, "deployment", "pipeline"),
 )
 """Which records a case is about: `positions` is JSON of topic id, partition and offsets. No other record has that."""
 
 quarantine_event = _of_deployment(
     "quarantine_event",
-    Column("case_id", String(96), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("state", String(16), nullable=False),
-    Column("recorded_by", String(256), nullable=False),
-    Column("why", Text, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("backfills", Text, nullable=False),
-    Column("counts", Text),
+    sa.Column("case_id", sa.String(96), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("recorded_by", sa.String(256), nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("backfills", sa.Text, nullable=False),
+    sa.Column("counts", sa.Text),
 )
 """The events of a case, oldest first: append-only."""
 
 stream_snapshot = _of_deployment(
     "stream_snapshot",
-    Column("unit", String(64), primary_key=True),
-    Column("stream", String(128), primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("generation", Integer, nullable=False),
-    Column("state", Text, nullable=False),
+    sa.Column("unit", sa.String(64), primary_key=True),
+    sa.Column("stream", sa.String(128), primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
 )
 """The newest snapshot of each stream; ten thousand are written a minute. `at`: Unix time. `state`: JSON."""

@@ -80,16 +80,16 @@ def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult
             built.append(implementation(spelled.expect)(**spelled.kwargs, meta={_POSITION: position}))
         except Exception as error:  # noqa: BLE001 - its validators raise what they like; the others are still evaluated
             outcomes[position] = CheckResult.failed(declared, _words(error))
-    found = _validate(rows, suite.name, built, samples=0) if built else {}
+    results = _validate(rows, suite.name, built, samples=0) if built else {}
     # A sample is a query of its own for each expectation: it is requested only where there are unexpected values.
     unexpected = {
         position
-        for position, result in found.items()
+        for position, result in results.items()
         if not _errors(result.exception_info or {}) and (result.result or {}).get("unexpected_count")
     }
     if again := [expectation for expectation in built if _position(expectation) in unexpected]:
-        found |= _validate(rows, suite.name, again, samples=_SAMPLES)
-    checked = {position: _checked(expectations[position], result) for position, result in found.items()}
+        results |= _validate(rows, suite.name, again, samples=_SAMPLES)
+    checked = {position: _checked(expectations[position], result) for position, result in results.items()}
     return outcomes | checked
 
 
@@ -125,14 +125,14 @@ def _checked(declared: Expectation, result: ExpectationValidationResult) -> Chec
         return CheckResult.failed(declared, "; ".join(errors)[:_ERROR_WIDTH])
     if result.success is None:
         return CheckResult.failed(declared, "Great Expectations returned neither an outcome nor an error")
-    found = result.result
+    details = result.result
     return CheckResult.of(
         declared,
         success=bool(result.success),
-        unexpected=found.get("unexpected_count"),
-        observed=_observed(found),
+        unexpected=details.get("unexpected_count"),
+        observed=_observed(details),
         # Each value once; a null alone says no more than the expectation does.
-        sample=tuple(dict.fromkeys(_sample(v) for v in found.get("partial_unexpected_list") or () if v is not None)),
+        sample=tuple(dict.fromkeys(_sample(v) for v in details.get("partial_unexpected_list") or () if v is not None)),
     )
 
 
@@ -143,12 +143,12 @@ def _errors(info: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(message.removeprefix("Error: ").strip() for message in messages))
 
 
-def _observed(found: Mapping[str, Any]) -> str:
-    if "element_count" in found:
-        missing = found.get("missing_count")
+def _observed(details: Mapping[str, Any]) -> str:
+    if "element_count" in details:
+        missing = details.get("missing_count")
         nulls = f", {missing:,} null" if missing else ""
-        return f"{found.get('unexpected_count') or 0:,} of {found['element_count']:,} rows are unexpected{nulls}"
-    observed = found.get("observed_value")
+        return f"{details.get('unexpected_count') or 0:,} of {details['element_count']:,} rows are unexpected{nulls}"
+    observed = details.get("observed_value")
     return f"observed {observed}" if observed is not None else ""
 
 

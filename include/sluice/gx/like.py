@@ -35,23 +35,19 @@ def as_spark_knows(declared: Expectation) -> Expectation:
 
 
 def like_as_regex(pattern: str, escape: str = _ESCAPE) -> str:
-    """Return the regular expression of Java and Python that finds what a LIKE pattern matches.
-
-    Args:
-        pattern: `%` stands for any text, `_` for one character.
-        escape: the character that takes these their meaning.
+    """Return the regular expression (Java, Python) of a LIKE pattern: `%` is any text, `_` one character.
 
     Raises:
         ValueError: the pattern ends with the escape character.
     """
-    found, escaped = "", False
+    regex, escaped = "", False
     for character in pattern:
         if not escaped and character == escape:
             escaped = True
             continue
         wild = None if escaped else {"%": ".*", "_": "."}.get(character)
-        found += wild or re.escape(character)
+        regex += wild or re.escape(character)
         escaped = False
     if escaped:
         raise ValueError(f"the pattern {pattern!r} ends with its escape character {escape!r}")
-    return rf"(?s)\A{found}(?!.)"
+    return rf"(?s)\A{regex}(?!.)"

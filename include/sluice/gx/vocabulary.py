@@ -107,8 +107,8 @@ def _faults(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
         message = f"Great Expectations has no {expectation.expect!r}."
         yield ("expect",), message, nearest(expectation.expect, names)
         return
-    found = implementation(expectation.expect)
-    arguments = sorted(found.__fields__.keys() - _OURS.keys())
+    class_ = implementation(expectation.expect)
+    arguments = sorted(class_.__fields__.keys() - _OURS.keys())
     unknown = [key for key in expectation.kwargs if key not in arguments]
     for key in unknown:
         if key in _OURS:
@@ -116,15 +116,15 @@ def _faults(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
         else:
             yield ("kwargs", key), f"{expectation.expect} has no argument {key!r}.", nearest(key, arguments)
     if not unknown:
-        yield from _refusals(found, expectation)
+        yield from _refusals(class_, expectation)
 
 
-def _refusals(found: Any, expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:  # noqa: ANN401 - see above
+def _refusals(class_: Any, expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:  # noqa: ANN401 - see above
     """Yield what the expectation's own validation refuses, one for each argument."""
     from pydantic.v1 import ValidationError  # noqa: PLC0415 - the one that Great Expectations uses, not ours
 
     try:
-        found(**expectation.kwargs)
+        class_(**expectation.kwargs)
     except ValidationError as error:
         refused: dict[Loc, list[str]] = {}
         for entry in error.errors():

@@ -115,8 +115,8 @@ def without_rows(project: Project, name: str) -> NotReadyError:
 
 def _units_of_tables(project: Project) -> dict[str, str]:
     """Return by which unit each declared table is written."""
-    found = {topic.raw.table: topic.raw.driver for topic in project.catalog.topics.values()}
+    units = {topic.raw.table: topic.raw.driver for topic in project.catalog.topics.values()}
     for pipeline in project.catalog.pipelines.values():
         outputs = (output for output in pipeline.every_output if getattr(output, "store", "delta") == "delta")
-        found |= {table: pipeline.driver for output in outputs if (table := getattr(output, "table", None))}
-    return found
+        units |= {table: pipeline.driver for output in outputs if (table := getattr(output, "table", None))}
+    return units

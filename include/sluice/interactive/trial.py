@@ -72,12 +72,6 @@ def broker_time(topic: TopicSpec, arrived_at: datetime | None, clock: Clock, lin
 
     A record with an arrival time of its own is compared with it: it cannot have arrived later than that.
 
-    Args:
-        topic: the topic of the lines.
-        arrived_at: the caller's choice.
-        clock: gives the present.
-        lines: the sample, from which a refusal proposes a time.
-
     Raises:
         SpecError: the topic takes its arrival time from the broker, and the caller has passed none.
     """

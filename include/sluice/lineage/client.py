@@ -43,10 +43,10 @@ def connect(file: Path | None) -> Client:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
+    parsed = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(parsed, dict):
         raise SpecError(f"{file} holds no mapping.", fix="write `transport:` and what belongs below it.")
-    return found
+    return parsed
 
 
 def _without_login(url: str) -> str:

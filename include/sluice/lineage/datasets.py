@@ -30,13 +30,7 @@ _POSTGRES_PORT = 5432
 
 
 def topic(bootstrap: Sequence[str], name: str, spec: TopicSpec | None) -> Dataset:
-    """Return a topic, with the fields that its spec declares.
-
-    Args:
-        bootstrap: Kafka's addresses; the first names the cluster.
-        name: the topic's.
-        spec: None for a topic without a spec.
-    """
+    """Return a topic with the fields of its spec, if it has one; the first address of Kafka names the cluster."""
     fields = {} if spec is None else {key: field.type.value for key, field in spec.value.fields.items()}
     facets = _typed("TOPIC") | (_schema(fields.items()) if fields else {})
     return Dataset(f"kafka://{bootstrap[0]}", name, facets=facets)
@@ -72,8 +66,8 @@ def postgres_table(url: str, name: str) -> Dataset:
 
 def place(location: str) -> tuple[str, str]:
     """Return namespace and name of what lies at a path or a URL."""
-    scheme, found, rest = location.partition("://")
-    if not found:
+    scheme, separator, rest = location.partition("://")
+    if not separator:
         return "file", location
     if scheme == "file":
         return "file", f"/{rest.lstrip('/')}"

@@ -127,8 +127,8 @@ def _of_table(gate: GateResult) -> Iterator[data_quality_assertions_dataset.Asse
 
 def _of_intervals(gate: GateResult) -> Iterable[data_quality_assertions_dataset.Assertion]:
     """Yield one assertion per expectation about intervals: it succeeds if the expectation holds in all of them."""
-    for key in dict.fromkeys(found.key for found in gate.intervals):
-        same = [found.checked for found in gate.intervals if found.key == key]
+    for key in dict.fromkeys(each.key for each in gate.intervals):
+        same = [each.checked for each in gate.intervals if each.key == key]
         yield _assertion(same[-1], holds=all(each.holds for each in same))
 
 

@@ -73,8 +73,8 @@ def parent_in(variables: Mapping[str, str]) -> Parent | None:
     if not variables.get(PARENT):
         return None
     root = _parent(ROOT, variables[ROOT]) if variables.get(ROOT) else None
-    found = _parent(PARENT, variables[PARENT])
-    return found if root is None or root == found else Parent(found.namespace, found.job, found.run, root)
+    parent = _parent(PARENT, variables[PARENT])
+    return parent if root is None or root == parent else Parent(parent.namespace, parent.job, parent.run, root)
 
 
 def _parent(variable: str, text: str) -> Parent:

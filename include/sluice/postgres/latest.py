@@ -7,27 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Date,
-    DateTime,
-    Double,
-    Engine,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Numeric,
-    SmallInteger,
-    Table,
-    Text,
-    create_engine,
-    inspect,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError
@@ -40,33 +20,33 @@ from sluice.intervals.writers import of_all_epochs
 from sluice.live.store import Change, LatestTable
 from sluice.streams.position.fencing import FencedError
 
-_metadata = MetaData()
-_outputs = Table(
+_metadata = sa.MetaData()
+_outputs = sa.Table(
     "sluice_outputs",
     _metadata,
-    Column("writer", Text, primary_key=True),
-    Column("table_name", Text, primary_key=True),
-    Column("generation", BigInteger, nullable=False),
-    Column("entry", Text),
+    sa.Column("writer", sa.Text, primary_key=True),
+    sa.Column("table_name", sa.Text, primary_key=True),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    sa.Column("entry", sa.Text),
 )
 """Of every table: the generation that owns it, and the batch that it holds. A stream has one line in all its epochs."""
 
 _TYPES: Mapping[pa.DataType, TypeEngine[Any]] = {
-    pa.string(): Text(),
-    pa.large_string(): Text(),
-    pa.int64(): BigInteger(),
-    pa.int32(): Integer(),
-    pa.int16(): SmallInteger(),
-    pa.float64(): Double(),
-    pa.float32(): Double(),
-    pa.bool_(): Boolean(),
-    pa.date32(): Date(),
-    pa.binary(): LargeBinary(),
-    pa.timestamp("us", tz="UTC"): DateTime(timezone=True),
+    pa.string(): sa.Text(),
+    pa.large_string(): sa.Text(),
+    pa.int64(): sa.BigInteger(),
+    pa.int32(): sa.Integer(),
+    pa.int16(): sa.SmallInteger(),
+    pa.float64(): sa.Double(),
+    pa.float32(): sa.Double(),
+    pa.bool_(): sa.Boolean(),
+    pa.date32(): sa.Date(),
+    pa.binary(): sa.LargeBinary(),
+    pa.timestamp("us", tz="UTC"): sa.DateTime(timezone=True),
 }
 
 
-def connect(url: str, connection: str) -> Engine:
+def connect(url: str, connection: str) -> sa.Engine:
     """Return an engine. Connects to nothing yet.
 
     Args:
@@ -83,7 +63,7 @@ def connect(url: str, connection: str) -> Engine:
                 f"the connection {connection!r} is of {parsed.get_backend_name()}, not of PostgreSQL.",
                 fix="write postgresql+psycopg://user:password@host/database.",
             )
-        return create_engine(parsed, pool_size=1, pool_pre_ping=True)
+        return sa.create_engine(parsed, pool_size=1, pool_pre_ping=True)
     except (ArgumentError, ImportError) as error:
         raise SpecError(
             f"the connection {connection!r} cannot be used: {type(error).__name__}.",
@@ -101,18 +81,18 @@ class PostgresLatest:
         generation: the attempt on whose behalf this process writes.
     """
 
-    def __init__(self, engine: Engine, table: LatestTable, writer: str, generation: int) -> None:
+    def __init__(self, engine: sa.Engine, table: LatestTable, writer: str, generation: int) -> None:
         self.writer = writer
         self.generation = generation
         self.latest: StreamEntry | None = None
         self._engine = engine
         self._described = table
-        self._table = Table(table.name, MetaData(), *_columns(table))
+        self._table = sa.Table(table.name, sa.MetaData(), *_columns(table))
 
     def check(self) -> None:
         """See the port."""
         with self._transaction() as connection:
-            if inspect(connection).has_table(self._table.name):
+            if sa.inspect(connection).has_table(self._table.name):
                 self._missing_columns(connection)
 
     def open(self) -> None:
@@ -143,10 +123,10 @@ class PostgresLatest:
             connection.execute(_outputs.update().where(*self._mine()).values(entry=to_json(change.entry)))
         self.latest = change.entry
 
-    def _owned(self, connection: Connection) -> StreamEntry | None:
+    def _owned(self, connection: sa.Connection) -> StreamEntry | None:
         """Lock our line in the book until the transaction ends, and return the batch that it names."""
         line = connection.execute(
-            select(_outputs.c.generation, _outputs.c.entry).where(*self._mine()).with_for_update()
+            sa.select(_outputs.c.generation, _outputs.c.entry).where(*self._mine()).with_for_update()
         ).one()
         if line.generation > self.generation:
             raise FencedError.of(f"the table {self._table.name}", line.generation, self.generation)
@@ -168,11 +148,11 @@ class PostgresLatest:
         newer = None if old is None or by is None else old.is_(None) | (new.excluded[by] >= old)
         return new.on_conflict_do_update(index_elements=list(table.keys), set_=others, where=newer)
 
-    def _missing_columns(self, connection: Connection) -> list[Column[Any]]:
+    def _missing_columns(self, connection: sa.Connection) -> list[sa.Column[Any]]:
         """Return the columns that the table lacks; refuse one that is another otherwise."""
-        found = inspect(connection)
-        have = {column["name"]: column["type"] for column in found.get_columns(self._table.name)}
-        keys = set(found.get_pk_constraint(self._table.name)["constrained_columns"])
+        inspector = sa.inspect(connection)
+        have = {column["name"]: column["type"] for column in inspector.get_columns(self._table.name)}
+        keys = set(inspector.get_pk_constraint(self._table.name)["constrained_columns"])
         wanted = {column.name: column for column in self._table.columns}
         dialect = connection.dialect
         other = [
@@ -192,15 +172,17 @@ class PostgresLatest:
             )
         return [column for name, column in wanted.items() if name not in have]
 
-    def _add(self, columns: Iterable[Column[Any]], connection: Connection) -> None:
+    def _add(self, columns: Iterable[sa.Column[Any]], connection: sa.Connection) -> None:
         """Add columns; they are null in the rows before."""
         quoted = connection.dialect.identifier_preparer.quote
         for column in columns:
             kind = column.type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(column.name)} {kind}"))
+            connection.execute(
+                sa.text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(column.name)} {kind}")
+            )
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self) -> Iterator[sa.Connection]:
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -218,13 +200,13 @@ class PostgresLatest:
         return f"the database {self._engine.url.render_as_string(hide_password=True)}"
 
 
-def _columns(table: LatestTable) -> Iterator[Column[Any]]:
+def _columns(table: LatestTable) -> Iterator[sa.Column[Any]]:
     for field in table.schema:
-        found = Numeric(field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else None
-        kind = found or _TYPES.get(field.type)
+        numeric = sa.Numeric(field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else None
+        kind = numeric or _TYPES.get(field.type)
         if kind is None:
             raise RefusedError(
                 f"the column {field.name!r} is a {field.type}, for which PostgreSQL has no column here.",
                 fix="let the transform return plain columns, or keep the output in a Delta table.",
             )
-        yield Column(field.name, kind, primary_key=field.name in table.keys, autoincrement=False)
+        yield sa.Column(field.name, kind, primary_key=field.name in table.keys, autoincrement=False)

@@ -17,12 +17,7 @@ _BATCHES = text("SELECT entry FROM sluice_outputs WHERE table_name = :name ORDER
 
 
 class PostgresLiveTable:
-    """Implements `sluice.live.source.LiveSource`.
-
-    Args:
-        engine: of the database; it ends with this source.
-        table: its name.
-    """
+    """Implements `sluice.live.source.LiveSource` for a table of an engine that ends with it."""
 
     def __init__(self, engine: Engine, table: str) -> None:
         self._engine = engine
@@ -62,16 +57,16 @@ class PostgresLiveTable:
         try:
             with self._engine.connect() as connection:
                 statement = text(f"SELECT * FROM {quoted} LIMIT {MAX_VALUES + 1}")  # noqa: S608 - quoted
-                found = [dict(row) for row in connection.execute(statement).mappings()]
+                rows = [dict(row) for row in connection.execute(statement).mappings()]
         except SQLAlchemyError as error:
             raise self._unreachable(error) from error
-        if len(found) > MAX_VALUES:
+        if len(rows) > MAX_VALUES:
             raise RefusedError(
                 f"{self._name} has more than {MAX_VALUES:,} rows, which are held in memory.",
                 fix="deliver it to a topic, or let closed windows go by `keep: open`.",
             )
         at = datetime.now(UTC)
-        return [Row(fields, at) for fields in found]
+        return [Row(fields, at) for fields in rows]
 
     def _unreachable(self, error: SQLAlchemyError) -> UnreachableError:
         where = self._engine.url.render_as_string(hide_password=True)

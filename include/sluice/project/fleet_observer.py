@@ -76,15 +76,7 @@ def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], 
 
 
 class FleetObserver:
-    """Observes the streams of those units that the specs of one project declare. For one thread.
-
-    Args:
-        catalog: the specs.
-        folder: where checkpoints and reports are.
-        kafka: connects to the cluster.
-        clock: gives the time.
-        known: what an earlier observer has read.
-    """
+    """Observes the streams of those units that the specs of one project declare. For one thread."""
 
     def __init__(
         self, catalog: Catalog, folder: StateFolder, kafka: ProjectKafka, clock: Clock, known: KnownCheckpoints
@@ -105,9 +97,6 @@ class FleetObserver:
 
     def observations(self, statuses: Mapping[str, UnitStatus]) -> Mapping[str, Mapping[str, Observation]]:
         """Observe the streams of some units. What cannot be observed is None in it, with a note.
-
-        Args:
-            statuses: what is recorded and observed of the drivers, by unit; all are declared.
 
         Returns:
             the observations by unit and stream.
@@ -157,9 +146,9 @@ class FleetObserver:
         """Read what is new in a checkpoint; one in another folder than before is another one."""
         known = self._known.setdefault(unit, {})
         folder, before = known.get(stream, (None, None))
-        look = checkpoint.follow(before if folder == checkpoint.folder else None)
-        known[stream] = checkpoint.folder, look
-        return look
+        state = checkpoint.follow(before if folder == checkpoint.folder else None)
+        known[stream] = checkpoint.folder, state
+        return state
 
     def _cluster(self) -> KafkaPythonAdministration:
         """Return the open connection, unless the addresses have changed."""

@@ -76,19 +76,13 @@ class Healing:
 
 
 def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) -> Healing:
-    """Find what records from the future have done to a unit. Changes nothing.
-
-    Args:
-        project: whose unit it is.
-        unit: its streams.
-        resetting: of the unit.
-        now: UTC.
+    """Find what records from the future have done to a unit by now (UTC). Changes nothing.
 
     Raises:
         CorruptionError: a table's log or a checkpoint cannot be read.
         UnreachableError: the cluster or a checkpoint could not be asked.
     """
-    tables = {name: found for name in unit.pipelines if (found := _poison_of(project, name, now)) is not None}
+    tables = {name: poisoned for name in unit.pipelines if (poisoned := _poison_of(project, name, now)) is not None}
     moved = dict(_watermarks_ahead(project, unit, now))
     streams = [*dict.fromkeys([*(name for name in unit.streams if name in tables), *moved])]
     repeatable = [name for name in streams if _may_repeat(project.catalog.streams.get(name))]
@@ -98,17 +92,10 @@ def diagnose(project: Project, unit: Unit, resetting: Resetting, now: datetime) 
 
 
 def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, why: str) -> None:
-    """Withdraw the closings and begin the epochs.
+    """Withdraw the closings and begin the epochs, as `diagnose` has planned.
 
     Killed anywhere, the same command finds what is left: a table that is not withdrawn, or a checkpoint that still
     stands in the future.
-
-    Args:
-        project: whose unit it is.
-        healing: what `diagnose` has found.
-        resetting: of the unit.
-        by: the operator.
-        why: the reason on record.
     """
     from sluice.delta.log import append_entry  # noqa: PLC0415 - Airflow parses files that read this package
 

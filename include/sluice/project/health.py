@@ -60,11 +60,7 @@ class ProjectHealth:
             return observe([observed], cluster, at=self.clock.now(), stamps=stamps)[unit]
 
     def observer(self, known: KnownCheckpoints) -> FleetObserver:
-        """Return what observes many units at once, again and again.
-
-        Args:
-            known: what an earlier observer has read.
-        """
+        """Return what observes many units again and again, from the checkpoints that an earlier observer has read."""
         return FleetObserver(self.catalog, self.folder, self.kafka, self.clock, known)
 
     def verdicts(self, unit: str, *, closely: bool = False) -> Mapping[str, Verdict]:
@@ -77,23 +73,19 @@ class ProjectHealth:
         Raises:
             SpecError: no spec names such a driver.
         """
-        found = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
+        observations = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
         since = self._lagging_since(unit)
-        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in found.items()}
+        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in observations.items()}
 
     def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
-        """Return how every stream of some units stands by the records: a few queries, however many there are.
-
-        Args:
-            units: which.
-            now: the present (UTC).
+        """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
 
         Raises:
             UnreachableError: the control database could not be asked.
         """
         names, registry = [unit.name for unit in units], self.records.registry()
         desired, verdicts = registry.newest_desired_states(names), registry.newest_verdicts(names)
-        attempts, looks = registry.histories(names, newest=ATTEMPTS_READ), self.records.snapshots().of(names)
+        attempts, snapshots = registry.histories(names, newest=ATTEMPTS_READ), self.records.snapshots().of(names)
         return [
             status
             for unit in units
@@ -102,7 +94,7 @@ class ProjectHealth:
                 UnitRecords(
                     desired.get(unit.name),
                     attempts.get(unit.name, ()),
-                    looks.get(unit.name, {}),
+                    snapshots.get(unit.name, {}),
                     verdicts.get(unit.name, {}),
                 ),
                 now,

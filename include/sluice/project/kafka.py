@@ -62,8 +62,8 @@ class ProjectKafka:
                 return as_user(plain, login.user, password(login.password_variable), login.mechanism)
         if principal is None or principal.scram is None:
             return plain  # it authenticates in another way
-        found = self._password(principal.scram.password_variable, stored_password)
-        return as_user(plain, principal.user, found, principal.scram.mechanism)
+        secret = self._password(principal.scram.password_variable, stored_password)
+        return as_user(plain, principal.user, secret, principal.scram.mechanism)
 
     def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
         """Return the administration of the cluster. It connects on first use.
@@ -80,10 +80,7 @@ class ProjectKafka:
         return KafkaPythonAdministration(self.bootstrap(), self.client(role), patience_seconds=patience_seconds)
 
     def reader(self, *, patience_seconds: float) -> KafkaPythonRecords:
-        """Return what reads records, in no consumer group. It connects on first use.
-
-        Args:
-            patience_seconds: how long to wait for a broker that answers.
+        """Return a reader of records that uses no consumer group. It connects on first use.
 
         Raises:
             NotReadyError: see `client`.

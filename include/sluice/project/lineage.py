@@ -30,13 +30,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 class BatchLineage:
-    """Offers events of a backfill or a check. Its methods return at once, and raise nothing.
-
-    Args:
-        project: says what a pipeline reads and writes.
-        pipeline: whose batch it is.
-        to: takes the events; None: no lineage is configured.
-    """
+    """Offers events of a backfill or check, if lineage is configured. Its methods return at once, and raise nothing."""
 
     def __init__(self, project: Project, pipeline: str, to: Lineage | None) -> None:
         self._project = project

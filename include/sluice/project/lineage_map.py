@@ -61,11 +61,11 @@ class LineageMap:
         Raises:
             NotReadyError: the embedded stack is not up, so Kafka has no address.
         """
-        found = self.units.get(unit)
-        for stream in found.streams if refresh and found is not None else ():
+        declared = self.units.get(unit)
+        for stream in declared.streams if refresh and declared is not None else ():
             for folder in self.tables_of(stream):
                 self._columns.pop(folder, None)
-        return [] if found is None else [self._stream(found, stream) for stream in found.streams]
+        return [] if declared is None else [self._stream(declared, stream) for stream in declared.streams]
 
     def tables_of(self, stream: str) -> list[Path]:
         """Return the folders of the Delta tables that a stream writes."""
@@ -84,12 +84,7 @@ class LineageMap:
         return made
 
     def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
-        """Return a backfill or check of a pipeline with intervals.
-
-        Args:
-            pipeline: its name.
-            parent: the run that started this process.
-        """
+        """Return a backfill or check of a pipeline with intervals, with the run that started this process."""
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
         raw = self._table(self._project.folder.table(catalog.topics[spec.source].raw.table))
         return BatchJob(
@@ -136,7 +131,7 @@ class LineageMap:
         tables = tuple(self._table(folder) for folder in self.tables_of(stream))
         outputs = self._project.catalog.streams[stream].outputs
         others = (self._other(output) for output in outputs if not _delta(output))
-        return (*tables, *(found for found in others if found is not None))
+        return (*tables, *(dataset for dataset in others if dataset is not None))
 
     def _other(self, output: Output) -> Dataset | None:
         """Return an output that is no Delta table; None where only its driver knows where it is."""

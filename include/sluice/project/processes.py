@@ -78,8 +78,8 @@ class ProjectProcesses:
 
     def inherited_by_unit(self, unit: str) -> frozenset[str]:
         """Return the variables that a unit's driver gets from the process that starts it."""
-        found = self.catalog.units().get(unit)
-        return frozenset() if found is None else variables_of_unit(self.catalog, self.deployment, found).names
+        declared = self.catalog.units().get(unit)
+        return frozenset() if declared is None else variables_of_unit(self.catalog, self.deployment, declared).names
 
     def inherited_by_batch(self, pipeline: str) -> frozenset[str]:
         """Return the variables that a batch gets from the process that starts it, those of lineage included."""
@@ -88,8 +88,8 @@ class ProjectProcesses:
 
     def unset(self, unit: str) -> tuple[str, ...]:
         """Return the variables that the specs of a unit name and that are not set here."""
-        found = self.catalog.units().get(unit)
-        return () if found is None else not_set(variables_of_unit(self.catalog, self.deployment, found))
+        declared = self.catalog.units().get(unit)
+        return () if declared is None else not_set(variables_of_unit(self.catalog, self.deployment, declared))
 
     def refuse_unconfigured(self, unit: str) -> None:
         """Make sure that a driver which is started from here finds the variables that its specs name.
@@ -121,11 +121,7 @@ class ProjectProcesses:
         return BackfillLock(self.folder.backfill(backfill_id))
 
     def refuse_overlap(self, request: Request, key: str) -> None:
-        """Make sure, before Spark starts for it, that a backfill could be claimed now; the claim itself decides.
-
-        Args:
-            request: what is to be backfilled.
-            key: of the request.
+        """Make sure, before Spark starts, that a backfill could be claimed under its key; the claim itself decides.
 
         Raises:
             OverlapError: another backfill works on a part of the range.

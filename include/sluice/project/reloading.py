@@ -23,13 +23,7 @@ _CHECKS = PollRate(CHECK_SECONDS, share=0.001)
 
 
 class ReloadingProject:
-    """Opens a project once, and again when one of its specs has changed. Safe for several threads.
-
-    Args:
-        open_: opens it.
-        clock: gives the time.
-        place: gives the settings, which name the folder of the specs.
-    """
+    """Opens a project once, and again when one of its specs has changed. Safe for several threads."""
 
     def __init__(
         self, open_: Callable[[], Project], clock: Clock | None = None, place: Callable[[], Settings] = settings
@@ -71,8 +65,8 @@ def _set_apart() -> None:
 
 def _spec_version(include: Path) -> SpecVersion:
     """Return the version without a path object for each file: there may be ten thousand."""
-    found: list[tuple[str, int]] = []
+    files: list[tuple[str, int]] = []
     for folder in sorted(path for path in include.iterdir() if path.is_dir()):
         with os.scandir(folder) as entries:
-            found += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
-    return tuple(sorted(found))
+            files += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
+    return tuple(sorted(files))

@@ -91,7 +91,7 @@ class ProjectStreams:
 
     def _position(self, stream: str) -> Position:
         try:
-            look = self.checkpoint(stream).read()
+            state = self.checkpoint(stream).read()
         except SluiceError:
             return None
-        return look.start if look.newest is None else look.newest.offsets
+        return state.start if state.newest is None else state.newest.offsets

@@ -43,8 +43,9 @@ class ProjectTables:
         """Return how far a topic's raw table goes."""
         from sluice.delta.log import raw_position  # noqa: PLC0415 - see `Project`
 
-        found = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
-        return replace(found, reach=found.reach.preceded_by(Epochs(self.folder.checkpoint(raw_stream(topic))).topics))
+        position = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
+        epochs = Epochs(self.folder.checkpoint(raw_stream(topic)))
+        return replace(position, reach=position.reach.preceded_by(epochs.topics))
 
     def index(self) -> LedgerIndex:
         """Return the index of the interval ledger, over all pipelines that have intervals.

@@ -68,12 +68,7 @@ class ProjectTopics:
         return bool(self.catalog.access) and embedded and not is_secured(self.settings)
 
     def impact_analysis(self, administration: KafkaPythonAdministration, now: datetime) -> ImpactAnalysis:
-        """Return what finds out what the changes of a plan affect.
-
-        Args:
-            administration: of the cluster; stays the caller's.
-            now: the present (UTC).
-        """
+        """Return what analyses the impact of a plan's changes, at a time (UTC)."""
         from sluice.kafka.newest_keys import KafkaPythonKeyReader  # noqa: PLC0415 - see `Project`
 
         keys, streams = KafkaPythonKeyReader(administration), self.streams
@@ -103,13 +98,7 @@ class ProjectTopics:
     def wait_for_adoption(
         self, growths: Collection[Growth], *, seconds: float, notify: Callable[[str], None], clock: Clock
     ) -> None:
-        """Wait until the running streams read the new partitions and come nearer.
-
-        Args:
-            growths: what has happened.
-            seconds: how long.
-            notify: called with what every stream does, each time that it changes.
-            clock: to wait by.
+        """Wait until the running streams read the new partitions and come nearer; `notify` gets every change.
 
         Raises:
             NotReadyError: the time is over; says of each stream that is waited for what was observed.
@@ -117,11 +106,11 @@ class ProjectTopics:
         """
         until, before = clock.monotonic() + seconds, ""
         while True:
-            found = self.adoption(growths)
-            if (now := "; ".join(map(str, found))) != before:
+            adoption = self.adoption(growths)
+            if (now := "; ".join(map(str, adoption))) != before:
                 notify(now)
                 before = now
-            waiting = [each for each in found if each.state is GrowthAdoption.WAITS]
+            waiting = [each for each in adoption if each.state is GrowthAdoption.WAITS]
             if not waiting:
                 return
             if clock.monotonic() >= until:

@@ -10,13 +10,7 @@ from sluice.specs.model.model import FieldType, PipelineSpec, TopicSpec
 
 
 def arrival_hint(topic: TopicSpec, outcomes: Mapping[Outcome, int], reasons: Mapping[Reason, int]) -> str:
-    """Return what to do if most records of a topic did not arrive when they happened; empty if they did.
-
-    Args:
-        topic: that they are in.
-        outcomes: how many records have each outcome.
-        reasons: how many are quarantined for each reason.
-    """
+    """Return the advice if most records of a topic are late or from the future; empty if they are not."""
     late, ahead, all_ = outcomes.get(Outcome.LATE, 0), reasons.get(Reason.FUTURE, 0), sum(outcomes.values())
     if topic.value.arrival_time != "broker" or 2 * (late + ahead) <= all_:
         return ""
@@ -26,19 +20,12 @@ def arrival_hint(topic: TopicSpec, outcomes: Mapping[Outcome, int], reasons: Map
 def sent_too_late(
     topic: TopicSpec, pipelines: Iterable[PipelineSpec], last_event: datetime | None, now: datetime
 ) -> str:
-    """Return what to do if all records of a feed will be late because they arrive now; empty if they will not.
-
-    Args:
-        topic: that they are sent to.
-        pipelines: that read it.
-        last_event: the newest time of the records (UTC); None: there are none.
-        now: the current time (UTC).
-    """
+    """Return the advice if all records of a feed will be late because they arrive now; empty if they will not."""
     lateness = [pipeline.time.allowed_lateness for pipeline in pipelines if pipeline.source == topic.name]
     if topic.value.arrival_time != "broker" or last_event is None or not lateness or now - last_event <= min(lateness):
         return ""
-    said = f"The newest of these records happened at {last_event:%Y-%m-%d %H:%M} UTC, so each will be late."
-    return f"{said} {_advice(topic)}"
+    warning = f"The newest of these records happened at {last_event:%Y-%m-%d %H:%M} UTC, so each will be late."
+    return f"{warning} {_advice(topic)}"
 
 
 def _advice(topic: TopicSpec) -> str:

@@ -68,12 +68,7 @@ class Tally:
 
 
 def refuse_drift(tally: Tally, limit: CircuitBreaker, *, batch: str) -> None:
-    """Pass a batch, or stop it.
-
-    Args:
-        tally: what validation makes of the batch.
-        limit: what the spec allows.
-        batch: names it, for the message.
+    """Raise if too much of a batch is quarantined; `batch` names it in the message.
 
     Raises:
         SchemaDriftError: it has enough records to be judged, and a greater share is quarantined than the spec allows.

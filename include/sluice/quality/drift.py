@@ -119,8 +119,8 @@ def field_drifts(
     fields: dict[str, list[ObservedField]] = defaultdict(list)
     for each in observed:
         fields[each.field].append(each)
-    found = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, neighbours)]
-    return sorted(found, key=lambda d: (list(Drift).index(d.drift), d.field, d.partition, d.kind))
+    drifts = [departure for name, own in fields.items() for departure in _of_field(name, own, declared, neighbours)]
+    return sorted(drifts, key=lambda d: (list(Drift).index(d.drift), d.field, d.partition, d.kind))
 
 
 def _of_field(

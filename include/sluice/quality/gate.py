@@ -77,14 +77,14 @@ class GateResult:
     @property
     def stopping(self) -> tuple[str, ...]:
         """Why nothing may be published, as far as it follows from what was looked at, one sentence each."""
-        found = self._names_of(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
-        return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *found)
+        violations = self._names_of(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
+        return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *violations)
 
     @property
     def overridden(self) -> tuple[str, ...]:
         """The violations that the override accepts; one sentence each."""
-        found = self._names_of(lambda name, c: c.stops and c.error is None and self._accepts(name))
-        return (*([self._no_rows] if self.missing and self._accepts(_NO_ROWS) else []), *found)
+        violations = self._names_of(lambda name, c: c.stops and c.error is None and self._accepts(name))
+        return (*([self._no_rows] if self.missing and self._accepts(_NO_ROWS) else []), *violations)
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -119,20 +119,20 @@ class GateResult:
     def _all(self) -> Iterator[tuple[str, CheckResult]]:
         """Yield what became of each expectation, with its name here."""
         yield from ((checked.key, checked) for checked in self.checked)
-        yield from ((_name(found), found.checked) for found in self.intervals)
+        yield from ((_name(result), result.checked) for result in self.intervals)
 
     def _names_of(self, wanted: Callable[[str, CheckResult], bool]) -> tuple[str, ...]:
         """Return sentences about what is wanted; of an expectation about intervals one, about the last of them."""
-        told = [str(checked) for checked in self.checked if wanted(checked.key, checked)]
+        sentences = [str(checked) for checked in self.checked if wanted(checked.key, checked)]
         by_key: dict[str, list[IntervalCheckResult]] = defaultdict(list)
-        for found in self.intervals:
-            if wanted(_name(found), found.checked):
-                by_key[found.key].append(found)
+        for result in self.intervals:
+            if wanted(_name(result), result.checked):
+                by_key[result.key].append(result)
         for same in by_key.values():
             more = len(same) - 1
             earlier = f"; so {more:,} earlier {'interval' if more == 1 else 'intervals'}" if more else ""
-            told.append(f"{same[-1]}{earlier}")
-        return tuple(told)
+            sentences.append(f"{same[-1]}{earlier}")
+        return tuple(sentences)
 
     def to_json(self) -> str:
         """Return all of it as JSON text; `from_json` reads it back."""
@@ -151,8 +151,8 @@ class GateResult:
             raise CorruptionError(f"this is no result of a quality gate: {error}", fix="run the gate again.") from error
 
 
-def _name(found: IntervalCheckResult) -> str:
-    return f"{found.key} {found.start.isoformat()}"
+def _name(result: IntervalCheckResult) -> str:
+    return f"{result.key} {result.start.isoformat()}"
 
 
 @cache

@@ -61,7 +61,7 @@ def window(history: HistoricalBounds, start: datetime, length: timedelta) -> lis
 
 
 def judge_interval(
-    expectation: Expectation, start: datetime, length: timedelta, found: Measured | str, earlier: Values
+    expectation: Expectation, start: datetime, length: timedelta, measured: Measured | str, earlier: Values
 ) -> IntervalCheckResult:
     """Judge one expectation in one interval.
 
@@ -69,35 +69,35 @@ def judge_interval(
         expectation: one `on: [interval]`.
         start: of the interval (UTC).
         length: of an interval.
-        found: what was measured there, or why nothing could be.
+        measured: what was measured there, or why nothing could be.
         earlier: what was measured of it in other intervals; those of its window are taken.
     """
-    if isinstance(found, str):
+    if isinstance(measured, str):
         return IntervalCheckResult(
-            start, expectation.key, ExpectationResult.ERROR, CheckResult.failed(expectation, found)
+            start, expectation.key, ExpectationResult.ERROR, CheckResult.failed(expectation, measured)
         )
-    bounds, said = bounds_of(expectation), []
+    bounds, remarks = bounds_of(expectation), []
     values: list[float] = []
     if expectation.history is not None:
         values = [earlier[at] for at in window(expectation.history, start, length) if at in earlier]
         drawn = bounds_from(expectation.history, values)
-        said.append(_of_window(expectation.history, length, values, drawn))
+        remarks.append(_of_window(expectation.history, length, values, drawn))
         if drawn is None and bounds is None:
-            return _unjudged(expectation, start, found, said)
+            return _unjudged(expectation, start, measured, remarks)
         bounds = _both(bounds, drawn)
-    if bounds is not None and found.value is None:
-        return _unjudged(expectation, start, found, ["there is nothing of which it could be said", *said])
-    holds = _holds(expectation, found, bounds)
+    if bounds is not None and measured.value is None:
+        return _unjudged(expectation, start, measured, ["there is nothing of which it could be said", *remarks])
+    holds = _holds(expectation, measured, bounds)
     checked = CheckResult.of(
         expectation,
         success=holds,
-        unexpected=found.unexpected,
-        observed="; ".join(filter(None, (_observed(expectation, found, bounds), found.note, *said))),
-        sample=() if holds else found.sample,
+        unexpected=measured.unexpected,
+        observed="; ".join(filter(None, (_observed(expectation, measured, bounds), measured.note, *remarks))),
+        sample=() if holds else measured.sample,
     )
     verdict = ExpectationResult.HOLDS if holds else ExpectationResult.FAILS
     low, high = (bounds.low, bounds.high) if bounds else (None, None)
-    return IntervalCheckResult(start, expectation.key, verdict, checked, found.value, low, high)
+    return IntervalCheckResult(start, expectation.key, verdict, checked, measured.value, low, high)
 
 
 def judge_intervals(
@@ -125,30 +125,30 @@ def judge_intervals(
     return tuple(result for _, _, result in sorted(results, key=lambda each: each[:2]))
 
 
-def _unjudged(expectation: Expectation, start: datetime, found: Measured, said: list[str]) -> IntervalCheckResult:
-    words = f"not judged: {'; '.join(said)}"
-    checked = CheckResult.of(expectation, success=True, unexpected=found.unexpected, observed=words)
-    return IntervalCheckResult(start, expectation.key, ExpectationResult.UNJUDGED, checked, found.value)
+def _unjudged(expectation: Expectation, start: datetime, measured: Measured, remarks: list[str]) -> IntervalCheckResult:
+    words = f"not judged: {'; '.join(remarks)}"
+    checked = CheckResult.of(expectation, success=True, unexpected=measured.unexpected, observed=words)
+    return IntervalCheckResult(start, expectation.key, ExpectationResult.UNJUDGED, checked, measured.value)
 
 
-def _holds(expectation: Expectation, found: Measured, bounds: Bounds | None) -> bool:
-    if bounds is not None and not (found.value is not None and bounds.admits(found.value)):
+def _holds(expectation: Expectation, measured: Measured, bounds: Bounds | None) -> bool:
+    if bounds is not None and not (measured.value is not None and bounds.admits(measured.value)):
         return False
-    if not found.unexpected:
+    if not measured.unexpected:
         return True
     mostly = expectation.kwargs.get("mostly", 1)
-    share = (found.rows - found.unexpected) / found.rows if found.rows else 0.0
+    share = (measured.rows - measured.unexpected) / measured.rows if measured.rows else 0.0
     return isinstance(mostly, int | float) and mostly < 1 and share >= mostly
 
 
-def _observed(expectation: Expectation, found: Measured, bounds: Bounds | None) -> str:
-    if bounds is not None and found.value is not None:
+def _observed(expectation: Expectation, measured: Measured, bounds: Bounds | None) -> str:
+    if bounds is not None and measured.value is not None:
         unit = " s from the last record to the end" if expectation.expect == Own.FRESH else ""
-        return f"{number(found.value)}{unit}; it must be {bounds}"
+        return f"{number(measured.value)}{unit}; it must be {bounds}"
     if expectation.expect == Own.COUNTED:
         column = CountedArguments.model_validate(expectation.kwargs).column
-        return f"{column} adds up to {found.rows:,}"
-    return f"{found.unexpected or 0:,} of {found.rows:,} are unexpected"
+        return f"{column} adds up to {measured.rows:,}"
+    return f"{measured.unexpected or 0:,} of {measured.rows:,} are unexpected"
 
 
 def _of_window(history: HistoricalBounds, length: timedelta, values: Sequence[float], drawn: Bounds | None) -> str:

@@ -88,8 +88,8 @@ class Browsed:
     @property
     def reasons(self) -> dict[Reason, int]:
         """How many for each reason, in the order of the catalogue."""
-        found = {reason: sum(n for (own, _), n in self.counts.items() if own is reason) for reason in Reason}
-        return {reason: count for reason, count in found.items() if count}
+        counts = {reason: sum(n for (own, _), n in self.counts.items() if own is reason) for reason in Reason}
+        return {reason: count for reason, count in counts.items() if count}
 
 
 @dataclass(frozen=True)
@@ -118,5 +118,5 @@ class Revalidation:
     @property
     def counts(self) -> dict[str, int]:
         """All of it for the record: outcomes, and reasons of what is left."""
-        found: dict[str, int] = {str(outcome): count for outcome, count in self.outcomes.items() if count}
-        return found | {f"quarantined: {reason}": count for reason, count in self.reasons.items()}
+        counts: dict[str, int] = {str(outcome): count for outcome, count in self.outcomes.items() if count}
+        return counts | {f"quarantined: {reason}": count for reason, count in self.reasons.items()}

@@ -114,12 +114,7 @@ def meaning_of(reason: Reason, detail: str | None = None) -> str:
 
 
 def advice_of(reason: Reason, detail: str | None = None) -> str:
-    """Return what to do about a reason, and about the field that it names.
-
-    Args:
-        reason: why records are quarantined.
-        detail: what validation says of the field at fault; None where it is no single one.
-    """
+    """Return what to do about a reason, and about the field that the detail of a record names."""
     found = (advice for said, advice in _HOW_TO_DECLARE.items() if said in (detail or ""))
     return next(found, reason.what_to_do)
 
@@ -133,11 +128,7 @@ def counts_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason,
 
 
 def details_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, dict[str, int]]:
-    """Return how many records have each detail, by reason, the most first.
-
-    Args:
-        counted: reasons with a detail, or None, and a number of records.
-    """
+    """Return the number of records with each detail, by reason, the most frequent first."""
     found: dict[Reason, Counter[str]] = {}
     for reason, detail, records in counted:
         if detail is not None:

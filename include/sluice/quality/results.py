@@ -48,15 +48,10 @@ def without_samples(checked: IntervalCheckResult) -> IntervalCheckResult:
 def known_values(
     results: Iterable[StoredResult], contents: Mapping[datetime, Content]
 ) -> dict[str, dict[datetime, float]]:
-    """Return the values that are still true, by expectation and interval.
-
-    Args:
-        results: on record.
-        contents: what each interval holds now; what is known of others is left out.
-    """
+    """Return the values by expectation and interval, of intervals whose content has not changed since."""
     values: dict[str, dict[datetime, float]] = {}
     for kept in results:
-        found = kept.checked
-        if found.value is not None and contents.get(found.start) == kept.content:
-            values.setdefault(found.key, {})[found.start] = found.value
+        checked = kept.checked
+        if checked.value is not None and contents.get(checked.start) == kept.content:
+            values.setdefault(checked.key, {})[checked.start] = checked.value
     return values

@@ -39,12 +39,12 @@ def _masked(part: str) -> str:
 def _nameless(error: str) -> str:
     kind = error.partition(":")[0]
     named = _CLASS.search(error)
-    told = kind if re.fullmatch(r"[A-Z]\w*(Error|Exception)", kind) else "an error"
+    name = kind if re.fullmatch(r"[A-Z]\w*(Error|Exception)", kind) else "an error"
     code = f": {named['name']}" if named else ""
-    return f"{told}{code} (the message may quote values, and is left out)"
+    return f"{name}{code} (the message may quote values, and is left out)"
 
 
 def _without_values(observed: str) -> str:
     """Great Expectations tells distinct or common values as what it observed."""
-    said = observed.removeprefix("observed ")
-    return observed if said == observed or re.fullmatch(r"[-+.\deE]+", said) else "observed values are left out"
+    values = observed.removeprefix("observed ")
+    return observed if values == observed or re.fullmatch(r"[-+.\deE]+", values) else "observed values are left out"

@@ -96,7 +96,7 @@ def proposals(profile: Profile) -> Iterator[Proposal]:
 
 def as_yaml(profile: Profile) -> str:
     """Return a suite as a file to be reviewed: each expectation below a comment that says why."""
-    found = list(proposals(profile))
+    proposed = list(proposals(profile))
     many = f"{profile.intervals:,} intervals with {profile.rows:,} rows"
     span = f"{profile.first:%Y-%m-%dT%H:%MZ} to {profile.last:%Y-%m-%dT%H:%MZ}"
     head = [
@@ -105,12 +105,12 @@ def as_yaml(profile: Profile) -> str:
         f"name: {profile.pipeline}",
         f"pipeline: {profile.pipeline}",
     ]
-    if not found:
+    if not proposed:
         return "\n".join(
             [*head, f"# {profile.rows:,} rows are too few to propose anything from.", "expectations: []", ""]
         )
     lines = [*head, "expectations:"]
-    for expectation, why in found:
+    for expectation, why in proposed:
         dumped = yaml.safe_dump([expectation], sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
         lines += [f"  # {why}", *(f"  {line}" for line in dumped.rstrip().splitlines())]
     return "\n".join([*lines, ""])
@@ -158,11 +158,11 @@ def _of_volume(profile: Profile) -> Iterator[Proposal]:
 def _about(
     name: str, kwargs: Mapping[str, object], *, on: str = "table", severity: str = "critical"
 ) -> dict[str, object]:
-    found: dict[str, object] = {"expect": name}
+    expectation: dict[str, object] = {"expect": name}
     if on != "table":
-        found["on"] = [on]
+        expectation["on"] = [on]
     if kwargs:
-        found["kwargs"] = dict(kwargs)
+        expectation["kwargs"] = dict(kwargs)
     if severity != "critical":
-        found["severity"] = severity
-    return found
+        expectation["severity"] = severity
+    return expectation

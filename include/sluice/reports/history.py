@@ -52,11 +52,7 @@ class Picture:
 
 
 def picture(results: Sequence[IntervalCheckResult]) -> Picture | None:
-    """Return the picture of an expectation; None where fewer than two intervals have a number.
-
-    Args:
-        results: of some intervals, in the order of time.
-    """
+    """Return the chart of results in the order of time; None if fewer than two intervals have a number."""
     values = [each.value for each in results if each.value is not None]
     if len(values) <= 1:
         return None
@@ -123,14 +119,14 @@ class _Canvas:
         return tuple(self._outline(run) for run in runs if run)
 
     def dots(self, results: Sequence[IntervalCheckResult]) -> list[Dot]:
-        found = []
+        dots = []
         last = max(place for place, each in enumerate(results) if each.value is not None)
         for place, each in enumerate(results):
             fails = each.verdict is ExpectationResult.FAILS
             if each.value is not None and (fails or place == last):
                 words = f"{each.start:{_TIME}}: {each.checked.observed}"
-                found.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))
-        return found
+                dots.append(Dot(round(self._x(place), 1), round(self._y(each.value), 1), fails, words))
+        return dots
 
     def _outline(self, run: Sequence[tuple[int, float, float]]) -> str:
         half = 0.5 * (WIDTH - _LEFT - _RIGHT) / max(len(self.results) - 1, 1)

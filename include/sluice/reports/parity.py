@@ -21,12 +21,7 @@ _MAX_INTERVALS = 500
 
 
 def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
-    """Return the page as HTML.
-
-    Args:
-        report: what was found.
-        facts: further lines of the overview, name → text, in their order.
-    """
+    """Return the page as HTML; `facts` are further lines of its overview, name → text."""
     notable = [p for p in report.intervals if p.outcome is not ParityOutcome.IDENTICAL or p.counts.differences or p.why]
     shown = sorted(notable, key=lambda parity: _URGENCY.get(parity.outcome, 2))[:_MAX_INTERVALS]
     return render(

@@ -37,7 +37,7 @@ def quality_page(result: GateResult, *, title: str, facts: Mapping[str, str], hi
         facts={**facts, **_facts(result)},
         result=result,
         checks=[(_word(c), _colour(c), c) for c in sorted(result.checked, key=_urgency)],
-        intervals=[_panel(found, results) for found, results in of_intervals],
+        intervals=[_panel(worst, results) for worst, results in of_intervals],
         drawn=(WIDTH, HEIGHT),
     )
 

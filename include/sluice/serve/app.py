@@ -56,13 +56,7 @@ class Serving:
 
 
 def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI:
-    """Return the application.
-
-    Args:
-        hub: the outputs, followed.
-        gate: admits visitors to every route.
-        clock: gives the time.
-    """
+    """Return the application for the outputs of a hub."""
     clock = clock or SystemClock()
     app = Site("sluice.serve", STATIC, clock).application(gate)
     app.state.serving = Serving(hub)
@@ -115,8 +109,8 @@ async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Li
     if serving.listeners >= MAX_LISTENERS:
         raise HTTPException(503, f"{MAX_LISTENERS} listen already; come back later, or ask without events")
     last = request.headers.get("last-event-id", "")
-    found = events(live, last, limit, _wanted(request), serving.listening())
-    return StreamingResponse(found, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    stream = events(live, last, limit, _wanted(request), serving.listening())
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 @router.get(_OUTPUT)

@@ -105,8 +105,8 @@ class Hub:
     def find(self, pipeline: str, output: str) -> Live | None:
         """Return one; None if there is none."""
         with self._lock:
-            found = self._lives.get((pipeline, output))
-        return None if found is None else found[1]
+            known = self._lives.get((pipeline, output))
+        return None if known is None else known[1]
 
     def refresh(self) -> None:
         """Follow the outputs that the specs declare now. Unchanged ones are not touched."""

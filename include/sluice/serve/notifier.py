@@ -29,13 +29,7 @@ _THREADS = 4
 
 
 class AlertNotifier:
-    """Sends alerts about rules, in order for each key.
-
-    Args:
-        dispatcher: returns a dispatcher with the present policy.
-        page: returns the address of an output's page.
-        clock: gives the time.
-    """
+    """Sends alerts about rules, in order for each key, by a dispatcher with the present policy."""
 
     def __init__(
         self, dispatcher: Callable[[], AlertDispatcher], page: Callable[[str, str], str], clock: Clock
@@ -63,14 +57,14 @@ class AlertNotifier:
 
     def known(self, pipeline: PipelineSpec) -> Mapping[str, Iterable[Key]]:
         """Return the keys with an open alert, by rule."""
-        found: dict[str, list[Key]] = {}
+        keys: dict[str, list[Key]] = {}
         for subject, alert_class in open_incidents(self._dispatcher().read()):
             if alert_class is AlertClass.DATA:
                 for rule in pipeline.alerts:
                     prefix = _prefix(pipeline, rule)
                     if subject.startswith(prefix) and (key := _key_in(subject.removeprefix(prefix))):
-                        found.setdefault(rule.name, []).append(key)
-        return found
+                        keys.setdefault(rule.name, []).append(key)
+        return keys
 
     def stop(self, seconds: float = 5.0) -> None:
         """Send what waits, within some seconds, and end."""
@@ -98,14 +92,7 @@ class AlertNotifier:
 
 
 def alert_of(pipeline: PipelineSpec, event: RuleEvent, page: str, clock: Clock) -> Alert:
-    """Return the alert about a transition.
-
-    Args:
-        pipeline: whose rule it is.
-        event: the transition.
-        page: address of the output's page.
-        clock: gives the time.
-    """
+    """Return the alert about a transition of a pipeline's rule, with the address of the output's page."""
     rule, resolved = event.rule, event.transition is Transition.RESOLVED
     name = f"{pipeline.name}: {rule.name}"
     where = ", ".join(event.key) or "more keys than alert one by one"
@@ -125,7 +112,7 @@ def alert_of(pipeline: PipelineSpec, event: RuleEvent, page: str, clock: Clock) 
     )
     if event.value is None:
         return alert
-    row = ", ".join(f"{column} {as_text(found)}" for column, found in event.value.fields.items())
+    row = ", ".join(f"{column} {as_text(cell)}" for column, cell in event.value.fields.items())
     delivered = f"delivered at {event.value.at:%Y-%m-%d %H:%M:%S.%f} UTC"
     return replace(alert, since=event.value.at, evidence=(*alert.evidence, delivered, f"the row: {row}"))
 
@@ -136,8 +123,8 @@ def _why(event: RuleEvent) -> str:
         return f"In the last hour it began to hold for {rule.most_per_hour} keys, and for more since."
     if value is None:
         return "The key has no value any more." if event.key else "It holds for no more keys than alerted one by one."
-    found = ", ".join(f"{column} is {as_text(value.fields.get(column))}" for column in rule.when)
-    return f"{found}."[:1].upper() + f"{found}."[1:]
+    values = ", ".join(f"{column} is {as_text(value.fields.get(column))}" for column in rule.when)
+    return f"{values}."[:1].upper() + f"{values}."[1:]
 
 
 def _prefix(pipeline: PipelineSpec, rule: DataAlert) -> str:
@@ -146,7 +133,7 @@ def _prefix(pipeline: PipelineSpec, rule: DataAlert) -> str:
 
 def _key_in(text: str) -> Key:
     try:
-        found = json.loads(text)
+        key = json.loads(text)
     except ValueError:
         return ()
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    return tuple(map(str, key)) if isinstance(key, list) else ()

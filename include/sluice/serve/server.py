@@ -49,15 +49,7 @@ def application(
     place: ServerAddress,
     clock: Clock | None = None,
 ) -> FastAPI:
-    """Return the application; what it follows begins and ends with it.
-
-    Args:
-        project: opens the project.
-        gate: admits visitors.
-        dispatcher: returns a dispatcher with the present policy.
-        place: where it is served.
-        clock: gives the time.
-    """
+    """Return the application; what it follows begins and ends with it."""
     clock = clock or SystemClock()
     notifier = AlertNotifier(dispatcher, place.page, clock)
     hub = Hub(ReloadingProject(project), open_source, notifier.notify, notifier.known, clock)

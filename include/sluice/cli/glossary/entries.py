@@ -61,8 +61,8 @@ def entries() -> tuple[GlossaryEntry, ...]:
 def find(word: str) -> list[GlossaryEntry]:
     """Return the entries of a word, in any spelling; without one, those that begin with it."""
     wanted = _plain(word)
-    found = [entry for entry in entries() if _plain(entry.word) == wanted]
-    return found or [entry for entry in entries() if wanted and _plain(entry.word).startswith(wanted)]
+    exact = [entry for entry in entries() if _plain(entry.word) == wanted]
+    return exact or [entry for entry in entries() if wanted and _plain(entry.word).startswith(wanted)]
 
 
 def _plain(word: str) -> str:

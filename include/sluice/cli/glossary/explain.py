@@ -31,23 +31,23 @@ def explain(
 
     Exit codes: 0; 2 the word is unknown.
     """
-    found = find(word) if word else list(entries())
-    if not found:
+    matching = find(word) if word else list(entries())
+    if not matching:
         near = get_close_matches(word.lower(), [each.lower() for each in _words()], n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "`sluice explain` lists all words."
         raise SpecError(f"The glossary has no word {word!r}.", fix=hint)
-    emit(output, [asdict(entry) for entry in found], lambda: _print_word(found) if word else _print_all(found))
+    emit(output, [asdict(entry) for entry in matching], lambda: _print_word(matching) if word else _print_all(matching))
 
 
-def _print_word(found: Sequence[GlossaryEntry]) -> None:
-    for entry in found:
+def _print_word(matching: Sequence[GlossaryEntry]) -> None:
+    for entry in matching:
         out_lines.print(f"{entry.word} ({entry.kind}): {entry.meaning}.")
         if entry.what_to_do:
             out_lines.print(f"  What to do: {entry.what_to_do}.")
 
 
-def _print_all(found: Sequence[GlossaryEntry]) -> None:
-    for kind, group in groupby(found, key=lambda entry: entry.kind):
+def _print_all(matching: Sequence[GlossaryEntry]) -> None:
+    for kind, group in groupby(matching, key=lambda entry: entry.kind):
         table = Table("word", "meaning", "what to do", title=kind, title_justify="left", box=None, pad_edge=False)
         for entry in group:
             table.add_row(entry.word, entry.meaning, entry.what_to_do)

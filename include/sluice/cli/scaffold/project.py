@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sluice.specs.deployments.folder_names import folder_fault
 
@@ -19,12 +22,7 @@ _SHOWN = 5
 
 
 def project_files(name: str, version: str) -> Mapping[str, bytes]:
-    """Return the content of each file by its path in the project.
-
-    Args:
-        name: the name of the project; see `project_name`.
-        version: the version of Sluice that the project requires.
-    """
+    """Return the content of each file by its path in the project, which requires a version of Sluice."""
     values = {"project": name, "version": version, "tag": ""}
     return dict(sorted((path, fill(content, values)) for path, content in templates().items()))
 
@@ -39,6 +37,22 @@ def fill(template: bytes, values: Mapping[str, str]) -> bytes:
     for key, value in values.items():
         template = template.replace(f"{{{{{key}}}}}".encode(), value.encode())
     return template
+
+
+@cache
+def _spec_templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("sluice.cli.scaffold", "specs"),
+        autoescape=False,  # noqa: S701 - YAML and Python, from names that are checked
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def filled(template: str, **values: object) -> str:
+    """Return the text of a new spec, transform or test, from a template in `specs`."""
+    return _spec_templates().get_template(f"{template}.jinja").render(values)
 
 
 def project_name(folder: Path) -> str:
@@ -73,8 +87,8 @@ def write_project(folder: Path, content: Mapping[str, bytes]) -> None:
 
 
 def _below(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    found = []
+    files_below = []
     for entry in folder.iterdir():
         name = f"{path}{entry.name}"
-        found += _below(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
-    return found
+        files_below += _below(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
+    return files_below

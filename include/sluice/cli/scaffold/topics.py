@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sluice.cli.scaffold.project import filled
 from sluice.errors import SpecError
 from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
 from sluice.provisioning.importing.sample import Form, RecordSample
@@ -54,13 +55,13 @@ def sample_of(lines: Sequence[bytes]) -> RecordSample:
 
 def guess_fields(sample: RecordSample) -> dict[str, GuessedField]:
     """Return the fields of a sample, in order, without those that `left_out` names."""
-    found = {}
+    guessed = {}
     for name, seen in sample.fields.items():
         if seen.type is not None:
             declared, note = form_of_field(sample, name)
             type_ = FieldType.TIMESTAMP if sample.unit(name) else seen.type
-            found[name] = GuessedField(type_, sample.always(name), declared, note)
-    return found
+            guessed[name] = GuessedField(type_, sample.always(name), declared, note)
+    return guessed
 
 
 def left_out_notes(sample: RecordSample) -> list[str]:
@@ -103,15 +104,7 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
 def late_arrival_warning(
     sample: RecordSample, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
 ) -> str:
-    """Warn that old records would be late with an arrival time by the broker; empty if they would not.
-
-    Args:
-        sample: the records.
-        fields: the fields of the topic.
-        event: the field of the event time.
-        arrival: the field of the arrival time; empty: the broker's time.
-        now: the current time (UTC).
-    """
+    """Return a warning if records would be late with the broker's arrival time (`arrival` is empty); else nothing."""
     newest = sample.fields[event].newest
     if arrival or newest is None or now - newest < _OLD:
         return ""
@@ -135,37 +128,18 @@ def topic_text(
     partitions: int,
     owner: str,
 ) -> str:
-    """Return the spec as YAML.
-
-    Args:
-        name: the name of the topic.
-        fields: the fields of its value.
-        event_time: the field of the event time.
-        arrival_time: the field of the arrival time; empty: the broker's time.
-        partitions: the number of partitions.
-        owner: a person or a team; may be empty.
-    """
+    """Return the spec as YAML; without `arrival_time` it is the broker's time, and `owner` may be empty."""
     width = max(len(field) for field in fields)
-    declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(found)}" for field, found in fields.items())
-    broker = "" if arrival_time else _BROKER
-    by = f"owner: {owner}\n" if owner else ""
-    return f"""name: {name}
-description: The meaning of a record, in one sentence.
-{by}partitions: {partitions}
-retention: 7 days
-{broker}value:
-  format: json
-  event_time: {event_time}
-  arrival_time: {arrival_time or "broker"}
-  fields:                     # undeclared fields stay in the raw bytes
-{declared}
-raw:
-  table: {name}_raw           # every record, once
-  driver: {name}              # streams of one driver share a process
-"""
-
-
-_BROKER = "configs: {message.timestamp.type: LogAppendTime}   # the broker sets the timestamp\n"
+    declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(guessed)}" for field, guessed in fields.items())
+    return filled(
+        "topic.yaml",
+        name=name,
+        owner=owner,
+        partitions=partitions,
+        event_time=event_time,
+        arrival_time=arrival_time,
+        declared=declared,
+    )
 
 
 def _declared(field: GuessedField) -> str:

@@ -36,12 +36,7 @@ _POLL_SECONDS = 0.5
 
 
 class Demo:
-    """Runs the steps in order, and reports them on stderr.
-
-    Args:
-        project: with the embedded deployment.
-        clock: measures the steps.
-    """
+    """Runs the steps in order, in a project with the embedded deployment, and reports them on stderr."""
 
     def __init__(self, project: Project, clock: Clock) -> None:
         self._project = project
@@ -49,12 +44,7 @@ class Demo:
         self._seconds: dict[str, float] = {}
 
     def run(self, first: date, last: date, *, seconds_to_feed: float) -> dict[str, Any]:
-        """Run all steps and return the report (the content of `demo.json`).
-
-        Args:
-            first: first local day of flights.
-            last: last local day, inclusive.
-            seconds_to_feed: about how long the feed should take, so that the stream can be watched.
+        """Run all steps for a range of local days, both included, and return the report (the content of `demo.json`).
 
         Raises:
             SluiceError: a step failed; the stack keeps running for inspection.

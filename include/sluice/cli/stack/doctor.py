@@ -19,18 +19,18 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
 
     Exit codes: 0 the machine is ready; 3 something is missing.
     """
-    found = checks(settings())
-    ok = all(check.ok for check in found)
-    emit(output, {"ok": ok, "checks": [asdict(check) for check in found]}, lambda: _show(found))
+    results = checks(settings())
+    ok = all(check.ok for check in results)
+    emit(output, {"ok": ok, "checks": [asdict(check) for check in results]}, lambda: _show(results))
     if not ok:
         raise typer.Exit(NotReadyError.exit_code)
 
 
-def _show(found: Sequence[Check]) -> None:
+def _show(results: Sequence[Check]) -> None:
     table = Table("check", "", "detail")
-    for check in found:
+    for check in results:
         table.add_row(check.name, "[green]ok[/green]" if check.ok else "[red]missing[/red]", check.found)
     out.print(table)
-    for check in found:
+    for check in results:
         if not check.ok:
             err_lines.print(f"{check.name}: {check.found}. Fix: {check.fix}")

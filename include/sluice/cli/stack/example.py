@@ -20,10 +20,6 @@ _EXAMPLE = Path(sys.prefix) / "share" / "sluice" / "example"
 def demo_settings(current: Settings, example: Path = _EXAMPLE) -> Settings:
     """Return the settings of the demo's project; write those files of the example that are missing or outdated.
 
-    Args:
-        current: the settings of the current project.
-        example: the folder of the installation with the example's specs and transforms.
-
     Raises:
         NotReadyError: this installation has no example, or the example would share the control database.
     """

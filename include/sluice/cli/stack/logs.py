@@ -33,9 +33,9 @@ def logs(
 
     Exit codes: 0; 2 the log does not exist.
     """
-    found = log_files(settings().folder)
+    files = log_files(settings().folder)
     if component:
-        path = choose_log(found, component)
+        path = choose_log(files, component)
         if follow:
             with contextlib.suppress(KeyboardInterrupt):  # `tail -F` follows a log through its rotation
                 for line in _followed(path, lines):
@@ -44,13 +44,13 @@ def logs(
             for line in last_lines(path, lines):
                 out.write(f"{without_colours(line)}\n")
     else:
-        emit(output, found, lambda: _print_files(found))
+        emit(output, files, lambda: _print_files(files))
 
 
-def _print_files(found: Mapping[str, Path]) -> None:
-    if not found:
+def _print_files(files: Mapping[str, Path]) -> None:
+    if not files:
         err_lines.print("There are no logs, because the stack was never started. `sluice up` starts it.")
-    for name, path in found.items():
+    for name, path in files.items():
         out_lines.print(f"{name:<16}{path}")
 
 
@@ -65,18 +65,18 @@ def _followed(path: Path, lines: int) -> Iterator[str]:
 
 def log_files(folder: StateFolder) -> dict[str, Path]:
     """Return the components' logs by name; the broker's is its own log file, which has more than its output."""
-    found = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
+    files = {path.stem: path for path in sorted(folder.logs.glob("*.log"))}
     own = folder.kafka / "broker.log"
-    return found | ({"broker": own} if own.exists() else {})
+    return files | ({"broker": own} if own.exists() else {})
 
 
-def choose_log(found: dict[str, Path], component: str) -> Path:
+def choose_log(files: dict[str, Path], component: str) -> Path:
     """Return a component's log.
 
     Raises:
         SpecError: the component has no log.
     """
-    if component not in found:
-        names = ", ".join(found) or "none, because the stack was never started"
+    if component not in files:
+        names = ", ".join(files) or "none, because the stack was never started"
         raise SpecError(f"There is no log of {component!r}. Logs: {names}.", fix="use one of these.")
-    return found[component]
+    return files[component]

@@ -45,13 +45,11 @@ def status(
     notes = [note for s in statuses if (note := outdated(s, project.folder.unit_file(s.unit), project.code_of))]
     unwanted = [status.unit for status in statuses if status.never_requested]
     stack = _stack(project)
-    streams = {
-        s: {"unit": u, "verdict": v.health, "why": v.why} for u, found in verdicts.items() for s, v in found.items()
-    }
+    streams = {s: {"unit": u, "verdict": v.health, "why": v.why} for u, own in verdicts.items() for s, v in own.items()}
 
     def print_status() -> None:
         _print_stack(stack, embedded=project.deployment.kafka.kind != "external")
-        _print_streams({unit: found for unit, found in verdicts.items() if unit not in unwanted})
+        _print_streams({unit: own for unit, own in verdicts.items() if unit not in unwanted})
         for note in notes:
             out_lines.print(note, style="yellow")
         if unwanted:
@@ -73,8 +71,8 @@ def _print_stack(stack: dict[str, Any], *, embedded: bool) -> None:
 
 def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
     table = Table("stream", "unit", "verdict", "why", "what to do")
-    for unit, found in verdicts.items():
-        for stream, verdict in found.items():
+    for unit, own in verdicts.items():
+        for stream, verdict in own.items():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
     if table.row_count:
         out.print(table)

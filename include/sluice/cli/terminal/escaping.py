@@ -34,8 +34,8 @@ class Terminal(Console):
     @property
     def file(self) -> IO[str]:
         """The stream inside the guard, which would escape the cursor movements."""
-        found = super().file
-        return found.stream if isinstance(found, Guard) else found
+        stream = super().file
+        return stream.stream if isinstance(stream, Guard) else stream
 
     @file.setter
     def file(self, new_file: IO[str]) -> None:
@@ -57,11 +57,7 @@ class Terminal(Console):
 
 
 class Guard:
-    """A standard stream that lets text and colours through, and escapes other control characters.
-
-    Args:
-        stream: the stream that it wraps.
-    """
+    """Wraps a standard stream: lets text and colours through, and escapes other control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -39,8 +39,8 @@ def _read(text: str | datetime, of_a_date: timedelta) -> datetime:
         return text
     for form in (_DAY, *_FORMATS):
         try:
-            found = datetime.strptime(text, form)  # noqa: DTZ007 - the zone is checked below
-            zoned = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            parsed = datetime.strptime(text, form)  # noqa: DTZ007 - the zone is checked below
+            zoned = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
             return zoned + of_a_date if form == _DAY else zoned
         except (ValueError, OverflowError):
             continue

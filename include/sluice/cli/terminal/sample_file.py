@@ -20,10 +20,7 @@ _FIX = "name a file with one JSON value per line."
 
 
 def read_sample(name: str) -> list[bytes]:
-    """Return the lines of a file, without their line ends; gzip is unpacked.
-
-    Args:
-        name: a path, or `-` for standard input.
+    """Return the lines of a file (`-`: standard input), without their line ends; gzip is unpacked.
 
     Raises:
         SpecError: it cannot be read, is empty or binary, or is too large.

@@ -14,7 +14,6 @@ from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
-from sluice.provisioning.plans.changes import PlannedChange, Refused
 from sluice.provisioning.plans.plan import Plan, differences_as_dict
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
@@ -39,13 +38,18 @@ def check(
     faults = sorted([*specs.faults, *topology_faults(specs.catalog, include)])
     if faults or offline:
         declared = len(specs.catalog.in_deployment(config.deployment).kafka_topics())
-        _emit_specs(faults, declared, output)
+        emit(output, report(declared=declared, faults=faults), lambda: _print_specs(faults))
+        if faults:
+            raise typer.Exit(SpecError.exit_code)
         return
     project = Project(config, specs.catalog)
     wanted = project.topics.declared()
     with project.kafka.administration() as administration:
         plan = current_plan(wanted, administration, project.topics.access())
-    _emit_cluster(plan, len(wanted.topics), output)
+    declared = len(wanted.topics)
+    emit(output, report(declared=declared, plan=plan), lambda: _print_cluster(plan, declared))
+    if plan.differences:
+        raise typer.Exit(RefusedError.exit_code)
 
 
 def topology_faults(catalog: Catalog, include: Path) -> list[Fault]:
@@ -71,12 +75,6 @@ def report(*, declared: int, faults: Sequence[Fault] = (), plan: Plan | None = N
     }
 
 
-def _emit_specs(faults: Sequence[Fault], declared: int, output: Output) -> None:
-    emit(output, report(declared=declared, faults=faults), lambda: _print_specs(faults))
-    if faults:
-        raise typer.Exit(SpecError.exit_code)
-
-
 def _print_specs(faults: Sequence[Fault]) -> None:
     for fault in faults:
         err_lines.print(str(fault), style="red")
@@ -85,15 +83,8 @@ def _print_specs(faults: Sequence[Fault]) -> None:
     err_lines.print(summary, style="red" if faults else "green")
 
 
-def _emit_cluster(plan: Plan, declared: int, output: Output) -> None:
-    differing = plan.differences
-    emit(output, report(declared=declared, plan=plan), lambda: _print_cluster(plan, differing, declared))
-    if differing:
-        raise typer.Exit(RefusedError.exit_code)
-
-
-def _print_cluster(plan: Plan, differing: Sequence[PlannedChange | Refused], declared: int) -> None:
-    for each in differing:
+def _print_cluster(plan: Plan, declared: int) -> None:
+    for each in (differing := plan.differences):
         out_lines.print(str(each), style="red")
     if differing:
         names = len({each.subject for each in differing})

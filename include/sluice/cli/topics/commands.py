@@ -65,22 +65,22 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
     project = Project.open_strict(settings())
     administration = project.kafka.administration()
     declared = project.topics.declared().only(only or ())
-    found = current_plan(declared, administration, None if only else project.topics.access())
-    impacts = project.topics.impact_analysis(administration, now=SystemClock().now()).impacts(found)
+    planned = current_plan(declared, administration, None if only else project.topics.access())
+    impacts = project.topics.impact_analysis(administration, now=SystemClock().now()).impacts(planned)
     touches = [{"topic": i.topic, "value": i.value, "clauses": i.clauses, **i.facts} for i in impacts.values()]
 
     def print_changes() -> None:
-        print_plan(found, {key: impact.clauses for key, impact in impacts.items()})
+        print_plan(planned, {key: impact.clauses for key, impact in impacts.items()})
         if not only and project.topics.leaves_access_open:
             out_lines.print(NOT_ENFORCED)
-        if not found:
-            count = _count(len(declared.topics), _principals(project, found))
+        if not planned:
+            count = _count(len(declared.topics), _principals(project, planned))
             out_lines.print(f"{count} as declared; nothing to do.")
-        elif not found.refused:
-            command = PlanCommands("topics", declared.named).apply(found)
-            out_lines.print(f"Plan {found.id}. To apply it, run {command}.")
+        elif not planned.refused:
+            command = PlanCommands("topics", declared.named).apply(planned)
+            out_lines.print(f"Plan {planned.id}. To apply it, run {command}.")
 
-    emit(output, {**as_dict(found), "touches": touches}, print_changes)
+    emit(output, {**as_dict(planned), "touches": touches}, print_changes)
 
 
 ThrottleOption = Annotated[
@@ -189,8 +189,8 @@ app.command()(send)
 app.command()(place)
 
 
-def _principals(project: Project, found: Plan) -> int:
-    return 0 if found.access is None else len(project.catalog.access)
+def _principals(project: Project, plan: Plan) -> int:
+    return 0 if plan.access is None else len(project.catalog.access)
 
 
 def _count(topics: int, principals: int) -> str:

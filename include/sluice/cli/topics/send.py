@@ -71,7 +71,7 @@ def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | N
     """
     if not field:
         return [None] * len(lines)
-    found: list[bytes | None] = []
+    keys: list[bytes | None] = []
     for number, line in enumerate(lines, skip + 1):
         fields = read_object(line)
         if fields is None or field not in fields:
@@ -79,5 +79,5 @@ def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | N
                 f"line {number} has no field {field!r} for its key.", fix="choose another field, or omit --key."
             )
         value = fields[field]
-        found.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())
-    return found
+        keys.append(value.encode() if isinstance(value, str) else json.dumps(value).encode())
+    return keys

@@ -160,13 +160,13 @@ class RecordPrinter:
             else:
                 self._terminal.print(as_line(record, self._most))
 
-    def newest(self, found: NewestRecords) -> None:
+    def newest(self, newest: NewestRecords) -> None:
         """Print records, with a note if there may be more."""
-        self.records(found.records)
-        if found.given_up:
-            which = ", ".join(map(str, found.given_up))
+        self.records(newest.records)
+        if newest.given_up:
+            which = ", ".join(map(str, newest.given_up))
             _note(f"Stopped after {MAX_OFFSETS:,} offsets of partition {which}; --from begins elsewhere.")
-        elif found.more:
+        elif newest.more:
             _note("There may be more; -n shows more, -f all.")
 
 

@@ -28,16 +28,16 @@ class UnitService:
 
     def as_dict(self, stream: str) -> dict[str, Any]:
         """Return both for a stream as JSON values; unknown availability is null."""
-        found, missed = self.availability.get(stream), self.missed.get(stream, ())
+        availability, missed = self.availability.get(stream), self.missed.get(stream, ())
         return {
-            "availability_30d": None if found is None else found.as_dict(),
+            "availability_30d": None if availability is None else availability.as_dict(),
             "missed_deadlines": [{"deadline": state.deadline, "since": state.since} for state in missed],
         }
 
     def lines(self) -> Iterator[str]:
         """Yield a sentence per stream, and one per missed deadline."""
-        for stream, found in self.availability.items():
-            yield _sentence(stream, found)
+        for stream, availability in self.availability.items():
+            yield _sentence(stream, availability)
         for stream, missed in self.missed.items():
             for state in missed:
                 since = f"{state.since:%Y-%m-%d %H:%M:%S} UTC"
@@ -45,18 +45,12 @@ class UnitService:
 
 
 def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
-    """Return both from the control database; empty if it does not answer.
-
-    Args:
-        project: has the control database.
-        unit: the driver's name in the specs.
-        now: the current time (UTC).
-    """
+    """Return both for a unit at a time (UTC), from the control database; empty if it does not answer."""
     catalog, streams = project.catalog, project.catalog.unit(unit).streams
     try:
         registry, since = project.records.registry(), now - SPAN
         desired, verdicts = registry.desired_states_since(unit, since), registry.verdicts_since(unit, since)
-        found = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
+        availability = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
         snapshots = project.records.snapshots().of([unit]).get(unit, {})
     except UnreachableError:
         return UnitService()
@@ -66,26 +60,26 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
         for state in snapshots[stream].deadlines:
             if state.missed and getattr(declared, state.deadline.value) is not None:
                 missed.setdefault(stream, []).append(state)
-    return UnitService(found, missed)
+    return UnitService(availability, missed)
 
 
-def in_percent(found: Availability | None) -> str:
+def in_percent(availability: Availability | None) -> str:
     """Return the available share, rounded down; empty if the stream should never have run, `?` if it is unknown."""
-    if found is None:
+    if availability is None:
         return "?"
-    if not found.requested:
+    if not availability.requested:
         return ""
-    return f"{found.available * 10_000 // found.requested / 100:.2f} %"
+    return f"{availability.available * 10_000 // availability.requested / 100:.2f} %"
 
 
-def _sentence(stream: str, found: Availability) -> str:
-    if not found.requested:
+def _sentence(stream: str, availability: Availability) -> str:
+    if not availability.requested:
         return f"{stream} was not requested to run in the last {SPAN.days} days."
     parts = [
         f" {name} for {duration_text(time)}"
-        for name, time in [("unknown", found.unknown), ("down", found.down), ("lagging", found.lagging)]
-        if time
+        for name in ("unknown", "down", "lagging")
+        if (time := getattr(availability, name))
     ]
     aside = f" ({','.join(parts).strip()})" if parts else ""
-    due = duration_text(found.requested)
-    return f"{stream} was available for {in_percent(found)} of the {due} that it should have run{aside}."
+    due = duration_text(availability.requested)
+    return f"{stream} was available for {in_percent(availability)} of the {due} that it should have run{aside}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -13,10 +14,10 @@ from sluice.cli.terminal.output import err
 from sluice.cli.terminal.user import requester
 from sluice.clock import Clock
 from sluice.errors import SluiceError
-from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.backfill.progress import progress_in_words, starvation_in_words
+from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess, end_now
-from sluice.project.project import Project
 
 _SECONDS_BETWEEN_LINES = 60.0
 
@@ -27,12 +28,19 @@ class ProgressLine:
     The first Ctrl-C makes the backfill stop after its chunk, the second kills it.
     """
 
-    def __init__(self, process: BatchProcess, project: Project, clock: Clock) -> None:
+    def __init__(
+        self,
+        process: BatchProcess,
+        backfills: Backfills,
+        lock: Callable[[str], BackfillLock],
+        clock: Clock,
+        niceness: int,
+    ) -> None:
         self._process = process
-        self._backfills = project.records.backfills()
-        self._lock = project.processes.backfill_lock
+        self._backfills = backfills
+        self._lock = lock
         self._clock = clock
-        self._niceness = project.settings.batch_niceness
+        self._niceness = niceness
         self._began = clock.monotonic()
         self._printed = ""
         self._printed_at = -math.inf

@@ -13,12 +13,7 @@ _STYLES = {Risk.SAFE: "green", Risk.APPROVAL: "yellow", Risk.LOSS: "red", Risk.W
 
 
 def print_plan(plan: Plan, impacts: Mapping[tuple[str, str], Sequence[str]] | None = None) -> None:
-    """Print what a plan changes, refuses and keeps.
-
-    Args:
-        plan: what to print.
-        impacts: what changes affect, a clause each, by subject and value.
-    """
+    """Print what a plan changes, with clauses about the impact of each change, and what it refuses and keeps."""
     for change in plan.changes:
         risk = "" if change.risk is Risk.SAFE else f" [{change.risk}: {change.why}]"
         out_lines.print(f"{_MARKS[change.risk]} {change}{risk}", style=_STYLES[change.risk])

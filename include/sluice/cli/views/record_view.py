@@ -16,12 +16,7 @@ _NO_TIME = "no time                 "
 
 
 def as_line(record: Record, most: int | None) -> Text:
-    """Return a record as one line: time (UTC), partition/offset, key, headers, value.
-
-    Args:
-        record: the record.
-        most: how many bytes to show of the key, the value and each header; None for all.
-    """
+    """Return a record as one line: time (UTC), partition/offset, key, headers, value; each cut after `most` bytes."""
     line = Text(f"{_time(record.at) or _NO_TIME}  {record.partition}/{record.offset}", style="dim")
     line.append("  ")
     if record.key is not None:

@@ -66,16 +66,16 @@ class BackgroundCache(Generic[Found]):
         if known is None and under_way is not None:
             wait([under_way], PATIENCE_SECONDS)
         with self._lock:
-            found, at = self._found or (None, None)
+            value, at = self._found or (None, None)
             looking = self._under_way is not None and not self._under_way.done()
-            return CachedValue(found, at, self._error, looking)
+            return CachedValue(value, at, self._error, looking)
 
     def _do(self) -> None:
         try:
-            found = self._load()
+            value = self._load()
         except Exception as error:  # noqa: BLE001 - the page shows every error
             with self._lock:
                 self._error = str(error)
             return
         with self._lock:
-            self._found, self._error = (found, self._clock.now()), ""
+            self._found, self._error = (value, self._clock.now()), ""

@@ -9,12 +9,14 @@ from enum import StrEnum
 from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Request
+from fastapi import Path as PathParameter
 
 from sluice.clock import Clock
 from sluice.console.context.background_cache import BackgroundCache
 from sluice.console.context.topic_snapshot import TopicSnapshot, take_topic_snapshot
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from sluice.specs.model.spec import NAME_PATTERN
 
 _TOPICS_EVERY = timedelta(seconds=15)
 _CODE_SECONDS = 30.0
@@ -81,3 +83,5 @@ def _page_context(request: Request) -> ConsoleContext:
 
 
 ContextDep = Annotated[ConsoleContext, Depends(_page_context)]
+SpecName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
+"""The name of a pipeline, a stream or a unit in a path."""

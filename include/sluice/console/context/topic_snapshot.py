@@ -52,7 +52,7 @@ def take_topic_snapshot(project: Project) -> TopicSnapshot:
     with project.kafka.administration(patience_seconds=_PATIENCE_SECONDS) as administration:
         plan = current_plan(project.topics.declared(), administration, project.topics.access())
         names = sorted(project.catalog.kafka_topics())
-        descriptions = {found.state.name: found for found in described(project.catalog, administration, names)}
+        descriptions = {each.state.name: each for each in described(project.catalog, administration, names)}
         domains = {broker.id: broker.rack or "" for broker in administration.cluster()}
     differing: dict[str, list[PlannedChange | Refused]] = defaultdict(list)
     for each in plan.differences:

@@ -21,35 +21,31 @@ _OPTIONAL: Sequence[tuple[str, str, Callable[[BatchFigures], float | None]]] = (
 """Charts that are drawn only if they have a value other than 0: title, name of the line, and value."""
 
 
-def charts_of(found: Sequence[BatchFigures]) -> list[Chart]:
-    """Return the charts that have values.
-
-    Args:
-        found: the batches, oldest first.
-    """
-    at = [each.at.timestamp() for each in found]
-    drawn = [
+def charts_of(batches: Sequence[BatchFigures]) -> list[Chart]:
+    """Return the charts that have values, from batches in the order of time."""
+    at = [each.at.timestamp() for each in batches]
+    charts = [
         lines(
             "Records per second",
-            [_line("come in", found, lambda b: b.input_rate), _line("processed", found, lambda b: b.process_rate)],
+            [_line("come in", batches, lambda b: b.input_rate), _line("processed", batches, lambda b: b.process_rate)],
             unit="/s",
         ),
-        layers("Duration of a batch by phase", at, _phases(found), unit=" s"),
-        lines("Records unread when a batch was planned", [_line("unread", found, lambda b: b.lag_records)]),
-        lines("Watermark behind the batch", [_line("gap", found, _watermark_gap)], unit=" s"),
+        layers("Duration of a batch by phase", at, _phases(batches), unit=" s"),
+        lines("Records unread when a batch was planned", [_line("unread", batches, lambda b: b.lag_records)]),
+        lines("Watermark behind the batch", [_line("gap", batches, _watermark_gap)], unit=" s"),
         *(
-            lines(title, [_line(name, found, value)])
+            lines(title, [_line(name, batches, value)])
             for title, name, value in _OPTIONAL
-            if any(value(each) for each in found)
+            if any(value(each) for each in batches)
         ),
     ]
-    return [chart for chart in drawn if chart is not None]
+    return [chart for chart in charts if chart is not None]
 
 
-def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> ChartLine:
+def _line(name: str, batches: Sequence[BatchFigures], value: Callable[[BatchFigures], float | None]) -> ChartLine:
     points: list[tuple[float, float | None]] = []
     before: BatchFigures | None = None
-    for each in found:
+    for each in batches:
         at = each.at.timestamp()
         if before is not None and at - before.at.timestamp() > _BREAK_SECONDS:
             points.append((at, None))
@@ -58,13 +54,13 @@ def _line(name: str, found: Sequence[BatchFigures], value: Callable[[BatchFigure
     return ChartLine(name, points)
 
 
-def _phases(found: Sequence[BatchFigures]) -> list[ChartLine]:
+def _phases(batches: Sequence[BatchFigures]) -> list[ChartLine]:
     named = [
-        ChartLine(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in found])
+        ChartLine(phase, [(each.at.timestamp(), each.phases.get(phase, 0.0) / 1000) for each in batches])
         for phase in PHASES
     ]
     rest = []
-    for each in found:
+    for each in batches:
         unnamed = each.phases.get(_WHOLE, 0.0) - sum(each.phases.get(phase, 0.0) for phase in PHASES)
         rest.append((each.at.timestamp(), max(0.0, unnamed) / 1000))
     return [*named, ChartLine("rest", rest)]

@@ -72,14 +72,7 @@ def next_month(month: datetime) -> datetime:
 
 
 def calendar(month: datetime, length: timedelta, ledger: Ledger, code: str) -> Calendar:
-    """Return a month.
-
-    Args:
-        month: its first moment (UTC).
-        length: of an interval: an hour or a day.
-        ledger: with the intervals of this month.
-        code: today's hash.
-    """
+    """Return the calendar of a month by its first moment (UTC); `code` is the hash of today's code."""
     end = next_month(month)
     before = month_of(month - _DAY)
     if length < _DAY:
@@ -103,18 +96,18 @@ def _cell(start: datetime, length: timedelta, ledger: Ledger, code: str) -> Cell
     if row is None:
         state, what = ("empty", "no rows") if closed else ("open", "not closed yet")
         return Cell(start, state, "", f"{start:%Y-%m-%d %H:%M} UTC: {what}")
-    found = row.state(code)
+    state = row.state(code)
     checked = " ✓" if row.verified_by(code) else ""
-    mark = _MARKS.get(found) or ("" if row.current is None else "B" if row.current.generation is None else "S")
-    return Cell(start, found.value, mark + checked.strip(), f"{start:%Y-%m-%d %H:%M} UTC: {_words(row, found, code)}")
+    mark = _MARKS.get(state) or ("" if row.current is None else "B" if row.current.generation is None else "S")
+    return Cell(start, state.value, mark + checked.strip(), f"{start:%Y-%m-%d %H:%M} UTC: {_words(row, state, code)}")
 
 
 def _words(row: LedgerRow, state: State, code: str) -> str:
-    said = [state.value]
+    parts = [state.value]
     if row.current is not None:
         who = "a backfill" if row.current.generation is None else f"the stream, generation {row.current.generation}"
-        said.append(f"{row.current.content.rows:,} rows by {who}")
-    said += row.dirty
+        parts.append(f"{row.current.content.rows:,} rows by {who}")
+    parts += row.dirty
     if row.verified_by(code):
-        said.append("stream and batch agree")
-    return ", ".join(said)
+        parts.append("stream and batch agree")
+    return ", ".join(parts)

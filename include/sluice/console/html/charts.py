@@ -60,43 +60,30 @@ class Chart:
 
 
 def lines(title: str, found: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
-    """Return lines over one another; None where there are fewer than two moments with a value.
-
-    Args:
-        title: what they show.
-        found: at most eight.
-        unit: of the values, such as `/s`.
-    """
-    drawn = [ChartLine(line.name, _thinned(line.points)) for line in found]
-    at = sorted({moment for line in drawn for moment, value in line.points if value is not None})
+    """Return a chart of at most eight lines; None with fewer than two moments that have a value."""
+    thinned = [ChartLine(line.name, _thinned(line.points)) for line in found]
+    at = sorted({moment for line in thinned for moment, value in line.points if value is not None})
     if len(at) <= 1:
         return None
-    scale = _Scale(at[0], at[-1], max(value for line in drawn for _, value in line.points if value is not None))
+    scale = _Scale(at[0], at[-1], max(value for line in thinned for _, value in line.points if value is not None))
     shapes = [
         Shape(line.name, place, scale.line(line.points), number_text(_newest(line.points), unit))
-        for place, line in enumerate(drawn)
+        for place, line in enumerate(thinned)
     ]
-    return _chart(title, shapes, scale, unit, [line.points for line in drawn], filled=False)
+    return _chart(title, shapes, scale, unit, [line.points for line in thinned], filled=False)
 
 
-def layers(title: str, at: Sequence[float], found: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
-    """Return bars of layers that add up, one for each moment; None where there are fewer than two moments.
-
-    Args:
-        title: what they show.
-        at: the moments.
-        found: at most eight; each has a value, perhaps None, for every moment.
-        unit: of the values.
-    """
+def layers(title: str, at: Sequence[float], parts: Sequence[ChartLine], *, unit: str = "") -> Chart | None:
+    """Return bars of at most eight layers that add up, one for each moment; None with fewer than two moments."""
     if len(at) <= 1:
         return None
     step = ceil(len(at) / _MAX_POINTS)
     # Of the batches of one place the longest is drawn, with its own parts.
-    whole = [sum(line.points[n][1] or 0.0 for line in found) for n in range(len(at))]
+    whole = [sum(line.points[n][1] or 0.0 for line in parts) for n in range(len(at))]
     kept = [max(range(n, min(n + step, len(at))), key=whole.__getitem__) for n in range(0, len(at), step)]
     scale = _Scale(at[kept[0]], at[kept[-1]], max(whole[n] for n in kept))
     base, shapes = [0.0] * len(kept), []
-    for place, line in enumerate(found):
+    for place, line in enumerate(parts):
         upper = [low + (line.points[n][1] or 0.0) for low, n in zip(base, kept, strict=True)]
         path = scale.bars([at[n] for n in kept], base, upper)
         shapes.append(Shape(line.name, place, path, number_text(_newest(line.points), unit)))
@@ -152,12 +139,12 @@ def _thinned(points: Sequence[tuple[float, float | None]]) -> list[tuple[float, 
     step = ceil(len(points) / _MAX_POINTS)
     if step <= 1:
         return list(points)
-    found: list[tuple[float, float | None]] = []
+    thinned: list[tuple[float, float | None]] = []
     for begin in range(0, len(points), step):
         some = points[begin : begin + step]
         known = [(value, moment) for moment, value in some if value is not None]
-        found.append((max(known)[1], max(known)[0]) if len(known) == len(some) else (some[0][0], None))
-    return found
+        thinned.append((max(known)[1], max(known)[0]) if len(known) == len(some) else (some[0][0], None))
+    return thinned
 
 
 class _Scale:

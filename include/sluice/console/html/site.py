@@ -108,14 +108,7 @@ class Site:
 
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:  # noqa: ANN401 - the same
-    """Return a page of the application that a request reached.
-
-    Args:
-        request: the request.
-        template: a file in the folder `templates` of the application's package.
-        status: of the answer.
-        **context: the names in the template.
-    """
+    """Return a page of the application that a request reached, from a template of its package and the names in it."""
     return HTMLResponse(cast(Site, request.app.state.site).render(request, template, **context), status)
 
 

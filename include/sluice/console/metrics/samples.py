@@ -26,12 +26,7 @@ class MetricSample:
 
 
 def of_streams(statuses: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
-    """Yield the samples of streams and their units.
-
-    Args:
-        statuses: how streams stand.
-        batches: the newest batch by stream, as its driver saw it.
-    """
+    """Yield the samples of streams and their units; `batches` has the newest batch of each stream."""
     units: dict[str, list[StreamStatus]] = {}
     for standing in statuses:
         units.setdefault(standing.unit, []).append(standing)
@@ -69,13 +64,13 @@ def _of_verdict(status: StreamStatus) -> Iterator[MetricSample]:
 
 
 def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSample]:
-    found: dict[Metric, float | None] = {
+    values: dict[Metric, float | None] = {
         m.BATCH_SECONDS: batch.seconds,
         m.STATE_ROWS: batch.state_rows,
         m.STATE_BYTES: batch.state_bytes,
         m.READ: batch.read,
     }
-    yield from _known(labels, found)
+    yield from _known(labels, values)
     for phase, milliseconds in sorted(batch.phases.items()):
         yield MetricSample(m.PHASE_SECONDS, (*labels, phase), milliseconds / 1000)
 
@@ -83,15 +78,15 @@ def _of_batch(labels: tuple[str, str], batch: BatchFigures) -> Iterator[MetricSa
 def _of_unit(unit: str, streams: Iterable[StreamStatus], batches: Mapping[str, BatchFigures]) -> Iterator[MetricSample]:
     streams = list(streams)
     first = streams[0]
-    told = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
-    cpu = [batch.cpu_seconds for batch in told if batch.cpu_seconds is not None]
-    found: dict[Metric, float | None] = {
+    newest = [batch for each in streams if (batch := batches.get(each.stream)) and batch.generation == first.generation]
+    cpu = [batch.cpu_seconds for batch in newest if batch.cpu_seconds is not None]
+    values: dict[Metric, float | None] = {
         m.SHOULD_RUN: float(first.should_run),
         m.HALTED: float(bool(first.halted)),
         m.ATTEMPTS: first.generation,
         m.CPU: max(cpu, default=None),
     }
-    yield from _known((unit,), found)
+    yield from _known((unit,), values)
 
 
 def of_pipelines(
@@ -120,12 +115,7 @@ def of_pipelines(
 
 
 def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSample]:
-    """Yield the samples of topics.
-
-    Args:
-        differences: how many values are not as declared, by topic; 0 for one that is as declared.
-        at: when the cluster was asked (UTC).
-    """
+    """Yield the samples of topics: their number of differences, 0 included, when the cluster was compared (UTC)."""
     yield MetricSample(m.TOPICS_COMPARED, (), at.timestamp())
     for topic, count in sorted(differences.items()):
         yield MetricSample(m.DIFFERENCES, (topic,), count)
@@ -134,14 +124,14 @@ def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSa
 def of_alerts(history: AlertHistory) -> Iterator[MetricSample]:
     """Yield the samples of alerts; one whose delivery has no outcome is `unknown`."""
     counts = Counter(
-        (alert.level.value, "unknown" if (said := history.deliveries.get(alert.id)) is None else said.outcome.value)
+        (alert.level.value, "unknown" if (own := history.deliveries.get(alert.id)) is None else own.outcome.value)
         for alert in history.alerts
     )
     for labels, count in sorted(counts.items()):
         yield MetricSample(m.ALERTS, labels, count)
 
 
-def _known(labels: tuple[str, ...], found: Mapping[Metric, float | None]) -> Iterator[MetricSample]:
-    for metric, value in found.items():
+def _known(labels: tuple[str, ...], values: Mapping[Metric, float | None]) -> Iterator[MetricSample]:
+    for metric, value in values.items():
         if value is not None:
             yield MetricSample(metric, labels, value)

@@ -24,7 +24,7 @@ router = APIRouter()
 def alerts(request: Request, visitor: VisitorDep, context: ContextDep, number: PageNumber = 1) -> HTMLResponse:
     """Show the alerts about DAGs that the visitor may see, newest first."""
     history = readable_alerts(_history(context), visitor)
-    found = history.alerts[::-1]
+    newest_first = history.alerts[::-1]
     place = context.project.settings
     policy = read_policy(place.home / "include", place.deployment)
     return page(
@@ -32,10 +32,10 @@ def alerts(request: Request, visitor: VisitorDep, context: ContextDep, number: P
         "alerts.html",
         lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
         policy_note=policy.note,
-        undelivered=sum(outcome(alert, history) == DeliveryOutcome.FAILED for alert in found),
-        total=len(found),
+        undelivered=sum(outcome(alert, history) == DeliveryOutcome.FAILED for alert in newest_first),
+        total=len(newest_first),
         notes=history.notes,
-        **paged(found, number, lambda alert: (alert, outcome(alert, history))),
+        **paged(newest_first, number, lambda alert: (alert, outcome(alert, history))),
     )
 
 
@@ -43,11 +43,11 @@ def alerts(request: Request, visitor: VisitorDep, context: ContextDep, number: P
 def alert(request: Request, alert_id: str, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show everything about one alert."""
     history = readable_alerts(_history(context), visitor)
-    found = next((each for each in history.alerts if each.id == alert_id), None)
-    if found is None:
+    chosen = next((each for each in history.alerts if each.id == alert_id), None)
+    if chosen is None:
         raise HTTPException(404, "There is no such alert, or it is not yours to see.")
-    delivery = history.deliveries.get(found.id)
-    return page(request, "alert.html", alert=found, delivery=delivery)
+    delivery = history.deliveries.get(chosen.id)
+    return page(request, "alert.html", alert=chosen, delivery=delivery)
 
 
 def outcome(alert: Alert, history: AlertHistory) -> str:

@@ -6,24 +6,21 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
-from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sluice.console.context.access import Visitor, VisitorDep, refuse_foreign_origin
-from sluice.console.context.page_context import ConsoleCommand, ConsoleContext, ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ConsoleContext, ContextDep, SpecName
 from sluice.console.html.site import base_of, page
-from sluice.console.pages.streams import UnitName, require_unit
+from sluice.console.pages.streams import require_unit
 from sluice.errors import SpecError
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.specs.catalog.dag_ids import REPLAY, backfill_dag_id, stream_dag_id
-from sluice.specs.model.spec import NAME_PATTERN
 
 router = APIRouter()
 writes = [Depends(refuse_foreign_origin)]
 
 Reason = Annotated[str, Form(min_length=1, max_length=500)]
-PipelineName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 
 
 class BackfillForm(BaseModel):
@@ -40,7 +37,7 @@ class BackfillForm(BaseModel):
 def ask_unit(
     *,
     request: Request,
-    unit: UnitName,
+    unit: SpecName,
     action: Annotated[ConsoleCommand, Form()],
     reason: Reason,
     visitor: VisitorDep,
@@ -56,7 +53,7 @@ def ask_unit(
 def ask_backfill(
     *,
     request: Request,
-    pipeline: PipelineName,
+    pipeline: SpecName,
     asked: Annotated[BackfillForm, Form()],
     visitor: VisitorDep,
     context: ContextDep,

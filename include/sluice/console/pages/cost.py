@@ -50,15 +50,15 @@ def cost(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResp
     """Show the units that the visitor may see, the most expensive first."""
     project = context.project
     units = readable(visitor, {stream_dag_id(name): unit for name, unit in project.catalog.units().items()})
-    found = [cost for unit in units if (cost := cost_of(project, unit)) is not None]
-    rows = sorted(found, key=lambda each: (-(each.per_million or 0.0), each.unit))
+    costs = [cost for unit in units if (cost := cost_of(project, unit)) is not None]
+    rows = sorted(costs, key=lambda each: (-(each.per_million or 0.0), each.unit))
     return page(request, "cost.html", rows=rows, unknown=len(units) - len(rows))
 
 
 def cost_of(project: Project, unit: Unit) -> UnitCost | None:
-    """Return what the newest driver of a unit has used; None where its streams have told nothing yet."""
-    told = [newest_batch(project.folder.batch_log(stream)) for stream in unit.streams]
-    known = [each for each in told if each is not None and each.cpu_seconds is not None and each.read is not None]
+    """Return what the newest driver of a unit has used; None if its streams have logged no batch yet."""
+    logged = [newest_batch(project.folder.batch_log(stream)) for stream in unit.streams]
+    known = [each for each in logged if each is not None and each.cpu_seconds is not None and each.read is not None]
     if not known:
         return None
     generation = max(each.generation for each in known)

@@ -7,8 +7,8 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from sluice.console.context.access import VisitorDep
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.page_context import ContextDep
-from sluice.console.pages.streams import UnitName, require_unit
+from sluice.console.context.page_context import ContextDep, SpecName
+from sluice.console.pages.streams import require_unit
 from sluice.project.project import Project
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.driver_files import spark_ui_address
@@ -17,7 +17,7 @@ router = APIRouter()
 
 
 @router.get("/units/{unit}/spark-ui")
-def spark_ui(unit: UnitName, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
+def spark_ui(unit: SpecName, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
     """Redirect to the Spark UI of the newest generation."""
     require_unit(unit, visitor)
     project = context.project
@@ -28,7 +28,7 @@ def spark_ui(unit: UnitName, visitor: VisitorDep, context: ContextDep) -> Redire
 
 
 @router.get("/units/{unit}/log")
-def log(unit: UnitName, visitor: VisitorDep, context: ContextDep) -> PlainTextResponse:
+def log(unit: SpecName, visitor: VisitorDep, context: ContextDep) -> PlainTextResponse:
     """Show the end of the newest generation's log."""
     require_unit(unit, visitor)
     project = context.project

@@ -9,11 +9,10 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep, readable
-from sluice.console.context.page_context import ContextDep
+from sluice.console.context.page_context import ContextDep, SpecName
 from sluice.console.html.calendar import calendar, month_of, next_month
 from sluice.console.html.paging import PageNumber, paged
 from sluice.console.html.site import page
-from sluice.console.pages.reports import PipelineName
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.backfill.advice import advise
 from sluice.intervals.backfill.request import Mode, Only
@@ -43,7 +42,7 @@ def overview(request: Request, visitor: VisitorDep, context: ContextDep, number:
 def of_pipeline(
     *,
     request: Request,
-    pipeline: PipelineName,
+    pipeline: SpecName,
     visitor: VisitorDep,
     context: ContextDep,
     month: Annotated[str, Query(pattern=r"^\d{4}-\d{2}$|^$")] = "",
@@ -56,7 +55,7 @@ def of_pipeline(
     index, code = project.tables.index(), context.code_of(pipeline)
     head = index.overview().get(pipeline)
     newest = head.closed_until if head else None
-    first = _month(month) or month_of(chosen or newest or context.clock.now())
+    first = _instant(month and f"{month}-01", "2013-01-01") or month_of(chosen or newest or context.clock.now())
     ledger = index.ledger(pipeline, since=first, until=next_month(first))
     dag_id = backfill_dag_id(pipeline)
     return page(
@@ -89,20 +88,11 @@ def _spec(project: Project, pipeline: str, visitor: Visitor) -> PipelineSpec:
     return spec
 
 
-def _instant(text: str) -> datetime | None:
+def _instant(text: str, example: str = "2013-01-01T05:00Z") -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError as error:
-        raise HTTPException(422, f"{text!r:.60} is no time; it reads like 2013-01-01T05:00Z.") from error
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
-def _month(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
-    except ValueError as error:
-        raise HTTPException(422, f"{text!r:.60} is no month; it reads like 2013-01.") from error
+        raise HTTPException(422, f"{text!r:.60} is not a time such as {example}.") from error
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)

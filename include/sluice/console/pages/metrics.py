@@ -61,8 +61,8 @@ def _samples(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample
     project = context.project
     yield MetricSample(BUILD_INFO, (__version__,), 1.0)
     statuses = statuses_for(visitor, context)
-    told = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in statuses}
-    yield from of_streams(statuses, {stream: batch for stream, batch in told.items() if batch is not None})
+    newest = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in statuses}
+    yield from of_streams(statuses, {stream: batch for stream, batch in newest.items() if batch is not None})
     yield from _of_pipelines(visitor, context)
     if visitor.readable([TOPICS]):
         yield from _of_topics(context)
@@ -78,7 +78,7 @@ def _of_pipelines(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricS
         for name in readable(visitor, {backfill_dag_id(name): name for name in project.catalog.interval_pipelines})
         if name in known
     }
-    gates = {name: found for name in names if (found := _gate(project.folder.quality(name))) is not None}
+    gates = {name: gate for name in names if (gate := _gate(project.folder.quality(name))) is not None}
     yield from of_pipelines(intervals, gates, [case for case in project.records.cases().of() if case.pipeline in names])
 
 

@@ -10,10 +10,9 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import VisitorDep, readable
-from sluice.console.context.page_context import ContextDep
+from sluice.console.context.page_context import ContextDep, SpecName
 from sluice.console.html.paging import PageNumber, paged
 from sluice.console.html.site import page
-from sluice.console.pages.reports import PipelineName
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.quality.cases import LIVE
@@ -42,7 +41,7 @@ def overview(request: Request, visitor: VisitorDep, context: ContextDep, number:
 
 
 @router.get("/quality/{pipeline}")
-def of_pipeline(request: Request, pipeline: PipelineName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def of_pipeline(request: Request, pipeline: SpecName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show what is known of a pipeline's expectations, and its cases."""
     project = context.project
     spec = project.catalog.pipelines.get(pipeline)
@@ -93,5 +92,5 @@ def _history(
     length: timedelta = spec.intervals.interval_length
     since = head.closed_until - _SHOWN_INTERVALS * length
     kept = project.records.quality().of(spec.name, [each.key for each in about], since, head.closed_until)
-    found = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
-    return [(each, picture(found[each.key]), found[each.key]) for each in about]
+    by_key = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
+    return [(each, picture(by_key[each.key]), by_key[each.key]) for each in about]

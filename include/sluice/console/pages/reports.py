@@ -10,14 +10,12 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
-from sluice.console.context.page_context import ContextDep
+from sluice.console.context.page_context import ContextDep, SpecName
 from sluice.project.project import Project
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
-from sluice.specs.model.spec import NAME_PATTERN
 
 router = APIRouter()
 
-PipelineName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 # Neither dot nor slash: no id leads out of the folder of backfills.
 BackfillId = Annotated[str, PathParameter(pattern=r"^[a-z][A-Za-z0-9_-]{0,199}$")]
 
@@ -41,7 +39,7 @@ def quality(backfill_id: BackfillId, visitor: VisitorDep, context: ContextDep) -
 
 
 @router.get("/quality/{pipeline}/report")
-def table_quality(pipeline: PipelineName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def table_quality(pipeline: SpecName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show the newest result of the suite on a pipeline's published table."""
     if not visitor.readable([quality_dag_id(pipeline)]):
         raise HTTPException(404, _NONE)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from sluice.console.context.access import Visitor, VisitorDep
 from sluice.console.context.log_tail import last_lines
-from sluice.console.context.page_context import ConsoleCommand, ContextDep
+from sluice.console.context.page_context import ConsoleCommand, ContextDep, SpecName
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.site import base_of, page
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
-from sluice.specs.model.spec import NAME_PATTERN
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -27,8 +24,6 @@ from sluice.streams.life.timeline import SHOWN, Timeline, timeline
 
 router = APIRouter()
 
-StreamName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
-UnitName = Annotated[str, PathParameter(pattern=NAME_PATTERN)]
 
 HISTORY = timedelta(hours=24)
 _LOG_BYTES = 6 * 1024
@@ -36,13 +31,13 @@ _MAX_CHANGES = 30
 
 
 @router.get("/streams/{stream}")
-def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def stream(request: Request, stream: SpecName, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
     """Show a stream."""
     project, now = context.project, context.clock.now()
     unit = unit_of(project, stream, visitor)
     stream_status = next(each for each in project.health.statuses([unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
-    found = batches(project.folder.batch_log(stream))
+    logged = batches(project.folder.batch_log(stream))
     pipeline = project.catalog.pipeline_of(stream)
     return page(
         request,
@@ -50,9 +45,9 @@ def stream(request: Request, stream: StreamName, visitor: VisitorDep, context: C
         stream_status=stream_status,
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),
-        charts=charts_of(found),
-        batches=found,
-        quarantined=quarantined(found),
+        charts=charts_of(logged),
+        batches=logged,
+        quarantined=quarantined(logged),
         pipeline=None if pipeline is None else pipeline.name,
         attempts=attempts,
         shown=SHOWN,
@@ -117,8 +112,8 @@ def _attempts(project: Project, unit: Unit, now: datetime) -> Timeline:
 
 
 def _changes(project: Project, unit: str, stream: str, now: datetime) -> Sequence[RecordedVerdict]:
-    found = project.records.registry().verdicts_since(unit, now - HISTORY)
-    return [record for record in reversed(found) if record.stream == stream][:_MAX_CHANGES]
+    recorded = project.records.registry().verdicts_since(unit, now - HISTORY)
+    return [record for record in reversed(recorded) if record.stream == stream][:_MAX_CHANGES]
 
 
 def _log(attempts: Timeline) -> str:
