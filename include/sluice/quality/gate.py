@@ -76,7 +76,7 @@ class GateResult:
 
     @property
     def stopping(self) -> tuple[str, ...]:
-        """Why nothing may be published, as far as it follows from what was looked at, one sentence each."""
+        """The violations that stop the publishing, one sentence each."""
         violations = self._names_of(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
         return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *violations)
 

@@ -23,7 +23,7 @@ class ExpectationResult(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
     UNJUDGED = "not judged"
-    """There is nothing to judge it by: too little history, or no rows of which anything could be said."""
+    """It cannot be judged: there is too little history, or there are no rows."""
     ERROR = "not evaluated"
 
 

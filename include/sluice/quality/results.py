@@ -17,7 +17,7 @@ class StoredResult:
 
     Attributes:
         checked: what was found, without samples: values of the data stay where the data is.
-        content: what the interval held when it was looked at. Once it holds something else, the result is about a past.
+        content: of the interval when it was checked. Once the content has changed, the result is outdated.
         by: a backfill's id, or `check` for one of the published table.
         at: when (UTC).
     """
