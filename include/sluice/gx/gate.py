@@ -71,7 +71,7 @@ def run_gate(
 
 
 def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult]:
-    """Return what became of the expectations, by position. Those that Great Expectations leaves out are absent."""
+    """Return the results of the expectations, by position. Those that Great Expectations leaves out are absent."""
     outcomes, built = {}, []
     expectations = suite.about(Subject.TABLE)
     for position, declared in enumerate(expectations):

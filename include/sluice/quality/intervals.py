@@ -18,7 +18,7 @@ Values = Mapping[datetime, float]
 
 
 class ExpectationResult(StrEnum):
-    """What became of an expectation in an interval."""
+    """The result of an expectation in an interval."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -29,7 +29,7 @@ class ExpectationResult(StrEnum):
 
 @dataclass(frozen=True)
 class IntervalCheckResult:
-    """What became of one expectation in one interval.
+    """The result of one expectation in one interval.
 
     Attributes:
         start: of the interval (UTC).

@@ -1,4 +1,4 @@
-"""The record of what became of expectations in intervals: one result for each, of what the interval holds."""
+"""The record of the results of expectations in intervals, each for the content of its interval."""
 
 from __future__ import annotations
 
