@@ -76,7 +76,7 @@ def running_cluster(folder: Path, workers: int) -> Iterator[RunningCluster]:
     running.cluster.prepare(forget=True)
     try:
         running.start(MASTER)
-        running.cluster.wait_for_master(60)
+        assert wait_until(lambda: running.cluster.registered() >= 0, SystemClock(), deadline_seconds=60)
         for name in running.cluster.worker_names:
             running.start(name)
         running.cluster.wait_ready(60)

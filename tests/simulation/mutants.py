@@ -203,7 +203,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the reconciler forgets whom it has told",
         RECONCILIATION,
-        "action.kind is ActionKind.NOTIFY and notified(name, _end_of(status, now))",
+        "action.kind is ActionKind.NOTIFY and notified(name, ended_at or now)",
         "False",
     ),
     Mutant(

@@ -103,18 +103,16 @@ class ParseScheduler:
     def _go_on(self, asked: _Round, now: datetime) -> None:
         if now - asked.begun < asked.asks[0]:
             return
-        if asked.only_unread and not self._unread(asked):
-            self._round = None
-            return
+        if asked.only_unread:
+            parsed = self.parsed()
+            if all(parsed[dag_id] >= asked.begun for dag_id in asked.dags if dag_id in parsed):
+                self._round = None
+                return
         self.ask()
         asked.only_unread = True
         del asked.asks[0]
         if not asked.asks:
             self._round = None
-
-    def _unread(self, asked: _Round) -> bool:
-        parsed = self.parsed()
-        return any(parsed[dag_id] < asked.begun for dag_id in asked.dags if dag_id in parsed)
 
 
 class SpecsBundle(LocalDagBundle):

@@ -50,13 +50,7 @@ Round = Callable[[AskedOfAirflow], Found]
 
 
 class RoundOperator(BaseOperator):
-    """Does a round, in the triggerer if possible.
-
-    Args:
-        in_triggerer: does the round in the triggerer.
-        in_worker: does it in a worker; omitted: that does the same.
-        **arguments: those of `BaseOperator`.
-    """
+    """Does a round, in the triggerer if possible; in a worker by `in_worker`, or omitted by the same trigger."""
 
     start_from_trigger = True
 

@@ -31,31 +31,24 @@ def checks(settings: Settings) -> list[Check]:
 
 def judge(machine: Machine) -> list[Check]:
     """Judge the facts."""
+    system_fix = "use Linux, a Linux VM, or the containers of docker-compose.yaml."
+    python_fix = "run `make clean`, then `make setup PYTHON=python3.12` (3.11, 3.12 and 3.13 are supported)."
+    jars = machine.missing_jars
+    jars_found = f"{len(jars)} are missing or changed, {jars[0]} among them" if jars else "all there and verified"
     return [
-        _system(machine),
-        _python(machine),
+        _check("system", machine.system == "Linux", machine.system, system_fix),
+        _check("python", machine.python in PYTHONS, ".".join(map(str, machine.python)), python_fix),
         _java(machine),
         _memory(machine),
         _disk(machine),
         _ports(machine),
-        _jars(machine),
+        _check("jars", not jars, jars_found, "run `make setup`."),
         _pyspark(machine),
     ]
 
 
 def _check(name: str, ok: bool, found: str, fix: str) -> Check:
     return Check(name, ok, found, "" if ok else fix)
-
-
-def _system(machine: Machine) -> Check:
-    fix = "use Linux, a Linux VM, or the containers of docker-compose.yaml."
-    return _check("system", machine.system == "Linux", machine.system, fix)
-
-
-def _python(machine: Machine) -> Check:
-    found = ".".join(map(str, machine.python))
-    fix = "run `make clean`, then `make setup PYTHON=python3.12` (3.11, 3.12 and 3.13 are supported)."
-    return _check("python", machine.python in PYTHONS, found, fix)
 
 
 def _java(machine: Machine) -> Check:
@@ -89,12 +82,6 @@ def _ports(machine: Machine) -> Check:
     if taken:
         return Check("ports", ok=True, found=f"taken: {', '.join(taken)}; the stack takes the next free ones")
     return Check("ports", ok=True, found=f"free: {', '.join(machine.free_ports)}")
-
-
-def _jars(machine: Machine) -> Check:
-    missing = machine.missing_jars
-    found = f"{len(missing)} are missing or changed, {missing[0]} among them" if missing else "all there and verified"
-    return _check("jars", not missing, found, "run `make setup`.")
 
 
 def _pyspark(machine: Machine) -> Check:

@@ -60,7 +60,8 @@ class Jars:
             self._fetch()
             fetched = len(wrong)
         self._refuse(self._wrong())
-        self._write_stamps()
+        stamps = {name: _stamp(self.folder / name) for name in self._digests()}
+        self._stamp_file.write_text(json.dumps({"lock": self._lock_digest(), "jars": stamps}), encoding="utf-8")
         return fetched
 
     def _digests(self) -> dict[str, str]:
@@ -130,10 +131,6 @@ class Jars:
         except (FileNotFoundError, ValueError):
             return {}
         return record["jars"] if record.get("lock") == self._lock_digest() else {}
-
-    def _write_stamps(self) -> None:
-        stamps = {name: _stamp(self.folder / name) for name in self._digests()}
-        self._stamp_file.write_text(json.dumps({"lock": self._lock_digest(), "jars": stamps}), encoding="utf-8")
 
     def _lock_digest(self) -> str:
         return hashlib.sha256((self.lock / "jars.sha256").read_bytes()).hexdigest()

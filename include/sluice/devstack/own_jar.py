@@ -49,10 +49,6 @@ class OwnJar:
     def ensure(self, libraries: Sequence[Path], java_home: str = "") -> bool:
         """Compile it if it is not there, and remove those of other sources; return whether that was needed.
 
-        Args:
-            libraries: folders of the jars that the sources are compiled against.
-            java_home: JAVA_HOME, or nothing for the Java on PATH.
-
         Raises:
             NotReadyError: there is no compiler, or it refuses the sources.
         """

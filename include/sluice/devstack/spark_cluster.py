@@ -101,10 +101,7 @@ class SparkCluster:
         return tuple(worker_name(number) for number in range(1, self.workers + 1))
 
     def prepare(self, *, forget: bool) -> None:
-        """Make the folders.
-
-        Args:
-            forget: what an earlier master remembers is of no use, because no driver lives that it had.
+        """Make the folders. `forget` what an earlier master remembers if no driver lives that it had.
 
         Raises:
             NotReadyError: Java is missing, or the folder cannot be written.
@@ -126,22 +123,16 @@ class SparkCluster:
         """Return the arguments that run each component in the foreground until SIGTERM, the master's first."""
         return {MASTER: self._master(), **{name: self._worker(name) for name in self.worker_names}}
 
-    def wait_for_master(self, deadline_seconds: float = 60, clock: Clock | None = None) -> None:
-        """Return once the master leads. See `wait_ready`."""
-        self._wait(0, deadline_seconds, clock or SystemClock())
-
     def wait_ready(self, deadline_seconds: float = 60, clock: Clock | None = None) -> None:
         """Return once the master leads and all workers are registered.
 
         Raises:
             NotReadyError: that was not so in time.
         """
-        self._wait(self.workers, deadline_seconds, clock or SystemClock())
-
-    def _wait(self, workers: int, deadline_seconds: float, clock: Clock) -> None:
-        if not wait_until(lambda: self.registered() >= workers, clock, deadline_seconds=deadline_seconds):
-            found = self.registered()
-            what = "does not lead" if found < 0 else f"has {found} of {workers} workers"
+        clock = clock or SystemClock()
+        if not wait_until(lambda: self.registered() >= self.workers, clock, deadline_seconds=deadline_seconds):
+            registered = self.registered()
+            what = "does not lead" if registered < 0 else f"has {registered} of {self.workers} workers"
             raise NotReadyError(
                 f"The Spark master at {self.page} {what} after {deadline_seconds:.0f} s.",
                 fix="read the logs of its components (`sluice logs`).",

@@ -23,7 +23,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
-from sluice.launch.private_folder import made_private_folder, private_folder
+from sluice.launch.private import made_private_folder, private_folder
 from sluice.launch.processes import wait_until
 
 _LONGEST_SOCKET_PATH = 90
@@ -93,10 +93,7 @@ class Supervisor:
     def start(self, programs: Iterable[Program], identity: str, environment: Mapping[str, str]) -> None:
         """Start supervisord as a daemon; its programs wait for `start_programs`.
 
-        Args:
-            programs: what it runs.
-            identity: stands for all that the programs depend on beside their commands; see `runs`.
-            environment: inherited by the programs.
+        The identity stands for all that the programs depend on beside their commands; see `runs`.
 
         Raises:
             NotReadyError: it did not start.

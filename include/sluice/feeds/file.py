@@ -30,12 +30,7 @@ class FileSource:
 
     @classmethod
     def load(cls, path: Path, feed: FeedSpec, value: TopicValue) -> FileSource:
-        """Read a file.
-
-        Args:
-            path: the file.
-            feed: says which field is the key, and which the arrival time, if the topic does not.
-            value: of the feed's topic.
+        """Read a file as its feed and the value of its topic describe it.
 
         Raises:
             SpecFaults: with all lines that are no records.

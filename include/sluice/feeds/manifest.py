@@ -7,7 +7,6 @@ found out from the topic itself (`sluice.feeds.recovery`), so a manifest may be 
 from __future__ import annotations
 
 import fcntl
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
 
-from sluice.disk import sync_folder
+from sluice.disk import sync_folder, write_text
 from sluice.errors import CorruptionError, NotReadyError, RefusedError
 from sluice.feeds.record import FeedRecord
 from sluice.topics.records import RecordPosition
@@ -94,14 +93,7 @@ class Manifest(BaseModel):
         return next((entry for entry in self.ranges if (entry.first, entry.last) == (first, last)), None)
 
     def begin(self, first: date, last: date, ends: Mapping[int, int], now: datetime) -> SentRange:
-        """Return the entry of a range, a new one if nobody asked for it before.
-
-        Args:
-            first: its first local day.
-            last: its last local day.
-            ends: end offsets of the topic.
-            now: the current time (UTC).
-        """
+        """Return the entry of a range of local days; a new one, with the topic's ends, if it was never requested."""
         entry = self.entry(first, last)
         if entry is None:
             entry = SentRange(first=first, last=last, start=dict(ends), started_at=now)
@@ -109,14 +101,7 @@ class Manifest(BaseModel):
         return entry
 
     def add(self, entry: SentRange, record: FeedRecord, position: RecordPosition, sizes: Mapping[date, int]) -> None:
-        """Count an acknowledged record.
-
-        Args:
-            entry: the range that it was sent for.
-            record: what was sent.
-            position: where the topic has it.
-            sizes: number of records per day in the source.
-        """
+        """Count an acknowledged record; `sizes` is the number of records per day in the source."""
         entry.records += 1
         entry.days[record.day] += 1
         entry.keys[(record.key or b"").decode()] += 1
@@ -183,7 +168,8 @@ class ManifestStore:
             NotReadyError: the disk does not take it.
         """
         try:
-            self._replace(manifest.model_dump_json(indent=1))
+            write_text(self.path, manifest.model_dump_json(indent=1))
+            sync_folder(self.folder)
         except OSError as error:
             raise NotReadyError(
                 f"{self.path} cannot be written: {error.strerror}.",
@@ -211,12 +197,3 @@ class ManifestStore:
                     fix="wait until it is done, or stop it; then run the command again.",
                 ) from None
             yield
-
-    def _replace(self, text: str) -> None:
-        draft = self.path.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
-        sync_folder(self.folder)

@@ -15,12 +15,9 @@ def late_records(
 ) -> Iterator[tuple[FeedRecord, str]]:
     """Yield each record that a pipeline would drop only because of what was sent before, with the pipeline's name.
 
-    A record that is late by itself is not meant: it would be late in any order.
+    The records are ordered by arrival.
 
-    Args:
-        records: what is to be sent, ordered by arrival.
-        latest_event: the greatest event time in the topic.
-        readers: time rules of the pipelines that read it, by name.
+    A record that is late by itself is not meant: it would be late in any order.
     """
     if not readers:
         return

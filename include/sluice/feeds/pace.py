@@ -26,12 +26,7 @@ class Pace:
                 raise SpecError(f"The {name} of a feed is {value}.", fix="give a number above 0, or leave it out.")
 
     def due(self, index: int, elapsed: timedelta) -> float:
-        """Return how many seconds after the start a record may be sent.
-
-        Args:
-            index: how many records were sent before it.
-            elapsed: its arrival time - that of the first record.
-        """
+        """Return how many seconds after the start a record may be sent that arrives so long after the first."""
         by_rate = index / self.rate if self.rate else 0.0
         by_speed = elapsed.total_seconds() / self.speed if self.speed else 0.0
         return max(by_rate, by_speed)

@@ -39,14 +39,17 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     end = _quiet_ends(reader, clock) if manifest.sending else extent.ends
     stored = list(reader.read(start, end))
     found = _found(stored, manifest, source)
+    days = [record.day for record, _ in found]
     for record, position in found:
-        entry = _unfinished(manifest, record.day) or manifest.begin(*_span(found), start, clock.now())
+        entry = _unfinished(manifest, record.day) or manifest.begin(min(days), max(days), start, clock.now())
         manifest.add(entry, record, position, source.days())
+    sending = [entry for entry in manifest.ranges if not entry.finished] if manifest.sending else []
     for at in stored:
         instant = _heartbeat(read_object(at.value) or {}, value)
         if instant is not None:
             manifest.advance(instant, RecordPosition(at.partition, at.offset))
-            _note_heartbeat(manifest, instant)
+            for entry in sending[-1:]:  # it is of the range that was being sent; any other is another sender's
+                entry.heartbeat = instant
     manifest.known_offsets = {p: max(last, manifest.known_offsets.get(p, 0)) for p, last in end.items()}
     return len(found)
 
@@ -102,18 +105,6 @@ def _unfinished(manifest: Manifest, day: date) -> SentRange | None:
     """Return the range for which a found record was sent: the last unfinished one that asked for its day."""
     asked = (entry for entry in reversed(manifest.ranges) if entry.first <= day <= entry.last and not entry.finished)
     return next(asked, None)
-
-
-def _note_heartbeat(manifest: Manifest, instant: datetime) -> None:
-    """Credit a found heartbeat to the range that was being sent; any other is of somebody else."""
-    unfinished = [entry for entry in manifest.ranges if not entry.finished]
-    if manifest.sending and unfinished:
-        unfinished[-1].heartbeat = instant
-
-
-def _span(found: Iterable[tuple[FeedRecord, RecordPosition]]) -> tuple[date, date]:
-    days = [record.day for record, _ in found]
-    return min(days), max(days)
 
 
 def _heartbeat(fields: Mapping[str, Any], value: TopicValue) -> datetime | None:

@@ -68,7 +68,9 @@ class KafkaPythonAccess(AdminSession):
         if not acls:
             return
         wanted = sorted(acls)
-        answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(list(map(_exactly, wanted)))))
+        # Each passes one entry: a pattern of the type `match` would take its neighbours, too.
+        filters = [_written(acl, ACLFilter, ResourcePatternFilter) for acl in wanted]
+        answers = self._ask("revoke rights", _secured(lambda client: client.delete_acls(filters)))
         why = {acl: error for acl, (_, _, error) in zip(wanted, answers, strict=True) if error is not NoError}
         if removed := set(wanted) - why.keys():
             self._until(lambda: self.acls().isdisjoint(removed))
@@ -146,25 +148,10 @@ def _read(acl: Any) -> Acl:  # noqa: ANN401  untyped client
     return Acl(acl.principal, right, acl.host, denied=acl.permission_type is ACLPermissionType.DENY)
 
 
-def _written(acl: Acl) -> Any:  # noqa: ANN401  untyped client
-    resource = acl.right.resource
-    pattern = ResourcePattern(
-        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
-    )
-    return ACL(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
-
-
-def _exactly(acl: Acl) -> Any:  # noqa: ANN401  untyped client
-    """Return a filter that one entry passes: a pattern of the type `match` would take its neighbours, too."""
-    resource = acl.right.resource
-    pattern = ResourcePatternFilter(
-        ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name]
-    )
-    return ACLFilter(acl.principal, acl.host, ACLOperation[acl.right.operation.name], _permission(acl), pattern)
-
-
-def _permission(acl: Acl) -> ACLPermissionType:
-    return ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
+def _written(acl: Acl, entry: type = ACL, pattern: type = ResourcePattern) -> Any:  # noqa: ANN401  untyped client
+    resource, permission = acl.right.resource, ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
+    where = pattern(ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name])
+    return entry(acl.principal, acl.host, ACLOperation[acl.right.operation.name], permission, where)
 
 
 _ALL = ACLFilter(

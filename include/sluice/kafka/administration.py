@@ -8,7 +8,7 @@ from typing import Any
 
 import tenacity
 from kafka import TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
@@ -20,9 +20,9 @@ from kafka.errors import (
 from kafka.structs import OffsetAndMetadata
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
-from sluice.kafka.extents import COMMITTED, missing, read_extents
+from sluice.kafka.extents import COMMITTED, read_extents
+from sluice.kafka.records import read_stamps
 from sluice.kafka.replicas import ReplicaCalls
-from sluice.kafka.stamps import read_stamps
 from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
 from sluice.wording import listed
@@ -33,7 +33,7 @@ _NOT_COORDINATED_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableE
 
 
 class KafkaPythonAdministration(ReplicaCalls):
-    """One cluster; see `AdminSession`."""
+    """Implements `sluice.topics.administration.KafkaAdministration`, which says what is raised."""
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all topics that we may see, Kafka's own too, ordered."""
@@ -47,11 +47,7 @@ class KafkaPythonAdministration(ReplicaCalls):
         return self._ask(f"describe {', '.join(wanted)}", lambda client: _states(client, wanted))
 
     def create(self, creations: Sequence[TopicCreation]) -> None:
-        """Create topics and return when the cluster shows them with a leader for every partition.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why. The others were created.
-        """
+        """Create topics and return when the cluster shows them with a leader for every partition."""
         if not creations:
             return
         request = {creation.name: creation_request(creation) for creation in creations}
@@ -74,11 +70,7 @@ class KafkaPythonAdministration(ReplicaCalls):
             )
 
     def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
-        """Give a topic partitions, so that it has so many, and return when the cluster shows them, each with a leader.
-
-        Raises:
-            RefusedError: the cluster refused; says why.
-        """
+        """Give a topic more partitions, and return when the cluster shows them, each with a leader."""
         purpose = f"give {topic} {partitions} partitions"
         # Asked once: the second answer to what succeeded unheard would be "it has as many already".
         why = self._ask(purpose, lambda client: add_partitions(client, topic, partitions, assignment), repeatable=False)
@@ -87,22 +79,18 @@ class KafkaPythonAdministration(ReplicaCalls):
         self._wait(topic, lambda state: state.partitions == partitions)
 
     def set_configs(self, topic: str, configs: Mapping[str, str | None]) -> None:
-        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them.
-
-        Raises:
-            RefusedError: the cluster refused; says why. None was set.
-        """
+        """Set configurations on a topic, None for the broker's default, and return when the cluster shows them."""
         purpose = f"set {', '.join(sorted(configs))} of {topic}"
         refuse(purpose, self._ask(purpose, lambda client: set_configs(client, topic, configs)))
         self._wait(topic, lambda state: all(state.configs.get(name) == value for name, value in configs.items()))
 
     def beginnings(self, topic: str) -> Mapping[int, int]:
         """Return the first offset of each partition."""
-        return self._offsets(topic, OffsetSpec.EARLIEST)
+        return self.extent(topic).beginnings
 
     def ends(self, topic: str) -> Mapping[int, int]:
         """Return the offset after the last record of each partition that may be read; see `TopicExtent.ends`."""
-        return self._offsets(topic, OffsetSpec.LATEST)
+        return self.extent(topic).ends
 
     def extent(self, topic: str) -> TopicExtent:
         """Return what a topic holds."""
@@ -122,8 +110,13 @@ class KafkaPythonAdministration(ReplicaCalls):
         """Return the offset of the first record whose timestamp is no older than `at`; without one, the end."""
         ends = self.ends(topic)
         milliseconds = -((_EPOCH - at) // timedelta(milliseconds=1))  # rounded up: Kafka's times are whole ones
-        found = self._list(topic, ends, milliseconds)
-        return {partition: end if found[partition] < 0 else found[partition] for partition, end in ends.items()}
+        wanted = {TopicPartition(topic, partition): milliseconds for partition in ends}
+        first = self._ask(
+            f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
+        )
+        return {
+            at.partition: ends[at.partition] if found.offset < 0 else int(found.offset) for at, found in first.items()
+        }
 
     def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
         """Set the next offsets of a consumer group, per `topic/partition`. Its other offsets stay."""
@@ -156,20 +149,6 @@ class KafkaPythonAdministration(ReplicaCalls):
 
         self._until(shown)
 
-    def _offsets(self, topic: str, spec: OffsetSpec) -> Mapping[int, int]:
-        # Not `describe`: who asks for offsets need not be allowed to see configurations.
-        state = self._ask(f"describe {topic}", lambda client: _topics(client, [topic])).get(topic)
-        if state is None:
-            raise missing(topic)
-        return self._list(topic, range(len(state["partitions"])), spec)
-
-    def _list(self, topic: str, partitions: Iterable[int], spec: OffsetSpec | int) -> Mapping[int, int]:
-        wanted = {TopicPartition(topic, partition): spec for partition in partitions}
-        found = self._ask(
-            f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
-        )
-        return {partition.partition: int(at.offset) for partition, at in sorted(found.items())}
-
 
 _SOON_KNOWN = tenacity.Retrying(
     retry=tenacity.retry_if_exception_type(UnreachableError),
@@ -197,8 +176,11 @@ def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa:
 
 
 def _topics(client: Any, names: list[str]) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401  untyped client
-    found = [_checked(topic) for topic in client.describe_topics(names)]
-    return {topic["name"]: topic for topic in found if topic["error_code"] == _NO_ERROR}
+    answers = client.describe_topics(names)
+    for topic in answers:
+        if topic["error_code"] not in (_NO_ERROR, _UNKNOWN_TOPIC):  # neither "here" nor "not here"
+            raise for_code(topic["error_code"])(topic["name"])
+    return {topic["name"]: topic for topic in answers if topic["error_code"] == _NO_ERROR}
 
 
 def _group_refusals(
@@ -247,13 +229,6 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
         }
         for name, configs in next(iter(answer.values()), {}).items()
     }
-
-
-def _checked(topic: dict[str, Any]) -> dict[str, Any]:
-    """Return the topic unless it says neither "here" nor "not here"."""
-    if topic["error_code"] not in (_NO_ERROR, _UNKNOWN_TOPIC):
-        raise for_code(topic["error_code"])(topic["name"])
-    return topic
 
 
 def _partitions(topic: dict[str, Any]) -> list[dict[str, Any]]:

@@ -31,15 +31,7 @@ def open_feed(
 ) -> Iterator[Feed]:
     """Connect a feed to its topic.
 
-    Args:
-        spec: the feed.
-        topic: the topic that it names.
-        pipelines: all pipelines; those that read the topic decide the heartbeat and what comes too late.
-        bootstrap: host:port of some brokers.
-        client: further settings, under Kafka's names.
-        folder: where its manifest is.
-        include: the folder of the specs, where a feed's own file is.
-        clock: the machine's, unless a test brings another.
+    Of all pipelines, those that read the topic decide the heartbeat and what comes too late.
 
     Raises:
         NotReadyError: the source's data are not installed.

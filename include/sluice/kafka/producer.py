@@ -29,13 +29,7 @@ class KafkaPythonProducer:
         *,
         delivery_seconds: float = 60,
     ) -> None:
-        """Connect.
-
-        Args:
-            bootstrap: host:port of some brokers.
-            topic: where to send.
-            client: further settings, under Kafka's names.
-            delivery_seconds: how long a record is tried before it is given up.
+        """Connect. A record is given up after `delivery_seconds`.
 
         Raises:
             UnreachableError: no broker answered.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from kafka import TopicPartition
-from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResourceType
 from kafka.errors import (
     ElectionNotNeededError,
     EligibleLeadersNotAvailableError,
@@ -21,6 +21,7 @@ from kafka.errors import (
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.client.session import AdminSession
+from sluice.kafka.topic_changes import alter_configs
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
 from sluice.wording import listed
 
@@ -30,7 +31,7 @@ _HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, Preferred
 
 
 class ReplicaCalls(AdminSession):
-    """What `KafkaPythonAdministration` does with replicas."""
+    """What `KafkaPythonAdministration` does with replicas; see the port `ReplicaAdministration`."""
 
     def brokers(self) -> list[int]:
         """Return the ids of the brokers that the cluster lists. A killed one stays listed for a while."""
@@ -51,11 +52,7 @@ class ReplicaCalls(AdminSession):
         return {(key.topic, key.partition): tuple(move["removing_replicas"]) for key, move in sorted(found.items())}
 
     def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
-        """Have partitions moved to these brokers; None ends the move of a partition.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why.
-        """
+        """Have partitions moved to these brokers; None ends the move of a partition."""
         wanted = {TopicPartition(*key): None if to is None else list(to) for key, to in targets.items()}
         answers = self._ask("move replicas", lambda client: client.alter_partition_reassignments(wanted))
         faults = [
@@ -117,11 +114,7 @@ class ReplicaCalls(AdminSession):
         self._set_rates(None)
 
     def delete(self, topics: Collection[str]) -> None:
-        """Delete topics, and return when the cluster no longer shows them.
-
-        Raises:
-            RefusedError: the cluster refused some; says which and why.
-        """
+        """Delete topics, and return when the cluster no longer shows them."""
         if not topics:
             return
         answers = self._ask("delete topics", lambda client: client.delete_topics(sorted(topics), raise_errors=False))
@@ -141,17 +134,14 @@ class ReplicaCalls(AdminSession):
     def _begun(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> bool:
         """Whether the cluster shows each move: under way, arrived, or ended."""
         moving = self.moving()
-        replicas = self._replica_lists({topic for topic, _ in targets})
+        replicas = {
+            (topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
+            for topic in self._described({topic for topic, _ in targets})
+            for partition in topic["partitions"]
+        }
         return all(
             key not in moving if to is None else key in moving or replicas.get(key) == to for key, to in targets.items()
         )
-
-    def _replica_lists(self, topics: Iterable[str]) -> Mapping[PartitionKey, tuple[int, ...]]:
-        return {
-            (topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
-            for topic in self._described(topics)
-            for partition in topic["partitions"]
-        }
 
     def _led_by_others(self, wanted: Mapping[str, Collection[int]]) -> bool:
         """Whether a partition is led by another broker than the preferred one, which is in sync."""
@@ -171,15 +161,8 @@ class ReplicaCalls(AdminSession):
         return found
 
     def _alter(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
-        wanted = {
-            key: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
-            for key, value in configs.items()
-        }
-        resource, purpose = ConfigResource(kind, name, wanted), f"set {', '.join(configs)} of {name}"
-        answers = self._ask(
-            purpose, lambda client: client.alter_configs([resource], raise_on_unknown=False, incremental=True)
-        )
-        answer = str(answers[kind.name.lower()][name])
+        purpose = f"set {', '.join(configs)} of {name}"
+        answer = self._ask(purpose, lambda client: alter_configs(client, kind, name, configs))
         if "AuthorizationFailed" in answer:
             raise RefusedError(
                 f"The cluster refused to {purpose} ({answer}).",

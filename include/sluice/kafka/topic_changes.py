@@ -43,19 +43,29 @@ def add_partitions(
     return "" if answer.error_code == _NO_ERROR else _why(answer.error_code, answer.error_message or "")
 
 
+def alter_configs(
+    client: Any,  # noqa: ANN401  untyped client
+    kind: ConfigResourceType,
+    name: str,
+    configs: Mapping[str, str | None],
+) -> str:
+    """Ask for configurations of a topic or a broker, None for the default, and return the answer as it is."""
+    wanted = {
+        config: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
+        for config, value in configs.items()
+    }
+    # The broker says what it does not know. The client would say it of a topic that is not there, too.
+    answers = client.alter_configs([ConfigResource(kind, name, wanted)], raise_on_unknown=False, incremental=True)
+    return str(answers[kind.name.lower()][name])
+
+
 def set_configs(client: Any, topic: str, configs: Mapping[str, str | None]) -> str:  # noqa: ANN401  untyped client
     """Ask for configurations; return why that was refused, or nothing. All of them are set or none is.
 
     Raises:
         KafkaError: it may be asked again.
     """
-    wanted = {
-        name: (AlterConfigOp.DELETE, None) if value is None else (AlterConfigOp.SET, value)
-        for name, value in configs.items()
-    }
-    resource = ConfigResource(ConfigResourceType.TOPIC, topic, wanted)
-    # The broker says what it does not know. The client would say it of a topic that is not there, too.
-    answer = str(client.alter_configs([resource], raise_on_unknown=False, incremental=True)["topic"][topic])
+    answer = alter_configs(client, ConfigResourceType.TOPIC, topic, configs)
     if answer == _DONE:
         return ""
     code = _CODE.search(answer)

@@ -22,15 +22,7 @@ def claimed(
     *,
     submitted: bool = False,
 ) -> Iterator[Backfill]:
-    """Claim a backfill and hold its lock inside this block.
-
-    Args:
-        backfills: the record.
-        folder: where the folders of all backfills are.
-        request: what is asked.
-        key: names the asking.
-        clock: injected by tests.
-        submitted: it was put on record as SUBMITTED before.
+    """Claim a backfill by the key that names the asking, and hold its lock in its folder inside this block.
 
     Raises:
         OverlapError: another backfill works on a part of the range.

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, UnreachableError
-from sluice.launch.flock import try_lock
 from sluice.launch.keeper import start_ticks
-from sluice.launch.processes import descendants, lives, send_signal, wait_until
+from sluice.launch.processes import descendants, lives, send_signal, try_lock, wait_until
 
 LOCK = "lock"
 _KILL_SECONDS = 10.0
@@ -47,12 +46,7 @@ class Holder:
 
 
 class BackfillLock:
-    """One backfill's lock.
-
-    Args:
-        folder: the backfill's folder (`StateFolder.backfill(id)`); `take` creates it.
-        clock: injected by tests.
-    """
+    """One backfill's lock, in its folder (`StateFolder.backfill(id)`), which `take` creates."""
 
     def __init__(self, folder: Path, clock: Clock | None = None) -> None:
         self._path = folder / LOCK

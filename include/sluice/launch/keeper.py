@@ -48,14 +48,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Point], None] = lambda _: None) -> None:
-    """Run `argv` to its end.
-
-    Args:
-        folder: the driver's folder; it exists.
-        lock: the descriptor that holds the folder's lock.
-        argv: the driver.
-        reached: called at the points where a test lets the keeper die.
-    """
+    """Run the driver `argv` to its end: in its folder, whose lock the descriptor `lock` holds."""
     _stay_alive()
     _adopt_orphans()
     reached("before_start")
@@ -131,7 +124,8 @@ def _end_family(driver: int) -> int:
     """Return the driver's exit code when it and all its descendants are gone."""
     deadline = time.monotonic() + _FAMILY_GRACE_SECONDS  # Spark's JVM removes its temporary folders now
     while list(_children(but=driver)) and time.monotonic() < deadline:
-        _reap(but=driver)
+        for child in _children(but=driver):
+            os.waitpid(child, os.WNOHANG)
         time.sleep(0.02)
     os.killpg(driver, signal.SIGKILL)
     exit_code = os.waitstatus_to_exitcode(os.waitpid(driver, 0)[1])
@@ -142,11 +136,6 @@ def _end_family(driver: int) -> int:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return exit_code
-
-
-def _reap(but: int) -> None:
-    for child in _children(but=but):
-        os.waitpid(child, os.WNOHANG)
 
 
 def _children(but: int = 0) -> Iterator[int]:

@@ -25,9 +25,8 @@ from sluice.clock import Clock, SystemClock
 from sluice.disk import disk_remedy
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.failpoints import failpoint
-from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, LOG, PID, START
-from sluice.launch.processes import DRIVER_MARK, carrying, kill, marked, send_signal, wait_until
+from sluice.launch.processes import DRIVER_MARK, carrying, kill, marked, send_signal, try_lock, wait_until
 from sluice.settings import inherited
 from sluice.streams.failures import failure
 from sluice.streams.failures.capacity import ClusterCapacity, NoCapacityError, shortage
@@ -240,7 +239,10 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
         UnreachableError: the folder cannot be used.
     """
     try:
-        lock = _opened_lock(folder) if create or folder.exists() else None
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        lock = os.open(folder / LOCK, flags, 0o600) if folder.exists() else None
     except OSError as error:
         raise UnreachableError(
             f"{folder} cannot be used: {error.strerror}.", fix=disk_remedy(error.errno, "check its owner and disk.")
@@ -252,11 +254,6 @@ def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | No
         yield lock if try_lock(lock, kind) else None
     finally:
         os.close(lock)
-
-
-def _opened_lock(folder: Path) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    return os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
 def _still_runs(folder: str) -> bool:

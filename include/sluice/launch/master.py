@@ -20,20 +20,21 @@ _MAX_BYTES = 8 * 1024**2
 
 
 def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
-    """Return what the cluster has now.
-
-    Args:
-        page: address of the master's page, such as `http://127.0.0.1:8081`.
-        seconds: how long each step of the answer may take.
+    """Return what the cluster has now, by the address of its master's page, such as `http://127.0.0.1:8081`.
 
     Raises:
-        UnreachableError: nobody answers there, it is no master, or it does not lead (now).
+        UnreachableError: nothing answers there, it is no master, or it does not lead (now).
     """
     try:
         found = _get(page, seconds)
         status = found["status"]
-        applications = tuple(Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"])
-        capacity = ClusterCapacity(str(found["url"]), _workers(found["workers"]), applications)
+        workers = [
+            Worker(int(worker["cores"]), int(worker["coresfree"]), int(worker["memoryfree"]))
+            for worker in found["workers"]
+            if worker["state"] == "ALIVE"
+        ]
+        applications = [Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"]]
+        capacity = ClusterCapacity(str(found["url"]), tuple(workers), tuple(applications))
     except (OSError, http.client.HTTPException) as error:
         raise _silent(page, f"does not answer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -58,11 +59,6 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
         return found
     finally:
         connection.close()
-
-
-def _workers(found: list[Mapping[str, Any]]) -> tuple[Worker, ...]:
-    alive = [worker for worker in found if worker["state"] == "ALIVE"]
-    return tuple(Worker(int(w["cores"]), int(w["coresfree"]), int(w["memoryfree"])) for w in alive)
 
 
 def _silent(page: str, what: str) -> UnreachableError:

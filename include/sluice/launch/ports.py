@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.keeper import write_durably
-from sluice.launch.private_folder import made_private_folder
+from sluice.launch.private import made_private_folder
 
 HOST = "127.0.0.1"
 """The embedded stack has no login and no encryption: it answers on this machine alone."""
@@ -82,11 +82,6 @@ def reserved() -> Iterator[Callable[[int], bool]]:
 
 def choose_ports(kept: Mapping[str, int], free: Callable[[int], bool] = is_free, brokers: int = 1) -> Ports:
     """Return the kept port of each purpose, or the wanted one, or the next one above it that is free.
-
-    Args:
-        kept: ports by purpose, as `read_ports` gives them.
-        free: says whether a port is free.
-        brokers: how many there shall be.
 
     Raises:
         NotReadyError: there is none.

@@ -7,6 +7,7 @@ parent, session or process group. Linux keeps that environment in /proc until th
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 from collections.abc import Callable, Iterable
@@ -91,13 +92,11 @@ def die_with_parent() -> Callable[[], None] | None:
 def lower_priority(niceness: int) -> None:
     """Let others go first on this machine: a batch takes the time that streams leave.
 
-    Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs.
+    Holds for this thread and all that it starts, a JVM above all. It is still as fast where nothing else runs. What
+    is nicer already (0 to 19) stays so.
 
     Linux may share the processors out among sessions first (`sched_autogroup_enabled`, the default of many systems):
     niceness then only counts within one. So the leader of a session makes all of it as nice.
-
-    Args:
-        niceness: 0 to 19; one that is nicer already stays so.
     """
     own = max(niceness, os.getpriority(os.PRIO_PROCESS, 0))
     os.setpriority(os.PRIO_PROCESS, 0, own)
@@ -120,6 +119,18 @@ def end_marked(mark: str, value: str, clock: Clock, *, deadline_seconds: float) 
     if not wait_until(lambda: not marked(mark, value), clock, deadline_seconds=deadline_seconds):
         wait_until(lambda: _none_after_kill(mark, value), clock, deadline_seconds=deadline_seconds)
     return asked
+
+
+def try_lock(opened: int, kind: int) -> bool:
+    """Take a lock of `kind` (`fcntl.LOCK_EX` or `LOCK_SH`) on an open file, and return whether that went at once.
+
+    The kernel releases it with the process, however that ends.
+    """
+    try:
+        fcntl.flock(opened, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def wait_until(condition: Callable[[], bool], clock: Clock, *, deadline_seconds: float) -> bool:

@@ -21,13 +21,7 @@ from sluice.streams.life.launcher import DriverReport, Launcher
 
 
 def launcher_at(address: MasterAddress, drivers: Path, alive: dict[str, DriverReport]) -> Launcher:
-    """Return what starts drivers that take their cores from a place.
-
-    Args:
-        address: this machine or a cluster.
-        drivers: the folder with what keepers know of drivers.
-        alive: see `LocalLauncher`.
-    """
+    """Return what starts drivers that take their cores from a place."""
     capacity = partial(read_capacity, address.page) if address.standalone else None
     return LocalLauncher(drivers, alive=alive, capacity=capacity)
 

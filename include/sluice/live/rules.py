@@ -60,12 +60,7 @@ class _State:
 
 
 class RuleWatch:
-    """Watches the rules about one output.
-
-    Args:
-        rules: those of this output.
-        known: keys with an open alert, by rule: from the journal.
-    """
+    """Watches the rules about one output. `known` are the keys with an open alert, by rule: from the journal."""
 
     def __init__(self, rules: Iterable[DataAlert], known: Mapping[str, Iterable[Key]] | None = None) -> None:
         self._rules = tuple(rules)
@@ -120,12 +115,7 @@ def _fault(rule: DataAlert, value: Value) -> str:
 
 
 def within(value: Any, bound: Bound) -> bool:  # noqa: ANN401 - whatever a column holds
-    """Whether a value is within a bound; null is within none.
-
-    Args:
-        value: a JSON value; a number where the bound has limits.
-        bound: what must hold.
-    """
+    """Whether a JSON value, a number where the bound has limits, is within a bound; null is within none."""
     if value is None or (bound.one_of and not any(_same(value, each) for each in bound.one_of)):
         return False
     tests = {

@@ -125,12 +125,7 @@ class LiveValues:
             return frozenset(self._values)
 
     def since(self, number: int, most: int | None = None) -> Changes:
-        """Return the changes since a number; all values if it is 0 or was too long ago.
-
-        Args:
-            number: of the last change that is known.
-            most: at most so many of the newest values; omitted: all.
-        """
+        """Return the changes since a number, the newest of them if `most` is given; all values if 0 or too long ago."""
         with self._lock:
             complete = self._complete_since <= number <= self._number
             floor = number if complete else 0

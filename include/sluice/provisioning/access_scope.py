@@ -55,10 +55,8 @@ class AccessScope:
     def apply(self, approval: Approval | None = None) -> Plan:
         """Change what differs, and return what was done; a second run changes nothing.
 
-        Either the whole plan is applied or nothing is. One that was killed is finished by the next.
-
-        Args:
-            approval: the plan that an operator has read; without it only what is safe is applied.
+        Either the whole plan is applied or nothing is. One that was killed is finished by the next. Without an approval
+        only what is safe is applied.
 
         Raises:
             RefusedError: the plan is not approved, or the cluster refused.
@@ -95,11 +93,7 @@ class AccessScope:
         return known
 
     def execute(self, changes: Iterable[PlannedChange], passwords: Mapping[str, str]) -> None:
-        """Make some changes, in the order that is safe.
-
-        Args:
-            changes: of principals; others are skipped.
-            passwords: by variable, those that are set.
+        """Make the changes of principals among these, in the order that is safe.
 
         Raises:
             RefusedError: the cluster refused. What was done before stays.

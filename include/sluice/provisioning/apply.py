@@ -26,13 +26,7 @@ _POLL_SECONDS = 0.25
 
 
 def current_plan(declared: Declared, administration: KafkaAdministration, access: AccessScope | None = None) -> Plan:
-    """Compare the specs with the cluster as it is now.
-
-    Args:
-        declared: the topics.
-        administration: the cluster.
-        access: the principals; None: the plan is about topics only.
-    """
+    """Compare the specs with the cluster as it is now. Without access, the plan is about topics only."""
     return _compared(declared, ActualCluster.of(declared, administration), access)
 
 

@@ -78,7 +78,10 @@ def execute(plan: Plan, administration: KafkaAdministration, options: ApplyOptio
     administration.unthrottle([each.subject for each in plan.changes if each.kind is ChangeKind.UNTHROTTLE])
     for change in plan.changes:
         if isinstance(change.detail, ConfigUpdate) and _is_cut(change):
-            _lower(change.subject, change.detail, administration, options)
+            present = None if change.detail.before is None else int(change.detail.before)
+            target = int(change.detail.after or 0)
+            for step in lower_in_steps(administration, change.subject, present, target, options.moves.clock):
+                options.notify(f"{change.subject}: {step}")
     administration.delete([each.subject for each in plan.changes if each.kind is ChangeKind.DELETE])
 
 
@@ -135,9 +138,3 @@ def _is_cut(change: PlannedChange) -> bool:
     """Whether a change is a retention that is lowered in steps."""
     lowered = isinstance(change.detail, ConfigUpdate) and change.detail.after is not None
     return lowered and change.value == RETENTION and change.risk is Risk.LOSS
-
-
-def _lower(topic: str, update: ConfigUpdate, administration: KafkaAdministration, options: ApplyOptions) -> None:
-    before, after = None if update.before is None else int(update.before), int(update.after or 0)
-    for step in lower_in_steps(administration, topic, before, after, options.moves.clock):
-        options.notify(f"{topic}: {step}")

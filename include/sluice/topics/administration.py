@@ -99,10 +99,7 @@ class KafkaAdministration(ReplicaAdministration, Protocol):
     def grow(self, topic: str, partitions: int, assignment: Sequence[tuple[int, ...]] = ()) -> None:
         """Give a topic partitions, so that it has so many, and return when the cluster shows them.
 
-        Args:
-            topic: the topic's name.
-            partitions: how many it shall have.
-            assignment: broker ids of each that it gets; empty: as the cluster likes.
+        They lie on the brokers of `assignment`; without it the cluster decides.
 
         Raises:
             RefusedError: the cluster refused (it has as many or more, it does not exist); says why.

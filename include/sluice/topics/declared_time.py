@@ -12,12 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_time(value: object, field: ValueField | None = None) -> datetime | None:
-    """Return a plausible time (UTC) as validation reads it; None of anything else.
-
-    Args:
-        value: of a JSON object.
-        field: how it is declared; None: as text with its zone.
-    """
+    """Return a plausible time (UTC) as validation reads it; None of anything else. Undeclared: text with its zone."""
     if field is not None and field.epoch is not None:
         return _counted(value, PER_SECOND[field.epoch])
     moment = as_moment(value) if isinstance(value, str) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sluice.errors import SluiceError
@@ -99,15 +99,12 @@ class Description:
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
         known = None if isinstance(self.extent, SluiceError) else self.extent
+        usage = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self.usage).items()}
         return {
             "name": self.state.name,
             "topic_id": self.state.topic_id,
-            "declared_in": self.usage.file,
-            "owner": self.usage.owner,
-            "keyed": self.usage.keyed,
-            "read_by": list(self.usage.read_by),
-            "written_by": list(self.usage.written_by),
-            "fed_by": list(self.usage.fed_by),
+            "declared_in": usage.pop("file"),
+            **usage,
             "partitions": self.state.partitions,
             "replicas": [list(replicas) for replicas in self.state.replicas],
             "leaders": list(self.state.leaders),

@@ -46,16 +46,9 @@ def everything(_record: Record) -> bool:
 def newest(
     reader: RecordReader, topic: str, extent: TopicExtent, most: int, *, wanted: Wanted = everything
 ) -> NewestRecords:
-    """Return the newest records of a topic.
+    """Return the newest records of the partitions in a topic's extent.
 
     Offsets without a record are no reason to return fewer: it goes back until there are enough, in growing steps.
-
-    Args:
-        reader: reads them.
-        topic: its name.
-        extent: what it holds, of those partitions that are asked for.
-        most: how many.
-        wanted: which.
 
     Raises:
         UnreachableError: the broker did not answer.

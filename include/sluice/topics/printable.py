@@ -14,10 +14,7 @@ def printable_bytes(data: bytes, most: int | None = None) -> str:
     r"""Return bytes as one line of text.
 
     Bytes that are no UTF-8 become `\xff`, and so do control characters, marks that reorder text, and line ends.
-
-    Args:
-        data: anything.
-        most: cut after so many bytes and tell how many there are; None: all.
+    More bytes than `most` are cut, and counted.
     """
     if most is None or len(data) <= most:
         return printable_line(data.decode(errors="backslashreplace"))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, PID, START
 from sluice.launch.launcher import LocalLauncher
+from sluice.launch.processes import try_lock
 from sluice.streams.life.launcher import DriverReport, DriverState
 
 KEY = "local.flights.g1"

@@ -11,7 +11,7 @@ import pytest
 
 from sluice.errors import NotReadyError
 from sluice.launch.ports import reserved
-from sluice.launch.private_folder import made_private_folder, private_folder
+from sluice.launch.private import made_private_folder, private_folder
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,7 @@ from sluice.feeds.lines import Fields, read_lines
 from sluice.feeds.record import integer_field
 from sluice.kafka.deduplication import deduplicated
 from sluice.kafka.live_records import _rows
-from sluice.kafka.records import _record
-from sluice.kafka.stamps import _stamp
+from sluice.kafka.records import _record, _stamp
 from sluice.live.source import SourceRead
 from sluice.provisioning.growth.keys import partition_of
 from sluice.provisioning.importing.sample import RecordSample

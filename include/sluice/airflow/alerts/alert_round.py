@@ -42,7 +42,8 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
     found = FleetConditions()
     try:
         project = open_project()
-        found = _conditions(project, dispatcher)
+        now, units = dispatcher.clock.now(), list(project.catalog.units().values())
+        found = conditions_of(project.health.statuses(units, now), project.catalog, now)
         found.over.update(_orphaned(project, history))
     except Exception:
         log.warning("The streams could not be checked, so nothing begins and nothing is over.", exc_info=True)
@@ -61,11 +62,6 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
             notify_unreported(unreported, history, dispatcher)
         except Exception:
             log.exception("The alert about failed runs of %s was cut off; it is tried again.", unreported.count.dag_id)
-
-
-def _conditions(project: Project, dispatcher: AlertDispatcher) -> FleetConditions:
-    now = dispatcher.clock.now()
-    return conditions_of(project.health.statuses(list(project.catalog.units().values()), now), project.catalog, now)
 
 
 def _orphaned(project: Project, history: AlertHistory) -> Mapping[Key, str]:

@@ -71,13 +71,7 @@ def task_alert(context: Mapping[str, Any], subject: DagSubject | None, now: date
 
 
 def dag_alert(context: Mapping[str, Any], subject: DagSubject | None, now: datetime) -> Alert:
-    """Return the alert about a run that has failed.
-
-    Args:
-        context: what Airflow gives a DAG's callback: without a task instance if there is none to blame.
-        subject: what the DAG is about.
-        now: the present (UTC).
-    """
+    """Return the alert about a run that has failed. The context has no task instance if none is to blame."""
     dag_id, run_id, cause = context["dag"].dag_id, context["run_id"], str(context.get("reason") or "")
     blamed = context.get("ti")
     who = "A task" if blamed is None else f"Task {blamed.task_id}"

@@ -114,11 +114,8 @@ class MailService:
 def services_of(extra: dict[str, Any], connection: str = CONNECTION) -> list[Service | Unusable]:
     """Return the services in a connection's extra, as Airflow's Apprise provider has them.
 
-    Args:
-        extra: `{"config": {"path": address}}`, or a list of these; `config` may be JSON text.
-        connection: its id.
-
-    An invalid entry is reported with every delivery, and does not affect the other services.
+    The extra is `{"config": {"path": address}}`, or has a list of these; `config` may be JSON text. An invalid
+    entry is reported with every delivery, and does not affect the other services.
 
     Raises:
         SluiceError: no entry names a service. The message quotes nothing of them.
@@ -152,11 +149,7 @@ def _service(entry: Any, connection: str) -> AppriseService:  # noqa: ANN401 - w
 
 
 class AppriseService:
-    """A service behind an Apprise address.
-
-    Args:
-        address: such as `mailtos://user:password@example.org`, see the Apprise wiki.
-        connection: the connection that holds it.
+    """A service behind an Apprise address, such as `mailtos://user:password@example.org`; see the Apprise wiki.
 
     Raises:
         SluiceError: Apprise does not know such an address.

@@ -64,13 +64,7 @@ class Run:
 
 
 def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accepted: Backfill | None = None) -> Request:
-    """Return what a run asks for.
-
-    Args:
-        pipeline: whose backfill it is.
-        form: the run's params.
-        run: what else is known of it.
-        accepted: the backfill that the form names under `accepts`: its request is made again.
+    """Return what a run asks for by its params, `form`. If they accept a backfill, its request is made again.
 
     Raises:
         SpecError: with every fault of the form.
@@ -146,11 +140,7 @@ def range_text(interval: Interval) -> str:
 
 
 def instant(text: str, *, through: bool = False) -> datetime:
-    """Read a date (midnight UTC) or a date-time with its offset.
-
-    Args:
-        text: what is written.
-        through: whether a date is taken through its end, as the `to` of a range is.
+    """Read a date (midnight UTC, or `through` its end) or a date-time with its offset.
 
     Raises:
         ValueError: it is neither.
@@ -178,7 +168,12 @@ def _range(form: Mapping[str, Any], partition: str | None, length: timedelta, fa
                 "leave these out, or trigger it without a partition"
             )
             return None
-        return _day(partition, faults)
+        try:
+            day = datetime.strptime(partition, PARTITION_FORMAT).replace(tzinfo=UTC)
+        except ValueError:
+            faults.append(f"its partition is {partition!r}, which is no day such as 2013-01-01")
+            return None
+        return Interval(day, day + DAY)
     missing = [name for name in ("from", "to") if name not in given]
     faults.extend(f"`{name}` is missing: write a date or a date-time, such as 2013-01-01" for name in missing)
     bounds = {name: _instant(name, str(text), faults) for name, text in given.items()}
@@ -190,15 +185,6 @@ def _range(form: Mapping[str, Any], partition: str | None, length: timedelta, fa
     except SluiceError as error:
         faults.append(str(error))
         return None
-
-
-def _day(partition: str, faults: list[str]) -> Interval | None:
-    try:
-        start = datetime.strptime(partition, PARTITION_FORMAT).replace(tzinfo=UTC)
-    except ValueError:
-        faults.append(f"its partition is {partition!r}, which is no day such as 2013-01-01")
-        return None
-    return Interval(start, start + DAY)
 
 
 def _instant(name: str, text: str, faults: list[str]) -> datetime | None:

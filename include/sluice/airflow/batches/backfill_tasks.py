@@ -41,7 +41,8 @@ class PlanOperator(DecidingOperator):
             project = runtime.open_project()
             selection = select_for(project, self.subject, context["params"], run)
         if not selection.taken:
-            raise _nothing(selection, run)
+            early = run.partition is not None and backfill_request.nothing_closed(selection)
+            raise (AirflowSkipException if early else AirflowFailException)(backfill_request.nothing_to_do(selection))
         planned = backfill_request.plan(selection, run.key, project.catalog.pipelines[self.subject].backfill.chunk)
         self.log.info("%s", described(planned))
         if context["params"]["dry_run"]:
@@ -184,14 +185,6 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
         project.records.backfills().find(run.key),
     )
     return select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
-
-
-def _nothing(selection: Selection, run: Run) -> AirflowSkipException | AirflowFailException:
-    """Return how a run ends that has nothing to do: red, unless it only came before its intervals closed."""
-    why = backfill_request.nothing_to_do(selection)
-    if run.partition is not None and backfill_request.nothing_closed(selection):
-        return AirflowSkipException(why)
-    return AirflowFailException(why)
 
 
 def described(planned: Mapping[str, Any]) -> str:

@@ -49,12 +49,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
     template_fields = ("name",)
     """Nothing of it is a template; the log shows the rendered ones."""
 
-    def __init__(
-        self,
-        *,
-        pipeline: str,
-        **arguments: Any,  # noqa: ANN401 - SparkSubmitOperator's
-    ) -> None:
+    def __init__(self, *, pipeline: str, **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitOperator's
         super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
         self.pipeline = pipeline
 

@@ -1,4 +1,4 @@
-"""How the files of `dags/` read the specs."""
+"""How the files of `dags/` read the specs, and all faults of these as one import error of a file without a DAG."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from sluice.settings import settings
 from sluice.specs.load import Scan, scan
+from sluice.specs.reading.faults import SpecFaults
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.memo import Memo
 
@@ -20,3 +21,14 @@ def scan_for_dags(kinds: Collection[Kind] = tuple(Kind)) -> Scan:
     found = scan(settings().home / "include", parse=memo.parse, kinds=kinds)
     memo.save(whole=set(kinds) == set(Kind))
     return found
+
+
+def raise_spec_errors() -> None:
+    """Raise if any spec is broken.
+
+    Raises:
+        SpecFaults: with every fault of every file, `file:line` first.
+    """
+    faults = scan_for_dags().faults
+    if faults:
+        raise SpecFaults(faults)

@@ -30,12 +30,7 @@ def build_stream_dags() -> list[DAG]:
 
 
 def build_stream_dag(declared: DeclaredUnit, *, limit: timedelta = DAY) -> DAG:
-    """Build the DAG of one unit.
-
-    Args:
-        declared: the unit. With faults, its DAG adopts, watches and stops a driver, and starts none.
-        limit: how long one run watches.
-    """
+    """Build the DAG of one unit. With faults, it adopts, watches and stops a driver, and starts none."""
     streams = ", ".join(declared.unit.streams) or "its specs are broken"
     broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
     with sluice_dag(

@@ -105,14 +105,7 @@ class DriftTrigger(RoundTrigger):
 
 
 class TopicDriftOperator(BaseOperator):
-    """Fails with the differences of one topic.
-
-    Args:
-        topic: its name, or how many more there are; the name of the task in Airflow's pages.
-        subject: what is not as declared, until somebody acts.
-        differences: what they are, as a sentence.
-        **arguments: those of `BaseOperator`.
-    """
+    """Fails with the differences of one topic: a sentence. `topic` is its name, or how many more there are."""
 
     def __init__(self, *, topic: str, subject: str, differences: str, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
         super().__init__(**arguments)

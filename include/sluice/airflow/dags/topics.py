@@ -64,41 +64,22 @@ def build_topics_dag() -> DAG:
         tags=(Tag.TOPICS,),
         max_active_runs=16,  # a plan that waits for its approval must not keep another from being made
     ) as dag:
-
-        @task(task_id="plan", execution_timeout=LONGEST_COMPARISON, doc_md="Changes nothing.")
-        def plan_topics() -> dict[str, Any]:
-            return planned()
-
+        plan = task(task_id="plan", execution_timeout=LONGEST_COMPARISON, doc_md="Changes nothing.")(planned)
         doc = "Waits for a person, who reads the plan. Skipped if the plan is safe."
         approve = TopicApprovalOperator(task_id="approve", doc_md=doc)
-
-        @task(
+        apply = task(
             task_id="apply",
             trigger_rule=TriggerRule.NONE_FAILED,
             max_active_tis_per_dag=1,
             execution_timeout=LONGEST_APPLY,
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
-        )
-        def apply_plan(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
-            return _applied(context)
-
-        @task(task_id="verify", doc_md="Looks again, after the fact.")
-        def verify_topics() -> dict[str, Any]:
-            return verified()
-
+        )(applied)
+        verify = task(task_id="verify", doc_md="Looks again, after the fact.")(verified)
         doc = "Waits for the streams of topics that grew. Skipped if none did."
         follow = GrowthSensor(task_id="follow", retries=0, doc_md=doc)
-        plan_topics() >> approve >> apply_plan() >> verify_topics() >> follow
+        plan() >> approve >> apply() >> verify() >> follow
     give_form(dag, _form())
     return dag
-
-
-def _applied(context: Mapping[str, Any]) -> dict[str, Any]:
-    given, minutes = context["ti"].xcom_pull(task_ids="approve"), context["params"]["drain_minutes"]
-    grows = context["ti"].xcom_pull(task_ids="plan")["grows"]
-    done = applied(given, drain_minutes=minutes)
-    context["ti"].xcom_push("grown", grown(grows))
-    return done
 
 
 def planned() -> dict[str, Any]:
@@ -119,15 +100,18 @@ def planned() -> dict[str, Any]:
     }
 
 
-def applied(given: Mapping[str, Any] | None, *, drain_minutes: float | None = None) -> dict[str, Any]:
+def applied(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's context
     """Compare again, apply, and return what was done and who approved it."""
-    answer = None if given is None else Answer.of(given)
+    ti = context["ti"]
+    approval = ti.xcom_pull(task_ids="approve")
+    answer = None if approval is None else Answer.of(approval)
     with retried_only_if_unknown():
-        done = apply_approved(runtime.open_project(), answer, drain_minutes=drain_minutes)
+        done = apply_approved(runtime.open_project(), answer, drain_minutes=context["params"]["drain_minutes"])
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
-    approval = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
-    return {"applied": len(done.changes), "summary": outcome, **approval}
+    ti.xcom_push("grown", grown(ti.xcom_pull(task_ids="plan")["grows"]))
+    approved = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
+    return {"applied": len(done.changes), "summary": outcome, **approved}
 
 
 def grown(grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

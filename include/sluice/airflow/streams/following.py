@@ -50,26 +50,12 @@ def following(status: UnitStatus, now: datetime) -> NextRun | str:
 
 
 class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provider is untyped
-    """Asks for the run that starts the next generation; skipped where a watch ended for another reason.
-
-    Args:
-        unit: the driver's name in the specs.
-        broken: whether its specs are: then nothing may be started.
-        clock: gives the time.
-        **arguments: those of `BaseOperator`.
-    """
+    """Asks for the run that starts the next generation; skipped where a watch ended for another reason."""
 
     template_fields = ("trigger_dag_id",)
     """Nothing of it is a template; the link to the triggered run reads this one."""
 
-    def __init__(
-        self,
-        *,
-        unit: str,
-        broken: bool = False,
-        clock: Clock | None = None,
-        **arguments: Any,  # noqa: ANN401 - BaseOperator's
-    ) -> None:
+    def __init__(self, *, unit: str, broken: bool = False, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401
         super().__init__(trigger_dag_id=stream_dag_id(unit), skip_when_already_exists=True, **arguments)
         self.unit = unit
         self._broken = broken

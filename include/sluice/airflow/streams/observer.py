@@ -78,7 +78,9 @@ class ProjectObserver:
                 memory = self._memories.setdefault(unit, _Memory())
                 given += _judged(memory, status, observations[unit], records.get(unit, {}))
                 self._lineage.judged(project, status, observations[unit], memory.streams.verdicts)
-                _watch_deadlines(memory, project, observations[unit])
+                declared_deadlines = {stream: project.catalog.deadlines_of(stream) for stream in observations[unit]}
+                verdicts, windows = memory.streams.verdicts, memory.streams.windows
+                memory.deadlines.observe(declared_deadlines, observations[unit], verdicts, windows)
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be judged
                 failed[unit] = error
         for unit, fault in failed.items():
@@ -122,11 +124,6 @@ class ProjectObserver:
                 self._observer[1].close()
             self._observer = project, project.health.observer(self._known)
         return self._observer[1]
-
-
-def _watch_deadlines(memory: _Memory, project: Project, observations: Mapping[str, Observation]) -> None:
-    declared = {stream: project.catalog.deadlines_of(stream) for stream in observations}
-    memory.deadlines.observe(declared, observations, memory.streams.verdicts, memory.streams.windows)
 
 
 def _judged(

@@ -38,7 +38,8 @@ def decide(
         try:
             status = observe(name)
             action = decide_one(declared, status, active_runs(name), now=now)
-            if action.kind is ActionKind.NOTIFY and notified(name, _end_of(status, now)):
+            ended_at = None if status.attempt is None else status.attempt.ended_at
+            if action.kind is ActionKind.NOTIFY and notified(name, ended_at or now):
                 action = Correction(ActionKind.NOTHING, action.why)
         except SluiceError as error:
             log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
@@ -77,8 +78,3 @@ def _finish_stop(action: Correction, status: UnitStatus, active_runs: int, now: 
     if asked_for < LONGEST_STOP or (active_runs > 1 and asked_for < LONGEST_CLAIM):
         return Correction(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
-
-
-def _end_of(status: UnitStatus, now: datetime) -> datetime:
-    ended_at = None if status.attempt is None else status.attempt.ended_at
-    return ended_at or now

@@ -20,9 +20,7 @@ from sluice.errors import RefusedError
 class ClaimOperator(DecidingOperator):
     """Records the desired state, then adopts the live driver or reserves the next generation; or stops the driver.
 
-    Args:
-        faults: of the unit's specs; with any, no driver is started.
-        **arguments: those of `ProjectOperator`.
+    With faults of the unit's specs no driver is started.
     """
 
     def __init__(self, *, faults: Sequence[str] = (), **arguments: Any) -> None:  # noqa: ANN401 - ProjectOperator's

@@ -14,13 +14,7 @@ from sluice.failpoints import failpoint
 
 
 class StreamTrigger(BaseTrigger):
-    """Waits until there is something to see of a unit's generation. It holds ids only, and acts on nothing.
-
-    Args:
-        unit: the driver's name in the specs.
-        generation: the generation that is watched.
-        until: when to end the watch (ISO 8601, with its offset).
-    """
+    """Waits until there is something to see of a unit's generation. It holds ids only, and acts on nothing."""
 
     def __init__(self, unit: str, generation: int, until: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers are untyped

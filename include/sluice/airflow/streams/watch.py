@@ -15,24 +15,17 @@ from sluice.airflow.streams.watcher import Hint
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
-from sluice.streams.life.watch import SETTLE, WatchFinding, WatchState, examine
+from sluice.streams.life.watch import WatchFinding, WatchState, examine
 
 DAY = timedelta(days=1)
 
 
 class WatchOperator(BaseOperator):
-    """Watches the generation that the task `submit` of the same run has claimed.
+    """Watches the generation that the task `submit` of the same run has claimed. The unit's spec is not needed.
 
     Green when the stop is on record and the driver has ended, when a newer generation or a younger watch took over, and
     after `limit`: the reconciler then attaches a fresh one, so that no run is older than a day. Red, without retries,
     when the driver is proven dead and its stop was not requested. Everything else is watched on: unknown is not dead.
-
-    Args:
-        unit: the driver's name in the specs. Its spec is not needed.
-        limit: how long one run watches.
-        settle: how long a death may await an explanation.
-        clock: gives the time.
-        **arguments: those of `BaseOperator`.
     """
 
     template_fields = ("unit",)
@@ -43,14 +36,12 @@ class WatchOperator(BaseOperator):
         *,
         unit: str,
         limit: timedelta = DAY,
-        settle: timedelta = SETTLE,
         clock: Clock | None = None,
         **arguments: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**arguments)
         self.unit = unit
         self._limit = limit
-        self._settle = settle
         self._clock = clock or SystemClock()
 
     def execute(self, context: Context) -> None:
@@ -88,7 +79,7 @@ class WatchOperator(BaseOperator):
             status = runtime.open_project().streams.life(self.unit).record_end()
         except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
             return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
-        return examine(status, generation, now=self._clock.now(), settle=self._settle)
+        return examine(status, generation, now=self._clock.now())
 
     def _log_timeline(self) -> None:
         """End the task's log with what was tried, and what comes next."""

@@ -236,14 +236,7 @@ class Watcher:
 
 
 def due(observed: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:
-    """Return the units to judge now, as many as are judged together.
-
-    Args:
-        observed: units that were looked at since they were judged.
-        judged_at: when a unit was judged last, in seconds.
-        now: the present, on the same clock.
-        period: how many seconds lie between two verdicts.
-    """
+    """Return the units to judge now, as many as are judged together."""
     since = now - _NEARLY * period
     return list(islice((unit for unit in observed if judged_at.get(unit, -inf) <= since), MAX_TOGETHER))
 

@@ -21,13 +21,6 @@ def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clo
     """Alert that a plan waits for an answer, unless an alert about it is open.
 
     Raises nothing: without an alert the page still waits.
-
-    Args:
-        context: of the task that waits.
-        plan: the plan's id.
-        question: what is asked.
-        hours: how long the page waits.
-        clock: gives the time.
     """
     _notify(
         context,
@@ -41,14 +34,7 @@ def call(context: Mapping[str, Any], plan: str, question: str, hours: float, clo
 
 
 def settle(context: Mapping[str, Any], plan: str, outcome: str, clock: Clock) -> None:
-    """Report that the wait is over, if its beginning was recorded. Raises nothing.
-
-    Args:
-        context: of the task that waited.
-        plan: the plan's id.
-        outcome: how it ended, as a sentence.
-        clock: gives the time.
-    """
+    """Report that the wait is over, if its beginning was recorded. Raises nothing."""
     if _subject(plan) in airflow_dispatcher(clock).read().lasting(context["dag"].dag_id):
         _notify(
             context,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from sluice.airflow import runtime
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption
+from sluice.provisioning.growth.adoption import FIX, Growth, GrowthAdoption
 
 FOLLOW_MINUTES = 30
 POLL = timedelta(seconds=15)
@@ -24,12 +24,7 @@ class GrowthSensor(BaseSensorOperator):
     Skipped if nothing has grown. Red when the time is over.
     """
 
-    def __init__(
-        self,
-        *,
-        clock: Clock | None = None,
-        **arguments: Any,  # noqa: ANN401 - BaseSensorOperator's
-    ) -> None:
+    def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - BaseSensorOperator's
         super().__init__(**{"mode": "reschedule", "poke_interval": POLL, "timeout": timedelta(days=2), **arguments})
         self._clock = clock or SystemClock()
 
@@ -56,11 +51,7 @@ class GrowthSensor(BaseSensorOperator):
             return True
         until = datetime.fromisoformat(grown["at"]) + timedelta(minutes=float(context["params"]["follow_minutes"]))
         if self._clock.now() >= until:
-            raise AirflowFailException(f"{_late(waiting)} Fix: {FIX}")
+            unknown = "how their streams take it could not be observed"
+            what = unknown if waiting is None else "; ".join(map(str, waiting))
+            raise AirflowFailException(f"The topics have grown, and {what}. Fix: {FIX}")
         return False
-
-
-def _late(waiting: Sequence[Followed] | None) -> str:
-    if waiting is None:
-        return "The topics have grown, and how their streams take it could not be looked at."
-    return f"The topics have grown, and {'; '.join(map(str, waiting))}."

@@ -14,7 +14,7 @@ from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.models.dag import DagModel
 from airflow.sdk.exceptions import AirflowException
 from airflow.utils.types import DagRunTriggeredByType
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
 from sluice.airflow.runtime import open_project
@@ -97,14 +97,9 @@ async def send_to_login(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": detail}, 401, headers={"WWW-Authenticate": "Bearer"})
 
 
-def _app() -> FastAPI:
-    console = create_console(ReloadingProject(open_project), airflow_gate, runner=DagRuns())
-    console.add_exception_handler(401, send_to_login)
-    return console
-
-
 def _team(dag_id: str) -> str | None:
     return DagModel.get_team_name(dag_id)
 
 
-app = _app()
+app = create_console(ReloadingProject(open_project), airflow_gate, runner=DagRuns())
+app.add_exception_handler(401, send_to_login)

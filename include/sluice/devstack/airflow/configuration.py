@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sluice.errors import CorruptionError
 from sluice.launch.ports import HOST
-from sluice.launch.private_file import write_private
+from sluice.launch.private import write_private
 from sluice.launch.processes import STACK_MARK, carrying
 from sluice.settings import LINEAGE, Settings, inherited
 from sluice.specs.catalog.variables import CLIENT_OF_POSTGRESQL, declared

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.launch.endpoints import read_endpoints
-from sluice.launch.private_file import write_private
+from sluice.launch.private import write_private
 from sluice.settings import StateFolder
 from sluice.specs.deployments.kafka import ADMINISTRATOR
 

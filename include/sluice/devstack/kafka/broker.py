@@ -25,7 +25,7 @@ from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.login import LoginRefusedError
-from sluice.launch.private_file import write_private
+from sluice.launch.private import write_private
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import LOCALE
 from sluice.specs.model.access import Mechanism

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 
 from sluice.errors import NotReadyError
-from sluice.launch.private_file import write_private
+from sluice.launch.private import write_private
 
 _FOLDER = "passwords"
 

@@ -30,11 +30,7 @@ class LoginRefusedError(UnreachableError):
 
 
 def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
-    """Raise if a broker says that it does not let a client in. Over TLS nobody is asked.
-
-    Args:
-        bootstrap: host:port of some brokers; the first one that answers decides.
-        client: settings under Kafka's names.
+    """Raise if the first broker that answers says that it does not let a client in. Over TLS, none is asked.
 
     Raises:
         LoginRefusedError: it says so; with its reason, and without the password.

@@ -9,7 +9,7 @@ says. A stream comes nearer if it has less to read than at the growth, or all th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -45,18 +45,12 @@ class Growth:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            "topic": self.topic,
-            "before": self.before,
-            "after": self.after,
-            "unread": dict(self.unread),
-            "ends": dict(self.ends),
-        }
+        return asdict(self)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read what `as_dict` returned."""
-        return cls(given["topic"], given["before"], given["after"], given["unread"], given["ends"])
+        return cls(**given)
 
 
 def growths_of(plan: Plan) -> list[Growth]:
@@ -121,7 +115,8 @@ def _judged(growth: Growth, stream: str, seen: Observation, origin: Mapping[str,
         return GrowthAdoption.WAITS, f"has yet to begin with {listed(missing)}"
     before = growth.unread.get(stream)
     rest = f"{unread:,} records yet to read" if unread else "nothing yet to read"
-    if unread and before is not None and unread >= before and not _has_read(seen.committed, growth.ends):
+    has_read = bool(growth.ends) and all(seen.committed.get(p, 0) >= end for p, end in growth.ends.items())
+    if unread and before is not None and unread >= before and not has_read:
         return GrowthAdoption.WAITS, f"reads {listed(new)}, and has {rest}; it had {before:,}"
     past = [partition for partition in new if origin.get(partition, 0) > (seen.starts or {}).get(partition, 0)]
     if past:
@@ -138,7 +133,3 @@ def _not_running(seen: Observation, state: DriverState) -> tuple[GrowthAdoption,
         state_now = "is halted" if seen.halted else "is stopped" if seen.stop_requested else "was never started"
         return GrowthAdoption.RESTS, f"{state_now}; it begins with the new partitions when it runs"
     return GrowthAdoption.WAITS, "is down, although it should run"
-
-
-def _has_read(committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
-    return bool(ends) and all(committed.get(partition, 0) >= end for partition, end in ends.items())

@@ -122,11 +122,6 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
 
     The result is unknown where the records prove no partitioner: the producers may use another one, the records may be
     older than an earlier growth, or there are too few keys to tell.
-
-    Args:
-        sample: of the topic as it is, with `before` partitions.
-        before: how many partitions there are.
-        after: how many there will be.
     """
     keyed = {p: [key for key in keys if key is not None] for p, keys in sample.keys.items()}
     records = sum(map(len, keyed.values()))

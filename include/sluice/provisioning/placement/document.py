@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -325,10 +326,7 @@ def result_as_dict(topology: Topology, after: Sequence[Partition], report: Repor
     }
     return {
         "assignment": {"topics": topics},
-        "violations": [
-            {"topic": found.topic, "partition": found.partition, "rule": found.rule, "found": found.found}
-            for found in report.violations
-        ],
+        "violations": [asdict(violation) for violation in report.violations],
         "infeasible": [
             {
                 "topic": partition.topic,

@@ -75,48 +75,17 @@ def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[st
     )
 
 
-def grant(acl: Acl, risk: Risk, why: str) -> PlannedChange:
-    """Give a principal a right."""
-    return PlannedChange(ChangeKind.GRANT, acl.principal, str(acl), ABSENT, ALLOWED, risk, why, acl)
-
-
 def revoke(acl: Acl) -> PlannedChange:
     """Take a right from a declared principal that its spec does not give."""
     why = "neither its role nor its spec asks for it: clients that use it are refused from then on"
     return PlannedChange(ChangeKind.REVOKE, acl.principal, str(acl), ALLOWED, ABSENT, Risk.APPROVAL, why, acl)
 
 
-def set_password(credential: Credential, before: Credential | None, variable: str) -> PlannedChange:
-    """Set a user's password.
-
-    Args:
-        credential: how it is to be kept.
-        before: how it is kept; None: the user has none by this mechanism.
-        variable: the name of the variable that holds the password.
-    """
-    risk, why = Risk.SAFE, "it is declared and has none"
-    if before is not None:
-        risk, why = Risk.APPROVAL, "it is set again: clients that connect with another one are refused from then on"
-    current, wanted = str(before or ABSENT), f"{credential}, from {variable}"
-    detail = PasswordUpdate(credential, variable)
-    return PlannedChange(
-        ChangeKind.SET_PASSWORD, f"User:{credential.user}", "password", current, wanted, risk, why, detail
-    )
-
-
-def drop_password(credential: Credential) -> PlannedChange:
-    """Remove a password of a declared principal that its spec does not name."""
-    subject, value = f"User:{credential.user}", f"password by {credential.mechanism}"
-    why = "its spec does not name it: clients that connect with it are refused from then on"
-    return PlannedChange(
-        ChangeKind.DROP_PASSWORD, subject, value, str(credential), ABSENT, Risk.APPROVAL, why, credential
-    )
-
-
 def _rights(spec: PrincipalSpec, catalog: Catalog, actual: frozenset[Acl]) -> Iterator[PlannedChange]:
     wanted, of_role = declared(spec, catalog), needed(spec, catalog)
     for acl in wanted - actual:
-        yield grant(acl, *_risk(acl, spec, in_role=acl in of_role))
+        risk, why = _risk(acl, spec, in_role=acl in of_role)
+        yield PlannedChange(ChangeKind.GRANT, acl.principal, str(acl), ABSENT, ALLOWED, risk, why, acl)
     for acl in actual - wanted:
         yield revoke(acl)
 
@@ -134,14 +103,22 @@ def _risk(acl: Acl, spec: PrincipalSpec, *, in_role: bool) -> tuple[Risk, str]:
 
 def _passwords(spec: PrincipalSpec, actual: Iterable[Credential], *, rotated: bool) -> Iterator[PlannedChange]:
     known = {credential.mechanism: credential for credential in actual if credential.user == spec.user}
-    wanted = None if spec.state == "absent" else spec.scram
+    wanted, subject = None if spec.state == "absent" else spec.scram, f"User:{spec.user}"
     if wanted is not None:
         credential = Credential(spec.user, wanted.mechanism, wanted.iterations)
         before = known.pop(wanted.mechanism, None)
+        risk, why = Risk.SAFE, "it is declared and has none"
+        if before is not None:
+            risk, why = Risk.APPROVAL, "it is set again: clients that connect with another one are refused from then on"
         if rotated or credential != before:
-            yield set_password(credential, before, wanted.password_variable)
+            detail = PasswordUpdate(credential, wanted.password_variable)
+            old, new = str(before or ABSENT), f"{credential}, from {detail.variable}"
+            yield PlannedChange(ChangeKind.SET_PASSWORD, subject, "password", old, new, risk, why, detail)
     if wanted is not None or spec.state == "absent":
-        yield from map(drop_password, known.values())
+        why = "its spec does not name it: clients that connect with it are refused from then on"
+        for credential in known.values():
+            kind, value = ChangeKind.DROP_PASSWORD, f"password by {credential.mechanism}"
+            yield PlannedChange(kind, subject, value, str(credential), ABSENT, Risk.APPROVAL, why, credential)
 
 
 def _is_declared(credential: Credential, specs: Mapping[str, PrincipalSpec]) -> bool:

@@ -48,12 +48,7 @@ class PlanCommands:
 
 
 def refuse_unapproved(plan: Plan, approval: Approval | None, commands: PlanCommands) -> None:
-    """Raise an error if a plan may not be applied.
-
-    Args:
-        plan: as it is now.
-        approval: what an operator has approved; None: only what is safe.
-        commands: what the error tells the operator to run.
+    """Raise an error if a plan may not be applied: without an approval, only what is safe may be.
 
     Raises:
         RefusedError: says which changes, why, and what to do.

@@ -20,15 +20,9 @@ _UNFELT = frozenset(
 
 
 def config_risk(config: str, before: str | None, after: str | None) -> tuple[Risk, str]:
-    """Return what a change of a configuration risks.
+    """Return what a change of a configuration risks, and what it does, as a clause.
 
-    Args:
-        config: the configuration's name, as Kafka spells it.
-        before: its value on the topic; None if the broker's default holds, which is not known here.
-        after: the wanted value; None for the broker's default.
-
-    Returns:
-        the risk, and what the change does, as a clause.
+    A value of None is the broker's default, which is not known here.
     """
     if config in _UNFELT:
         return Risk.SAFE, "it changes how the broker keeps the records, and none of them"
@@ -77,10 +71,6 @@ def _largest(before: str | None, after: str | None) -> _Judgement:
     return Risk.APPROVAL, "records that were taken before may be refused"
 
 
-def _stamping(_before: str | None, _after: str | None) -> _Judgement:
-    return Risk.APPROVAL, "the records' timestamps mean something else from then on"
-
-
 def _ahead(_before: str | None, after: str | None) -> _Judgement:
     if after is None:
         return Risk.APPROVAL, "how far ahead of its clock the broker lets timestamps be is not known"
@@ -97,7 +87,7 @@ _RULES: Mapping[str, Callable[[str | None, str | None], _Judgement]] = {
     "unclean.leader.election.enable": _unclean,
     "min.insync.replicas": _in_sync,
     "max.message.bytes": _largest,
-    "message.timestamp.type": _stamping,
+    "message.timestamp.type": lambda *_: (Risk.APPROVAL, "the records' timestamps mean something else from then on"),
     "message.timestamp.after.max.ms": _ahead,
 }
 

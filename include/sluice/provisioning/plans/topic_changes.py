@@ -51,26 +51,14 @@ def set_config(topic: str, name: str, before: str | None, after: str | None) -> 
 
 
 def reassign(topic: str, value: str, move: Reassignment, *, size: int = 0) -> PlannedChange:
-    """Move replicas of a topic.
-
-    Args:
-        topic: its name.
-        value: `replication` or `placement`.
-        move: from where to where.
-        size: bytes to be copied; 0: not known.
-    """
+    """Move replicas of a topic, which changes its `replication` or `placement`; `size`: bytes copied, if known."""
     current, wanted = _replicas(value, move, move.before), _replicas(value, move, move.after)
     risk = Risk.APPROVAL if move.copies or move.removals else Risk.SAFE
     return PlannedChange(ChangeKind.MOVE, topic, value, current, wanted, risk, _why_moved(move, size), move)
 
 
 def elect(topic: str, leaders: Mapping[int, tuple[int | None, int]]) -> PlannedChange:
-    """Let the preferred leaders lead again, which are in sync.
-
-    Args:
-        topic: its name.
-        leaders: the broker that leads, and the preferred one, per partition.
-    """
+    """Let the preferred leaders lead again, which are in sync; per partition, who leads and who is preferred."""
     current, wanted = (
         _some([f"{p} by {pair[which] or 'none'}" for p, pair in sorted(leaders.items())]) for which in (0, 1)
     )

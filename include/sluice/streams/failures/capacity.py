@@ -7,7 +7,6 @@ key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sluice.errors import RefusedError
@@ -97,18 +96,15 @@ def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
     cores = sum(worker.cores for worker in capacity.workers)
     offered = f"{counted(cores, 'core')} in {counted(len(capacity.workers), 'worker')}"
     free_cores = f"{free}{_unfit(request, capacity)}"
-    return f"{least}, the cluster {capacity.address} offers {offered}; free: {free_cores}, {_used(others)}"
+    users = ", ".join(f"{application.name} ({application.cores})" for application in others if application.cores)
+    used = f"used by {users or 'no application'}"
+    return f"{least}, the cluster {capacity.address} offers {offered}; free: {free_cores}, {used}"
 
 
 def _unfit(request: ResourceRequest, capacity: ClusterCapacity) -> str:
     """Say how many cores are free that have too little memory beside them."""
     cores = sum(worker.free_cores for worker in capacity.workers if worker.free_mb < request.executor_mb)
     return f" ({cores} more without enough memory beside them)" if cores else ""
-
-
-def _used(applications: Iterable[Application]) -> str:
-    users = ", ".join(f"{application.name} ({application.cores})" for application in applications if application.cores)
-    return f"used by {users}" if users else "used by nobody"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -187,11 +187,7 @@ RULES: Sequence[ErrorPattern] = (
 
 
 def classify(thrown: Iterable[Thrown]) -> tuple[FailureClass, Thrown]:
-    """Return the class of a failure, and the exception that tells it.
-
-    Args:
-        thrown: the exception and its causes, outermost first; at least one.
-    """
+    """Return the class of a failure, outermost exception first, and the exception that decides it."""
     everything = list(joined.from_iterable((one, *quoted(one.message)) for one in thrown))
     for rule in RULES:
         # Of several that fit, the innermost: it is nearest to the cause.

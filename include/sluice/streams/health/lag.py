@@ -40,11 +40,7 @@ class LagGrowth:
 
 
 def growth(course: Sequence[Point]) -> LagGrowth | None:
-    """Return how the stream falls behind, or None if that is not proven.
-
-    Args:
-        course: since the stream last rested, oldest first.
-    """
+    """Return how the stream falls behind by its course since it last rested, or None if that is not proven."""
     if len(course) < MIN_POINTS:
         return None
     start = min(course, key=lambda point: point.behind - TOLERATED * point.at)

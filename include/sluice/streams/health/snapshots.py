@@ -135,12 +135,7 @@ class SnapshotPolicy:
         return not 0 <= elapsed < _NEARLY * (self._seconds if well else _KEEP.seconds)
 
     def stored(self, snapshots: Sequence[StreamSnapshot], cpu_seconds: float) -> None:
-        """Note which snapshots were stored, and adapt to their cost. What one time alone has cost says nothing.
-
-        Args:
-            snapshots: those that the control database has taken.
-            cpu_seconds: what that has cost, of one core.
-        """
+        """Note which snapshots were stored, and adapt to their cost. What one time alone has cost says nothing."""
         for snapshot in snapshots:
             shown = (snapshot.at, snapshot.verdict.health, snapshot.generation, snapshot.missed)
             self._stored[snapshot.unit, snapshot.stream] = shown

@@ -61,12 +61,9 @@ Decision = Adopt | Resume | Start | Wait | Refuse
 
 
 def decide(desired: DesiredState | None, attempt: Attempt | None, report: DriverReport | None) -> Decision:
-    """Decide what a claim may do.
+    """Decide what a claim may do by the newest desired state, the newest attempt, and the launcher's report about it.
 
-    Args:
-        desired: the latest desired state on record; None if no user ever asked.
-        attempt: the unit's highest generation; None before the first.
-        report: what the launcher says about the attempt's key; None if it could not be asked.
+    The report is None if the launcher could not be asked.
     """
     if desired is None or desired.state is Desired.STOPPED:
         return _decide_unwanted(desired)

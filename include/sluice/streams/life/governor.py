@@ -143,7 +143,7 @@ def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) 
     if not ends or ends[0] is not history[0]:
         return Go("the latest attempt has not ended since it was asked to run")
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
-    row = of_same_class(streak(ends))
+    row = [end for end in streak(ends) if class_of(end) is class_of(newest)]
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:
         fix = advice(class_of(newest), newest.unit, failed_stream(newest.reason))
         return Halt(_halted(newest, row, policy), fix)
@@ -165,13 +165,10 @@ def lived(attempt: Attempt) -> timedelta:
 
 
 def stable(ends: Sequence[Attempt]) -> timedelta:
-    """Return how long an attempt must have lived for what fell before it to be forgotten.
+    """Return how long an attempt must have lived for what fell before it to be forgotten; newest first, at least one.
 
     Learned from how long they live: attempts that all fall after twenty minutes are one crash loop, not recoveries.
     Half of them lived no longer than the median, so one that lived for a multiple of it is something else.
-
-    Args:
-        ends: at least one, newest first.
     """
     sample = sorted(map(lived, ends[:_STABLE_SAMPLE]))
     median = sample[(len(sample) - 1) // 2]
@@ -183,11 +180,6 @@ def streak(ends: Sequence[Attempt]) -> Sequence[Attempt]:
     enough = stable(ends)
     count = next((i for i, end in enumerate(ends, 1) if lived(end) >= enough), len(ends))
     return ends[:count]
-
-
-def of_same_class(row: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Return those of the class of the newest."""
-    return [end for end in row if class_of(end) is class_of(row[0])]
 
 
 def within(row: Sequence[Attempt], span: timedelta) -> Sequence[Attempt]:

@@ -51,10 +51,7 @@ class UnitLife:
     clock: Clock = field(default_factory=SystemClock)
 
     def observe(self, records: RecordedUnit | None = None) -> UnitStatus:
-        """Read the records, then ask the launcher.
-
-        Args:
-            records: what was read a moment ago, for many units at once; omitted: read now.
+        """Read the records, unless they were just read for many units at once; then ask the launcher.
 
         Raises:
             UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
@@ -181,12 +178,7 @@ class UnitLife:
         return halted
 
     def stop(self, by: str, why: str, deadline_seconds: float) -> DriverReport:
-        """Record the request to stop, let the driver finish its batch, and record its end.
-
-        Args:
-            by: who asks.
-            why: the reason, for the record.
-            deadline_seconds: after this long the driver is killed.
+        """Record the request to stop, let the driver finish its batch, kill it after the deadline, and record the end.
 
         Returns:
             the final report; ABSENT if there was nothing to stop.
@@ -258,9 +250,7 @@ class UnitLife:
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
         live; the governor would judge, and hold back, what is long past. One that was lost knows nothing.
-
-        Args:
-            records: see `look`. Whatever is recorded by them is recorded once, or loses a race; then all is read again.
+        Records that were read before count once; then all is read again.
         """
         for _ in range(_MAX_STEPS):
             status, records = self.observe(records), None

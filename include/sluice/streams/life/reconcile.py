@@ -35,13 +35,7 @@ class Correction:
 
 
 def reconcile(status: UnitStatus, watched: bool, *, now: datetime) -> Correction:
-    """Decide the next step of one unit.
-
-    Args:
-        status: what is recorded and seen.
-        watched: a run already watches the unit, or is about to start it.
-        now: the present (UTC).
-    """
+    """Decide the next step of one unit, which is watched if a run watches it already or is about to start it."""
     desired = status.desired
     if desired is not None and desired.state is Desired.STOPPED and status.alive:
         return _finish_stop(desired, now)

@@ -49,14 +49,10 @@ class WatchFinding:
 
 
 def examine(status: UnitStatus, generation: int, *, now: datetime, settle: timedelta = SETTLE) -> WatchFinding:
-    """Say what has become of a generation.
+    """Say what has become of the generation of a unit that is watched.
 
-    Args:
-        status: what is recorded and seen of its unit.
-        generation: the generation that is watched.
-        now: the present (UTC).
-        settle: see `SETTLE`; a failure waits no longer than `SETTLE_FAILED`, and not at all if no user has wished
-            for anything since its attempt was reserved.
+    A failure waits no longer than `SETTLE_FAILED` for an explanation, and not at all if no user has asked for anything
+    since its attempt was reserved.
     """
     attempt, report = status.attempt, status.report
     if attempt is None or attempt.generation < generation:

@@ -39,7 +39,7 @@ def test_one_of_two_cores_is_no_room() -> None:
 
 
 def test_a_cluster_without_workers_offers_nothing() -> None:
-    assert "offers 0 cores in 0 workers; free: 0, used by nobody" in shortage(NEED, offer())
+    assert "offers 0 cores in 0 workers; free: 0, used by no application" in shortage(NEED, offer())
 
 
 def test_a_core_without_memory_beside_it_is_none_and_said_to_be() -> None:
@@ -54,7 +54,7 @@ def test_what_the_dead_attempt_of_the_same_unit_still_holds_is_free() -> None:
 
 
 def test_an_application_that_waits_uses_nothing_and_is_not_blamed() -> None:
-    assert shortage(NEED, offer(TAKEN, applications=(Application("waits", 0),))).endswith("used by nobody")
+    assert shortage(NEED, offer(TAKEN, applications=(Application("waits", 0),))).endswith("used by no application")
 
 
 def test_a_batch_is_spoken_of_in_the_singular() -> None:

@@ -1,6 +1,8 @@
-"""The folder of this user below the machine's temporary one: what all stacks of a user share, and paths that are short.
+"""Files that no other user may read, and this user's own folder below the machine's temporary one.
 
-Everybody may write there, so it is only used if it is this user's own: who made it first could answer in our place.
+Secrets are in no process's arguments or variables, so they are in private files. The folder holds what all stacks of a
+user share, and keeps paths short. Everyone may write beside it, so it is only used if it is this user's own: who made
+it first could answer in our place.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from sluice.disk import replacing
 from sluice.errors import NotReadyError
 
 
@@ -38,3 +41,15 @@ def made_private_folder() -> Path:
             fix="remove it, or set TMPDIR to a folder of your own.",
         )
     return folder
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that no other user may read, whole or not at all.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with replacing(path) as draft:
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
