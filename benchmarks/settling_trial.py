@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -82,11 +83,11 @@ class Trial:
         _drain([self._raw_stream()])
         raw_cpu = cpu_seconds()
         with KafkaPythonAdministration((self.bootstrap,), {}) as administration:
-            return {"raw_until": raw_cpu, "rounds": self._settle_all(partial(log_ends, administration.extents, TOPIC))}
+            return {"raw_until": raw_cpu, "rounds": self._settle_all(partial(log_ends, administration, TOPIC))}
 
     def settle_again(self) -> dict[str, float]:
         """Compute some single intervals once more, and return what one costs: seconds, and seconds of a processor."""
-        rules = settling_rules(self.code, DISORDER)
+        rules = settling_rules(self.code.pipeline)
         source = RawTableSource(self.spark, self.raw, self.code, rules, lambda: Reach({}))
         costs = []
         for number in range(8):
@@ -99,7 +100,7 @@ class Trial:
 
     def _settle_all(self, ends: Callable[[], Reach]) -> int:
         """Settle until nothing is due; return the number of commits."""
-        rules, numbers = settling_rules(self.code, DISORDER), count()
+        rules, numbers = replace(settling_rules(self.code.pipeline), arrival_disorder=DISORDER), count()
         empty = result_rows(raw_records(self.spark.read.format("delta").load(str(self.raw))), self.code)
         column = partition_column(self.code.pipeline.intervals)
         ensure_table(self.table, empty.schema.json(), partition_by=[column])

@@ -14,7 +14,9 @@ from deltalake.exceptions import DeltaError
 
 from sluice.delta.log import entry_properties, newest_first, try_commit, write_no_files
 from sluice.delta.writer_log import filled
+from sluice.failpoints import failpoint
 from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry, StreamEntry
+from sluice.intervals.reach import Reach
 from sluice.intervals.writers import of_all_epochs
 from sluice.settling.ports import SettledState, UncertainCommitError
 from sluice.settling.rules import SettlingRules
@@ -47,15 +49,26 @@ class SettledLog:
         writer: the settler's name.
         generation: the attempt on whose behalf it writes.
         rules: the pipeline's.
+        beginning: see `sluice.settling.state.settled_state`.
     """
 
-    def __init__(self, folder: Path, column: str, writer: str, generation: int, rules: SettlingRules) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        column: str,
+        writer: str,
+        generation: int,
+        rules: SettlingRules,
+        *,
+        beginning: Reach | None = None,
+    ) -> None:
         self._delta = DeltaTable(str(folder))
         self._folder = folder
         self._column = column
         self._writer = writer
         self._generation = generation
         self._rules = rules
+        self._beginning = beginning
 
     def open(self) -> None:
         """See the port. The append engine, if it has written the table, is fenced by the same commit."""
@@ -69,12 +82,15 @@ class SettledLog:
 
     def read(self) -> SettledState:
         """See the port."""
-        marked = self._marked()
-        if marked > self._generation:
-            raise self._fenced(marked)
+        self.check_fence()
         version = self._delta.version()
         log = (logged for logged in newest_first(self._folder) if logged.version <= version)
-        return settled_state(log, version, self._rules)
+        return settled_state(log, version, self._rules, self._beginning)
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation has marked the table."""
+        if (marked := self._marked()) > self._generation:
+            raise self._fenced(marked)
 
     def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
         """See the port."""
@@ -92,10 +108,13 @@ class SettledLog:
                 predicate=self._between(entry.since, entry.settled_until),
                 commit_properties=properties,
             )
+        failpoint("before_write", self._folder.name)
         try:
-            return try_commit(self._delta, write)
+            done = try_commit(self._delta, write)
         except (DeltaError, OSError) as error:
             raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
+        failpoint("after_write_before_commit", self._folder.name)
+        return done
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
         """See the port."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
@@ -55,7 +55,11 @@ class Staged(Protocol):
         """Free what it takes; never once a commit of it may be in the log."""
 
 
-class RawSource(Protocol):
+R_co = TypeVar("R_co", bound=Staged, covariant=True)
+R_contra = TypeVar("R_contra", bound=Staged, contravariant=True)
+
+
+class RawSource(Protocol[R_co]):
     """A topic's records as its raw table holds them."""
 
     def pin(self) -> RawPosition:
@@ -76,7 +80,7 @@ class RawSource(Protocol):
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
         """Return the first of some intervals: as many as one computation takes, at least one."""
 
-    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> Staged:
+    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> R_co:
         """Compute the rows of a range of intervals, by the code of a backfill.
 
         Args:
@@ -86,7 +90,7 @@ class RawSource(Protocol):
         """
 
 
-class SettledTable(Protocol):
+class SettledTable(Protocol[R_contra]):
     """The output table."""
 
     def open(self) -> None:
@@ -103,7 +107,7 @@ class SettledTable(Protocol):
             FencedError: a newer generation has marked it.
         """
 
-    def commit(self, state: SettledState, entry: SettleEntry, rows: Staged | None) -> bool:
+    def commit(self, state: SettledState, entry: SettleEntry, rows: R_contra | None) -> bool:
         """Replace the intervals that `entry` settles, right after the version of `state`, in one commit.
 
         Returns:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from sluice.clock import Clock
 from sluice.intervals.alignment import Interval
@@ -74,7 +75,10 @@ class _Progress:
     first_event: datetime | None = None
 
 
-class Settler:
+R = TypeVar("R", bound=Staged)
+
+
+class Settler(Generic[R]):
     """Settles the intervals of one pipeline.
 
     Args:
@@ -90,8 +94,8 @@ class Settler:
         self,
         author: SettlerIdentity,
         rules: SettlingRules,
-        raw: RawSource,
-        table: SettledTable,
+        raw: RawSource[R],
+        table: SettledTable[R],
         *,
         clock: Clock,
         nonce: Callable[[], str],
@@ -172,7 +176,7 @@ class Settler:
         return Interval(start, end) if start < end else None
 
     def _entry(
-        self, state: SettledState, after: _Progress, found: Examination, due: Interval | None, rows: Staged | None
+        self, state: SettledState, after: _Progress, found: Examination, due: Interval | None, rows: R | None
     ) -> SettleEntry:
         return SettleEntry(
             writer=self._author.writer,
@@ -189,7 +193,7 @@ class Settler:
             code=self._author.code,
         )
 
-    def _commit(self, state: SettledState, entry: SettleEntry, rows: Staged | None) -> RoundOutcome:
+    def _commit(self, state: SettledState, entry: SettleEntry, rows: R | None) -> RoundOutcome:
         lost: UncertainCommitError | None = None
         try:
             done = self._table.commit(state, entry, rows)

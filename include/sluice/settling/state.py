@@ -14,7 +14,9 @@ from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
 
 
-def settled_state(newest_first: Iterable[Logged], version: int, rules: SettlingRules) -> SettledState:
+def settled_state(
+    newest_first: Iterable[Logged], version: int, rules: SettlingRules, beginning: Reach | None = None
+) -> SettledState:
     """Return where a settler goes on.
 
     A table that only the append engine has written is settled as far as that closed it, and examined as far as that
@@ -24,6 +26,7 @@ def settled_state(newest_first: Iterable[Logged], version: int, rules: SettlingR
         newest_first: the table's log; read as far as the newest settlement.
         version: of the table.
         rules: the pipeline's.
+        beginning: what the pipeline never looks at, if nothing was written yet; None: it begins with the raw table.
     """
     decided: list[Logged] = []
     streamed: list[Logged] = []
@@ -36,7 +39,7 @@ def settled_state(newest_first: Iterable[Logged], version: int, rules: SettlingR
             case StreamEntry():
                 streamed.append(logged)
     if not streamed:
-        return _since(SettledState(version), decided, rules)
+        return _since(SettledState(version, examined=beginning or Reach({})), decided, rules)
     return _since(_appended(streamed, decided, version, rules), decided, rules)
 
 

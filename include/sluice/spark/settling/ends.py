@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from sluice.errors import SluiceError
 from sluice.intervals.reach import Reach
 from sluice.topics.administration import TopicExtent
 
 
-def log_ends(extents: Callable[[Sequence[str]], Mapping[str, TopicExtent | SluiceError]], topic: str) -> Reach:
+class Extents(Protocol):
+    """A cluster that says what its topics hold."""
+
+    def extents(self, names: Sequence[str]) -> Mapping[str, TopicExtent | SluiceError]:
+        """Return what each topic holds, or why that is not known."""
+
+
+def log_ends(cluster: Extents, topic: str) -> Reach:
     """Return the ends of a topic's logs now, what lies behind open transactions included, and its id.
 
     Args:
-        extents: asks the cluster.
+        cluster: to ask.
         topic: its name.
 
     Raises:
         SluiceError: the cluster knows no such topic, or does not answer.
     """
-    extent = extents([topic])[topic]
+    extent = cluster.extents([topic])[topic]
     if isinstance(extent, SluiceError):
         raise extent
     ends = {f"{topic}/{number}": end + extent.held.get(number, 0) for number, end in extent.ends.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, partition_
 from sluice.spark.settling.arrivals import Narrow, between, examined_columns
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable, Records
+from sluice.specs.model.model import PipelineSpec
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -138,10 +139,11 @@ def _inside(rows: pa.Table, column: str, intervals: Interval) -> pa.Table:
     )
 
 
-def settling_rules(code: PipelineCode, arrival_disorder: timedelta) -> SettlingRules:
+def settling_rules(pipeline: PipelineSpec) -> SettlingRules:
     """Return the rules that a pipeline's spec amounts to."""
     return SettlingRules(
-        length=code.pipeline.intervals.interval_length,
-        allowed_lateness=code.pipeline.time.allowed_lateness,
-        arrival_disorder=arrival_disorder,
+        length=pipeline.intervals.interval_length,
+        allowed_lateness=pipeline.time.allowed_lateness,
+        arrival_disorder=pipeline.time.arrival_disorder,
+        max_advance=pipeline.time.max_advance,
     )

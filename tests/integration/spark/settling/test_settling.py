@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -39,7 +39,7 @@ class Settled:
         code = self.drained.code
         raw = self.drained.project.folder.table(code.topic.raw.table)
         position = self.drained.project.tables.raw_position(code.topic.name)
-        rules = settling_rules(code, IN_FLIGHT)
+        rules = replace(settling_rules(code.pipeline), arrival_disorder=IN_FLIGHT)
         return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, most)
 
     def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
