@@ -21,7 +21,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.delta.table import ensure_table, refuse_unfit
-from sluice.errors import RefusedError, UnreachableError
+from sluice.errors import SluiceError, UnreachableError
 from sluice.intervals.reach import Reach
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.columns import refuse_unwritable
@@ -42,6 +42,10 @@ Cluster = Callable[[], AbstractContextManager[Extents]]
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 300.0
 """For how long a raw table may stand still that lacks records which are in the topic."""
+
+
+class IncompatibleStateError(SluiceError):
+    """A checkpoint holds the state of the other engine."""
 
 
 def settler_name(pipeline: str) -> str:
@@ -170,7 +174,7 @@ def prepare_settled(
 
 def _refuse_state(checkpoint: Path, stream: str) -> None:
     if (checkpoint / "state").exists():
-        raise RefusedError(
+        raise IncompatibleStateError(
             f"{checkpoint} holds the state of the engine `append`, and {stream} is to be settled now.",
             fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: what is closed "
             "stays, and what is open is computed from the raw table.",

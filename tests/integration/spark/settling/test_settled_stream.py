@@ -84,7 +84,7 @@ def test_a_table_of_the_append_engine_is_taken_over_after_a_reset(
     shutil.copytree(drained_state, tmp_path / "state")
     own = settled(DriverPlace(tmp_path / "state"))
     before = own.project().tables.ledger("departures")
-    assert own.finish(spark, generation=5) == ExitCode.REFUSED
+    assert own.finish(spark, generation=5) == ExitCode.INCOMPATIBLE_STATE
     assert settlements(own) == []
 
     epochs = own.project().streams.epochs("departures")
