@@ -118,6 +118,8 @@ class Settler(Generic[R]):
         before = self._begin(state)
         pinned = self._raw.pin()
         listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`
+        if pinned.version < 0:
+            return Round(RoundOutcome.WAITING, state.settled_until)
         if not pinned.reach.covers(before.examined):
             return Round(RoundOutcome.RAW_BEHIND, state.settled_until)
         if _is_new_topic(before.examined, pinned.reach):

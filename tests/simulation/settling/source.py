@@ -128,6 +128,9 @@ class RawStore:
             self.version += 1
 
     def position(self) -> RawPosition:
+        """Return how far it goes; before its first commit that is nowhere."""
+        if not self.version:
+            return RawPosition()
         return RawPosition(self.version, Reach(dict(self.ends), self.topics))
 
 

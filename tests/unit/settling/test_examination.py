@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
+from deltalake import write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settings import settings
 from sluice.settling.examination import Examination, RecordTimes, examined
 from sluice.settling.rules import SettlingRules
 from sluice.spark.settling.arrivals import Narrow, examined_columns
+from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TimeRules
 
 START = datetime(2013, 1, 7, tzinfo=UTC)
@@ -94,3 +98,17 @@ def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]
 
 def _without_beginning(found: Examination) -> tuple[object, ...]:
     return dict(found.spans), {start: dict(ends) for start, ends in found.overtaken.items()}, found.disorder, found.end
+
+
+def test_a_raw_table_that_holds_nothing_yet_is_read_without_a_fault(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            *(("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
+            *((name, pa.timestamp("us", tz="UTC")) for name in ("event_time", "arrival_time", "timestamp")),
+        ]
+    )
+    write_deltalake(str(tmp_path / "raw"), schema.empty_table())
+    nothing = RawPosition(0, Reach({}, ("topic0",)))
+    topic = load_catalog(settings().home / "include").topics["flights"]
+    assert Narrow.read(tmp_path / "raw", nothing, Reach({}), topic).rows.num_rows == 0
+    assert Narrow.read(tmp_path / "raw", nothing, Reach({"flights/0": 3}, ("topic0",)), topic).rows.num_rows == 0

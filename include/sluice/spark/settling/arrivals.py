@@ -126,7 +126,7 @@ def _inside(first: Mapping[str, int], end: Mapping[str, int] | None) -> ds.Expre
         bounds = [(name, offset >= begin) for name, begin in first.items()]
     known = [(partition == _number(name)) & bound for name, bound in bounds]
     others = [] if end is not None else [~partition.isin([_number(name) for name in first])]
-    return reduce(or_, [*known, *others])
+    return reduce(or_, [*known, *others], ds.scalar(False))
 
 
 def _number(partition: str) -> int:

@@ -11,14 +11,17 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.delta.log import read_log
+from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch
 from tests.integration.spark.backfill.backfills import Drained
-from tests.integration.spark.conftest import DriverPlace
+from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
 from tests.oracle import departures, differences
 
@@ -100,3 +103,17 @@ def test_a_table_of_the_append_engine_is_taken_over_after_a_reset(
     assert {start: row.current for start, row in ledger.rows.items()} == {
         start: row.current for start, row in before.rows.items()
     }
+
+
+def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
+    own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
+) -> None:
+    feed = Feed(own_broker.bootstrap)
+    own = settled(DriverPlace(tmp_path / "state"))
+    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
+    write_endpoints(Settings(state=own.state).folder, endpoints)
+    assert own.finish(spark, generation=1) == ExitCode.STOPPED
+    assert settlements(own) == []
+    feed.send_rest()
+    assert own.finish(spark, generation=2) == ExitCode.STOPPED
+    assert differences(own.table("departures"), departures(*EXPECTED)) == []
