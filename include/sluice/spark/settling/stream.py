@@ -21,7 +21,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.delta.table import ensure_table, refuse_unfit
-from sluice.errors import SluiceError, UnreachableError
+from sluice.errors import UnreachableError
 from sluice.intervals.reach import Reach
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.columns import refuse_unwritable
@@ -31,7 +31,7 @@ from sluice.spark.settling.ends import Extents, log_ends
 from sluice.spark.settling.raw_source import RawTableSource, settling_rules
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
-from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import EpochInForce
 
 log = structlog.get_logger()
@@ -42,10 +42,6 @@ Cluster = Callable[[], AbstractContextManager[Extents]]
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 300.0
 """For how long a raw table may stand still that lacks records which are in the topic."""
-
-
-class IncompatibleStateError(SluiceError):
-    """A checkpoint holds the state of the other engine."""
 
 
 def settler_name(pipeline: str) -> str:
