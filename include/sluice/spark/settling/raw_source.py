@@ -29,7 +29,6 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, partition_
 from sluice.spark.settling.arrivals import Narrow, between, examined_columns
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable, Records
-from sluice.specs.model.model import PipelineSpec
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -136,14 +135,4 @@ def _inside(rows: pa.Table, column: str, intervals: Interval) -> pa.Table:
     start = rows.column(column)
     return rows.filter(
         pc.and_(pc.greater_equal(start, pa.scalar(intervals.start)), pc.less(start, pa.scalar(intervals.end)))
-    )
-
-
-def settling_rules(pipeline: PipelineSpec) -> SettlingRules:
-    """Return the rules that a pipeline's spec amounts to."""
-    return SettlingRules(
-        length=pipeline.intervals.interval_length,
-        allowed_lateness=pipeline.time.allowed_lateness,
-        arrival_disorder=pipeline.time.arrival_disorder,
-        max_advance=pipeline.time.max_advance,
     )

@@ -18,9 +18,10 @@ from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.pipeline import partition_column
-from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from sluice.spark.settling.raw_source import RawTableSource
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.oracle import departures, differences
 
@@ -39,7 +40,7 @@ class Settled:
         code = self.drained.code
         raw = self.drained.project.folder.table(code.topic.raw.table)
         position = self.drained.project.tables.raw_position(code.topic.name)
-        rules = replace(settling_rules(code.pipeline), arrival_disorder=IN_FLIGHT)
+        rules = replace(SettlingRules.of(code.pipeline), arrival_disorder=IN_FLIGHT)
         return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, most)
 
     def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
