@@ -40,7 +40,7 @@ class FleetConditions:
     """The conditions of a fleet.
 
     Attributes:
-        conditions: what is so now.
+        conditions: those that last now.
         over: the conditions that have ended, with the proof.
         titles: of what is over, the title of its recovery; omitted: `Over: ` and the title of its alert.
     """

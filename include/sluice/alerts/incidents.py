@@ -21,7 +21,7 @@ class Incident:
 
     Attributes:
         alerts: all about it, oldest first; never empty.
-        deliveries: what became of each, as far as that is on record.
+        deliveries: the recorded outcome of each.
     """
 
     alerts: tuple[Alert, ...]
@@ -59,7 +59,7 @@ class Incident:
         return None if self.notified is None else self.deliveries[self.notified.id].at
 
     def outcome(self, alert: Alert) -> DeliveryOutcome | None:
-        """Return what became of one of its alerts; None if that is not on record."""
+        """Return the outcome of one of its alerts; None if it is not on record."""
         delivery = self.deliveries.get(alert.id)
         return None if delivery is None else delivery.outcome
 

@@ -237,7 +237,8 @@ def _print_alert(alert: Alert, history: AlertHistory) -> None:
     delivery = history.deliveries.get(alert.id)
     out_lines.print(alert.what, style="bold")
     out_lines.print(f"\n{alert.text()}")
-    out_lines.print(f"\nDelivery: {'unknown' if delivery is None else f'{delivery.outcome}: {delivery.detail}'}")
+    outcome = ("unknown",) if delivery is None else (delivery.outcome, delivery.detail)
+    out_lines.print(f"\nDelivery: {': '.join(filter(None, outcome))}")
 
 
 def _table(newest: list[Alert], history: AlertHistory) -> Table:

@@ -192,7 +192,8 @@ def cancel(
     if backfill.state is BackfillState.RUNNING and (now or not lock.held()):  # no process would see the request
         backfill = end_now(backfills, lock, backfill_id, requester())
     running = backfill.state is BackfillState.RUNNING
-    effect = "stops after the current chunk" if running else f"is {backfill.state}: {backfill.why}"
+    ended = ": ".join(filter(None, (f"is {backfill.state}", backfill.why)))
+    effect = "stops after the current chunk" if running else ended
     emit(output, backfill_as_dict(project, backfill), lambda: out_lines.print(f"{backfill.id} {effect}."))
 
 

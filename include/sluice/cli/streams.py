@@ -126,7 +126,7 @@ def stop(
     """Request that a unit stops: its driver finishes and commits the current batch, then ends.
 
     Exit codes: 0 no driver of it is alive; 4 that is unknown (the request is recorded; repeat the command); 5 its
-    driver was started and can no longer be found, so a person must look for it (the request is recorded).
+    driver was started and can no longer be found, so a person must find it (the request is recorded).
     """
     project = Project.open_tolerant(settings())
     report = project.streams.life(unit).stop(requester(), why, deadline)

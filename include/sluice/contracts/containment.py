@@ -1,7 +1,7 @@
 """Whether a JSON Schema takes every value that another one takes.
 
-Sound, not complete: what is said to be taken is. A union on the reader's side has to take each shape of the writer by
-one of its own shapes.
+Sound, not complete: a value that is reported as taken is taken. A union on the reader's side has to take each shape of
+the writer by one of its own shapes.
 """
 
 from __future__ import annotations

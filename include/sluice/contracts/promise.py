@@ -20,12 +20,12 @@ class Promise:
     Attributes:
         types: under which types of a spec each of its values reads; empty for none.
         always: whether it is in every record, and never null.
-        said: the promise in words.
+        words: the promise in words.
     """
 
     types: frozenset[str]
     always: bool
-    said: str
+    words: str
 
 
 def promises(version: Version) -> Mapping[str, Promise] | None:
@@ -45,8 +45,8 @@ def _of_shapes(schema: Schema, *, required: bool) -> Promise:
     kinds = [_types_of(shape) for shape in schema if not isinstance(shape, Null)]
     some = frozenset.intersection(*kinds) if kinds else frozenset()
     nullable = any(isinstance(shape, Null) or (isinstance(shape, Values) and None in shape.values) for shape in schema)
-    said = " or ".join(dict.fromkeys(_said(shape) for shape in schema))
-    return Promise(some, required and not nullable, said if required else f"{said}, or nothing")
+    words = " or ".join(dict.fromkeys(_words_of_shape(shape) for shape in schema))
+    return Promise(some, required and not nullable, words if required else f"{words}, or nothing")
 
 
 def _types_of(shape: Shape) -> frozenset[str]:
@@ -78,7 +78,7 @@ def _type_of_value(value: object) -> frozenset[str]:
             return frozenset()
 
 
-def _said(shape: Shape) -> str:
+def _words_of_shape(shape: Shape) -> str:
     match shape:
         case Number():
             return "integer" if shape.whole else "number"
@@ -96,7 +96,7 @@ def _of_avro(type_: Avro, schema: AvroSchema) -> Promise:
     null = Primitive("null")
     kinds = [_types_of_avro(each) for each in branches if each != null]
     some = frozenset.intersection(*kinds) if kinds else frozenset()
-    return Promise(some, null not in branches, " or ".join(_said_of_avro(each) for each in branches))
+    return Promise(some, null not in branches, " or ".join(_words_of_avro(each) for each in branches))
 
 
 def _types_of_avro(type_: Primitive | Named | Items | Union) -> frozenset[str]:
@@ -115,7 +115,7 @@ def _types_of_avro(type_: Primitive | Named | Items | Union) -> frozenset[str]:
             return frozenset()
 
 
-def _said_of_avro(type_: Primitive | Named | Items | Union) -> str:
+def _words_of_avro(type_: Primitive | Named | Items | Union) -> str:
     match type_:
         case Primitive(name, logical):
             return f"{name} ({logical})" if logical else name

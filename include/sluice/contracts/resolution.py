@@ -70,7 +70,7 @@ class _Resolution:
             fix = f"keep the name, or add {writer.name!r} to `aliases`."
             yield Breach(path, f"is the {writer.kind} {writer.name!r}, and {reader.name!r} is wanted", fix)
         elif reader.kind == "record":
-            if (pair := (writer.name, reader.name)) not in self.under_way:  # a type within itself is looked at once
+            if (pair := (writer.name, reader.name)) not in self.under_way:  # a recursive type is compared once
                 self.under_way.add(pair)
                 for each in reader.fields:
                     yield from self._field(writer, each, f"{path}.{each.name}" if path else each.name)

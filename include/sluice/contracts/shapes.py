@@ -62,7 +62,7 @@ class Text:
     format: str | None = None
 
     def takes(self, value: str) -> bool:
-        """Whether a string is one of them; a format is not looked at, as by most validators."""
+        """Whether a string is one of them; a format is not checked, as in most validators."""
         if len(value) < self.shortest or (self.longest is not None and len(value) > self.longest):
             return False
         return self.pattern is None or re.search(self.pattern, value) is not None

@@ -39,7 +39,7 @@ def run_gate(
     of_intervals: Callable[[DataFrame], tuple[IntervalCheckResult, ...]] = lambda _: (),
     override: Override | None = None,
 ) -> GateResult:
-    """Check rows before they are published. The rows are read once and cached while they are looked at.
+    """Check rows before they are published. The rows are read once and cached for the checks.
 
     Args:
         rows: what is to be published; best a table staged on disk; otherwise they are computed once for the cache.
@@ -71,7 +71,7 @@ def run_gate(
 
 
 def _evaluate(rows: DataFrame, suite: ExpectationsSpec) -> dict[int, CheckResult]:
-    """Return what became of the expectations, by position. Those that Great Expectations leaves out are absent."""
+    """Return the results of the expectations, by position. Those that Great Expectations leaves out are absent."""
     outcomes, built = {}, []
     expectations = suite.about(Subject.TABLE)
     for position, declared in enumerate(expectations):

@@ -57,7 +57,7 @@ def _load() -> None:
 
 
 def expectations_are_known_since(memory: Path) -> Rule:
-    """Return `expectations_are_known`, which passes suites that it passed before without looking again.
+    """Return `expectations_are_known`, which passes suites that it passed before without a check.
 
     Args:
         memory: the file that remembers the last suites without fault, by digest. It may be lost at any time.

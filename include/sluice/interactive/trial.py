@@ -91,7 +91,7 @@ def _proposed(topic: TopicSpec, lines: Sequence[bytes]) -> str:
     for line in lines:
         times.add((read_object(line) or {}).get(name), 0)
     if times.newest is None:
-        return f"YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name}"
+        return f"YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name!r}"
     second = times.newest.astimezone(UTC).replace(microsecond=0)
     second += timedelta(seconds=second < times.newest)
-    return f"{second:%Y-%m-%dT%H:%M:%SZ} (the newest {name} in the sample) or later"
+    return f"{second:%Y-%m-%dT%H:%M:%SZ} (the newest {name!r} in the sample) or later"

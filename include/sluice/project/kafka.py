@@ -70,7 +70,7 @@ class ProjectKafka:
 
         Args:
             role: of the process that connects.
-            patience_seconds: how long to look for a broker that answers.
+            patience_seconds: how long to search for a broker that answers.
 
         Raises:
             NotReadyError: see `client`.

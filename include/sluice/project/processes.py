@@ -141,5 +141,5 @@ class ProjectProcesses:
             "SLUICE_DEPLOYMENT": settings.deployment,
             "SLUICE_JARS": str(settings.jars),
             "SLUICE_FAILPOINT": settings.failpoint,
-            "SLUICE_SPARK_MASTER": self.spark().master,  # where capacity was looked for
+            "SLUICE_SPARK_MASTER": self.spark().master,  # where capacity was checked
         }

@@ -62,7 +62,7 @@ class Project:
 
     @classmethod
     def open_tolerant(cls, settings: Settings) -> Project:
-        """Read the specs and leave out broken ones, so that the others can be looked after. Opens no connection.
+        """Read the specs and leave out broken ones, so that the others can be operated. Opens no connection.
 
         Raises:
             SpecError: the spec of the deployment is broken or missing.

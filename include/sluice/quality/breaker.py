@@ -14,7 +14,7 @@ from sluice.quality.reasons import Reason
 from sluice.specs.model.circuit_breaker import CircuitBreaker
 
 _REASONS = 3
-"""So many reasons are said; all of them are in the tally."""
+"""The number of reasons in the message; all of them are in the tally."""
 
 
 class SchemaDriftError(SluiceError):

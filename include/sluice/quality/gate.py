@@ -76,7 +76,7 @@ class GateResult:
 
     @property
     def stopping(self) -> tuple[str, ...]:
-        """Why nothing may be published, as far as it follows from what was looked at, one sentence each."""
+        """The violations that stop the publishing, one sentence each."""
         violations = self._names_of(lambda name, c: c.stops and not (c.error is None and self._accepts(name)))
         return (*([self._no_rows] if self.missing and not self._accepts(_NO_ROWS) else []), *violations)
 
@@ -117,7 +117,7 @@ class GateResult:
         return self.override is not None and name in self.override.accepted
 
     def _all(self) -> Iterator[tuple[str, CheckResult]]:
-        """Yield what became of each expectation, with its name here."""
+        """Yield the result of each expectation, with its name here."""
         yield from ((checked.key, checked) for checked in self.checked)
         yield from ((_name(result), result.checked) for result in self.intervals)
 
@@ -174,11 +174,11 @@ def judge(
 
     Args:
         suite: what was declared; None for a pipeline without a suite, whose rows only have to be there.
-        outcomes: what became of each expectation, by its position in the suite. One that is missing failed.
+        outcomes: the result of each expectation, by its position in the suite. One that is missing failed.
         rows: how many rows there are; None if they could not be counted.
         input_records: how many records they were made from.
         error: what kept the engine as a whole from finishing; None if nothing did.
-        intervals: what became of the expectations about intervals.
+        intervals: the results of the expectations about intervals.
         override: the decision that lets violations pass. None lets a missing result pass.
     """
     declared = suite.about(Subject.TABLE) if suite else ()

@@ -18,18 +18,18 @@ Values = Mapping[datetime, float]
 
 
 class ExpectationResult(StrEnum):
-    """What became of an expectation in an interval."""
+    """The result of an expectation in an interval."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
     UNJUDGED = "not judged"
-    """There is nothing to judge it by: too little history, or no rows of which anything could be said."""
+    """It cannot be judged: there is too little history, or there are no rows."""
     ERROR = "not evaluated"
 
 
 @dataclass(frozen=True)
 class IntervalCheckResult:
-    """What became of one expectation in one interval.
+    """The result of one expectation in one interval.
 
     Attributes:
         start: of the interval (UTC).

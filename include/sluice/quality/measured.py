@@ -19,7 +19,7 @@ class Measured:
     """What an interval's rows say to one expectation.
 
     Attributes:
-        rows: how many it has looked at: those of the interval, without nulls and without what a condition leaves out.
+        rows: the number of checked rows: those of the interval, without nulls and those that a condition leaves out.
         value: the number that bounds are about; None if there is none, as the mean of no rows.
         unexpected: how many of the rows are not as expected; None where single rows are not.
         sample: some that are not, as text.
@@ -84,7 +84,7 @@ def bounds_from(history: HistoricalBounds, values: Sequence[float]) -> Bounds | 
     """Return the bounds that earlier values give; None while there are too few.
 
     They lie around the median: an outlier among the values moves it no further than to its neighbour, so a bad day that
-    was published does not make the next one look good.
+    was published does not make the next one acceptable.
     """
     if len(values) < history.at_least:
         return None

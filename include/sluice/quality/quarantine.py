@@ -1,4 +1,4 @@
-"""The quarantine as people look at it: which records, why, and what they hold."""
+"""The quarantine as users see it: the records, the reasons, and their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sluice.quality.reasons import Outcome, Reason
 
 @dataclass(frozen=True)
 class QuarantineFilter:
-    """Which quarantined records are wanted; what is not said is not asked.
+    """Selects quarantined records; None selects all.
 
     Attributes:
         reasons: only these.

@@ -97,7 +97,7 @@ FAULTS = (
     Reason.NOT_FINITE,
     Reason.WRONG_TYPE,
 )
-"""Those that are found while the bytes are read, before any field is looked at: the record does not decode."""
+"""The reasons why a record does not decode; they are found before any field is checked."""
 
 _HOW_TO_DECLARE = {
     "is a time without a zone": "have the producer write the zone, or declare `zone: UTC` (or an offset) for the field",
@@ -115,8 +115,8 @@ def meaning_of(reason: Reason, detail: str | None = None) -> str:
 
 def advice_of(reason: Reason, detail: str | None = None) -> str:
     """Return what to do about a reason, and about the field that the detail of a record names."""
-    found = (advice for said, advice in _HOW_TO_DECLARE.items() if said in (detail or ""))
-    return next(found, reason.what_to_do)
+    advices = (advice for phrase, advice in _HOW_TO_DECLARE.items() if phrase in (detail or ""))
+    return next(advices, reason.what_to_do)
 
 
 def counts_of(counted: Iterable[tuple[Reason, str | None, int]]) -> dict[Reason, int]:

@@ -1,4 +1,4 @@
-"""The record of what became of expectations in intervals: one result for each, of what the interval holds."""
+"""The record of the results of expectations in intervals, each for the content of its interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StoredResult:
 
     Attributes:
         checked: what was found, without samples: values of the data stay where the data is.
-        content: what the interval held when it was looked at. Once it holds something else, the result is about a past.
+        content: of the interval when it was checked. Once the content has changed, the result is outdated.
         by: a backfill's id, or `check` for one of the published table.
         at: when (UTC).
     """

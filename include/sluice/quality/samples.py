@@ -15,7 +15,7 @@ _CLASS = re.compile(r"\[(?P<name>[A-Z0-9_.]+)\]")
 def with_samples(checked: CheckResult, samples: Samples) -> CheckResult:
     """Return an outcome with its values as the suite wants them.
 
-    Where they are not shown, what an engine said goes, too, but for the name of the error: it quotes values.
+    Where they are not shown, messages of the engine are removed, too, except the name of the error: they quote values.
     """
     if samples is Samples.SHOWN:
         return checked

@@ -55,7 +55,7 @@ class Profile:
         output: the declaration of their table.
         first: start of the first one (UTC).
         last: start of the last one (UTC).
-        intervals: how many were looked at.
+        intervals: the number of profiled intervals.
         rows: how many they have.
         empty: how many of them have none.
         repeated: rows that share their keys and window with another one; None where no keys are declared.

@@ -16,7 +16,7 @@ _TIME = "%Y-%m-%d %H:%M"
 
 @dataclass(frozen=True)
 class Dot:
-    """One interval's value: where it is drawn, and what is said of it."""
+    """One interval's value: its position in the chart, and its text."""
 
     x: float
     y: float

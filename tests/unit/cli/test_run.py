@@ -78,9 +78,9 @@ def test_a_missing_arrival_time_is_proposed_from_the_sample(bench: Bench) -> Non
     topic = by_broker(bench.scan().catalog.topics["orders"])
     name = topic.value.event_time
     lines = [f'{{"{name}": "2026-05-01T{hour}:30:00.5Z"}}'.encode() for hour in (12, 14, 13)]
-    with pytest.raises(SpecError, match=rf"--arrived-at 2026-05-01T14:30:01Z \(the newest {name} in the sample\)"):
+    with pytest.raises(SpecError, match=rf"--arrived-at 2026-05-01T14:30:01Z \(the newest {name!r} in the sample\)"):
         broker_time(topic, None, ManualClock(), [*lines, b"no record"])
-    with pytest.raises(SpecError, match=rf"--arrived-at YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name}"):
+    with pytest.raises(SpecError, match=rf"--arrived-at YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name!r}"):
         broker_time(topic, None, ManualClock())
 
 

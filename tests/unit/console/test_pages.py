@@ -42,7 +42,7 @@ def streams_on(client: TestClient, path: str) -> list[str]:
 
 def test_the_fleet_begins_with_those_that_need_somebody(visitor: TestClient) -> None:
     said = text_of(visitor, "/")
-    assert said.startswith(f"8 of {2 * UNITS} streams need somebody")
+    assert said.startswith(f"8 of {2 * UNITS} streams need attention")
     found = streams_on(visitor, "/")
     needing = [kind for n in (HALTED, STALLED, UNSEEN, LAGGING) for kind in (pipeline_of(n), f"raw_{topic_of(n)}")]
     assert found[:8] == needing

@@ -20,6 +20,6 @@ def print_plan(plan: Plan, impacts: Mapping[tuple[str, str], Sequence[str]] | No
         for clause in (impacts or {}).get((change.subject, change.value), ()):
             out_lines.print(f"    {clause}")
     for refused in plan.refused:
-        out_lines.print(f"x {refused}: refused, {refused.why}; {refused.fix}", style="red")
+        out_lines.print(f"x {refused}: refused, {'; '.join(filter(None, (refused.why, refused.fix)))}", style="red")
     for kept in plan.kept:
         out_lines.print(f"  {kept}")

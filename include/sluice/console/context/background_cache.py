@@ -22,10 +22,10 @@ class CachedValue(Generic[Found]):
     """The newest value.
 
     Attributes:
-        value: what it found; None if none has succeeded yet.
-        at: when that one was made (UTC).
-        error: why the last one failed; empty if it did not.
-        refreshing: whether one is under way.
+        value: the value; None before the first success.
+        at: when it was loaded (UTC).
+        error: why the last load failed; empty if it did not.
+        refreshing: whether a load is under way.
     """
 
     value: Found | None
@@ -67,8 +67,8 @@ class BackgroundCache(Generic[Found]):
             wait([under_way], PATIENCE_SECONDS)
         with self._lock:
             value, at = self._found or (None, None)
-            looking = self._under_way is not None and not self._under_way.done()
-            return CachedValue(value, at, self._error, looking)
+            refreshing = self._under_way is not None and not self._under_way.done()
+            return CachedValue(value, at, self._error, refreshing)
 
     def _do(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Quality: what became of expectations, how that was in the past, and the cases of what is quarantined."""
+"""Quality: the results of expectations, now and in the past, and the cases of quarantined records."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _newest(project: Project, pipeline: str) -> tuple[GateResult | None, datetim
 def _history(
     project: Project, spec: PipelineSpec
 ) -> Sequence[tuple[Expectation, Picture | None, Sequence[IntervalCheckResult]]]:
-    """Return the expectations about intervals, each with what became of it lately."""
+    """Return the expectations about intervals, each with its latest results."""
     if not spec.has_intervals:
         return ()
     try:

@@ -76,7 +76,7 @@ def of_dag(request: Request, dag_id: str, visitor: VisitorDep, context: ContextD
 
 
 def unit_of(project: Project, stream: str, visitor: Visitor) -> Unit:
-    """Return the unit of a stream. Of one that the visitor may not see nothing is said, not that it is there.
+    """Return the unit of a stream. A stream that the visitor may not see does not exist for the visitor.
 
     Raises:
         HTTPException: 404.

@@ -38,7 +38,7 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
 });
 
-// The page is asked for again and its content exchanged, unless somebody is in the midst of something.
+// The page is fetched again and its content replaced, unless a dialog, an input or a selection is in use.
 let seconds = 0;
 function busy() {
   const at = document.activeElement;

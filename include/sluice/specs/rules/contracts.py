@@ -169,7 +169,7 @@ def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterat
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
         elif promise is not None and not promise.types & declared.types_read:
-            message = f"is {promise.said}, which does not read as the {declared.type} of the spec of {spec.name}."
+            message = f"is {promise.words}, which does not read as the {declared.type} of the spec of {spec.name}."
             yield Fault(version.file, line, name, message, "make the two agree.")
         elif promise is not None and declared.required and not promise.always:
             message = f"may be absent or null, and the spec of {spec.name} requires it."
