@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, drain, floor, gate, house, idle, poison, tax
+from benchmarks import console, drain, floor, gate, house, idle, poison, settling, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "parse": parse.run,
     "placement": placement.run,
     "recover": recover.run,
+    "settling": settling.run,
     "tax": tax.run,
     "verdicts": verdicts.run,
     "watch": watch.run,

@@ -49,5 +49,6 @@ def publish_flights(bootstrap: str, folder: Path, first: date | None = None, las
     """
     catalog = load_catalog(settings().home / "include")
     feed, topic, readers = catalog.feeds["flights"], catalog.topics["flights"], catalog.pipelines.values()
-    with open_feed(feed, topic, readers, bootstrap=(bootstrap,), client={}, folder=folder) as flights:
+    include = settings().home / "include"
+    with open_feed(feed, topic, readers, bootstrap=(bootstrap,), client={}, folder=folder, include=include) as flights:
         return flights.send(first, last, pace=Pace()).sent

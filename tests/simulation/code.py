@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -58,27 +58,29 @@ class Code:
     """The modules of one simulation, by their last names."""
 
     def __init__(self, modules: Mapping[str, ModuleType]) -> None:
-        self.life: Any = modules["life"]
-        self.watch: Any = modules["watch"]
-        self.watcher: Any = modules["watcher"]
-        self.stream_request: Any = modules["stream_request"]
-        self.reconciliation: Any = modules["reconciliation"]
-        self.table: Any = modules["table"]
+        self.__dict__.update(modules)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a module, maybe a copy
+        raise AttributeError(name)
 
 
-def real() -> Code:
+def real(names: Sequence[str] = MODULES) -> Code:
     """Return the real code."""
-    return Code({_last(name): importlib.import_module(name) for name in MODULES})
+    return Code({_last(name): importlib.import_module(name) for name in names})
 
 
 @contextmanager
-def mutated(mutant: Mutant) -> Iterator[Code]:
+def mutated(mutant: Mutant, simulated: Sequence[str] = MODULES) -> Iterator[Code]:
     """Give a copy of the code with a mutant in it.
+
+    Args:
+        mutant: the fault.
+        simulated: the modules, in the order of import.
 
     Raises:
         ValueError: the mutant's text is not there, or more than once: the code has changed, and so must the mutant.
     """
-    names = {name: f"mutant_{next(_numbers)}_{_last(name)}" for name in MODULES}
+    names = {name: f"mutant_{next(_numbers)}_{_last(name)}" for name in simulated}
     modules: dict[str, ModuleType] = {}
     try:
         for name, alias in names.items():

@@ -18,7 +18,7 @@ PACKAGE = HOME / "include" / "sluice"
 LAYERS = (
     ("errors", "clock", "explained", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
-    ("intervals/backfill", "specs/model"),
+    ("intervals/backfill", "settling", "specs/model"),
     ("live", "specs/deployments", "specs/expectations"),
     ("settings", "specs/catalog"),
     ("failpoints", "specs/reading", "topics"),
@@ -51,7 +51,7 @@ LAYERS = (
         "spark/tables",
         "streams/deadlines",
     ),
-    ("cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "streams"),
+    ("cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack"),
     ("project",),

@@ -130,7 +130,7 @@ class WriterLog:
             entry,
             version,
             lambda table, properties: write_deltalake(
-                table, _filled(rows, table), mode="append", commit_properties=properties
+                table, filled(rows, table), mode="append", commit_properties=properties
             ),
         )
 
@@ -244,7 +244,7 @@ class WriterLog:
         return False
 
 
-def _filled(rows: pa.Table, table: DeltaTable) -> pa.Table:
+def filled(rows: pa.Table, table: DeltaTable) -> pa.Table:
     """Return the rows with nulls in columns that newer code, such as a backfill's, has added to the table."""
     for column in pa.schema(table.schema().to_arrow()):
         if column.name not in rows.column_names:

@@ -17,6 +17,7 @@ from pydantic import Field as Tagged
 from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
+from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.coverage import Position
 from sluice.intervals.reach import Reach
 from sluice.intervals.record_positions import PartitionRange
@@ -203,7 +204,71 @@ class WithdrawnEntry:
     kind: Literal["withdrawn"] = "withdrawn"
 
 
-Entry = StreamEntry | AttemptEntry | DirtyEntry | BackfillEntry | VerifiedEntry | WithdrawnEntry
+@dataclass(frozen=True)
+class SettleEntry:
+    """A settler wrote the intervals of `[since, settled_until)`, all of each, and examined what had arrived.
+
+    Attributes:
+        writer: the settler's name.
+        generation: the attempt that wrote it.
+        nonce: names this commit: who does not know whether it was made finds it by this.
+        since: start of the first interval that it wrote.
+        settled_until: end of the last one; the same as `since` if it wrote none, None before the first.
+        examined: next offsets of the records that were judged, and below which all were taken.
+        topics: ids of the topics that they belong to, see `Reach`.
+        clocks: how far the arrival times of these records have come.
+        first_event: the earliest event time among these records, until the first interval is settled.
+        content: what each interval with rows holds.
+        overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
+        code: hash of the code that computed them.
+    """
+
+    writer: str
+    generation: int
+    nonce: str
+    since: datetime | None
+    settled_until: datetime | None
+    examined: Mapping[str, int]
+    topics: tuple[str, ...] = ()
+    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
+    first_event: datetime | None = None
+    content: Mapping[datetime, Content] = field(default_factory=dict)
+    overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
+    code: str = ""
+    kind: Literal["settle"] = "settle"
+
+    @property
+    def reach(self) -> Reach:
+        """What its writer has read."""
+        return Reach(self.examined, self.topics)
+
+
+@dataclass(frozen=True)
+class AdvanceEntry:
+    """A person decided about arrival times beyond an advance that nothing corroborated.
+
+    Attributes:
+        until: confirmed: arrival times up to here count. None: refused, those that were found do not count.
+        by: who did it.
+        why: the reason on record.
+    """
+
+    until: datetime | None
+    by: str
+    why: str
+    kind: Literal["advance"] = "advance"
+
+
+Entry = (
+    StreamEntry
+    | AttemptEntry
+    | DirtyEntry
+    | BackfillEntry
+    | VerifiedEntry
+    | WithdrawnEntry
+    | SettleEntry
+    | AdvanceEntry
+)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from sluice.intervals.entries import (
     Content,
     DirtyEntry,
     Logged,
+    SettleEntry,
     StreamEntry,
     VerifiedEntry,
     WithdrawnEntry,
@@ -169,6 +170,8 @@ class _Folding:
                 self._verify(commit, entry)
             case WithdrawnEntry() as entry:
                 self._withdraw(entry)
+            case SettleEntry() as entry:
+                self._settle(commit, entry)
 
     def result(self) -> Ledger:
         if self._settled_until is not None:
@@ -299,6 +302,40 @@ class _Folding:
             )
             to = _correcting(written) if entry.mode == "correct" else _writing(written, reach)
             self._facts.change(start, start + self._length, to)
+
+    def _settle(self, commit: Logged, entry: SettleEntry) -> None:
+        reach = entry.reach.preceded_by(self._topics)
+        if entry.since is not None and entry.settled_until is not None and entry.since < entry.settled_until:
+            self._replace(entry.since, entry.settled_until, commit, entry, reach)
+        for start, offsets in entry.overtaken.items():
+            self._overtake(start, Reach(offsets, reach.topics), entry)
+
+    def _replace(self, since: datetime, until: datetime, commit: Logged, entry: SettleEntry, reach: Reach) -> None:
+        """Give the intervals of `[since, until)` to a settler: nothing of what was there before is left."""
+        cuts = {since, until, *entry.content, *(start + self._length for start in entry.content)}
+        for start, end in pairwise(sorted(cuts)):
+            written = Written(
+                owner=entry.writer,
+                generation=entry.generation,
+                version=commit.version,
+                at=commit.at,
+                offsets=entry.examined,
+                codes=(entry.code,),
+                content=entry.content.get(start, NO_ROWS),
+                watermark=until,
+                topics=reach.topics,
+            )
+            self._facts.change(start, end, _writing(written, reach))
+        self._growing = {start: held for start, held in self._growing.items() if start >= until}
+        self._first = min(since, self._first or since)
+        self._closed_until = self._settled_until = until
+        self._raw_is_behind = False
+
+    def _overtake(self, start: datetime, reach: Reach, entry: SettleEntry) -> None:
+        base = (self._facts.at(start) or _NOTHING).base
+        if base is None or not base.reach.covers(reach):
+            why = f"records on time came after generation {entry.generation} of {entry.writer} had settled it"
+            self._mark(start, start + self._length, why, reach)
 
     def _verify(self, commit: Logged, entry: VerifiedEntry) -> None:
         verified = Verified(entry.backfill, entry.code, commit.at)

@@ -32,7 +32,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
     "mirror_group": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
-    "time": {"watermark_delay"},
+    "time": {"watermark_delay", "arrival_disorder", "max_advance"},
     "output": True,
     "outputs": True,
 }
@@ -41,7 +41,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
 Of the outputs only the interval table's windows count: what else is delivered is never compared.
 """
 
-_NO_WINDOWS = {"table", "keys"}
+_NO_WINDOWS = {"table", "keys", "engine"}
 
 _WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {
     "event_id": True,

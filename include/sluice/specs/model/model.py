@@ -214,6 +214,12 @@ class TimeRules(Spec):
     `future` when arrival time - the broker's timestamp is strictly greater."""
     watermark_delay: Duration | None = None
     """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
+    arrival_disorder: Duration = timedelta(0)
+    """How far the arrival time of a record may lie below the greatest one that was appended to the topic before it.
+    `engine: settle` waits that much longer; a record beyond it marks its interval dirty."""
+    max_advance: Duration = DAY
+    """The longest gap between two arrival times of the topic that needs no other evidence: behind a longer one
+    `engine: settle` settles nothing until another partition, the clock or a person bears it out."""
 
     @field_validator("watermark_delay")
     @classmethod

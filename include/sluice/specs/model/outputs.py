@@ -30,6 +30,9 @@ class IntervalsOutput(Spec):
     keys: tuple[Name, ...] = ()
     """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
+    engine: Literal["append", "settle"] = "append"
+    """Who writes it. `append`: a stateful query over Kafka, when its watermark passes. `settle`: a batch over the raw
+    table, when every record on time must be in it."""
 
     @field_validator("interval")
     @classmethod

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from sluice.errors import CorruptionError, UnreachableError
+from sluice.errors import CorruptionError, SluiceError, UnreachableError
 
 _VERSIONS = ("v1", "v2")
 
@@ -35,6 +35,10 @@ def location(folder: Path) -> str:
     Hadoop takes such a text as it is, so nothing is quoted: a blank in a path stays one.
     """
     return f"file://{folder.absolute()}"
+
+
+class IncompatibleStateError(SluiceError):
+    """A checkpoint holds the state of another engine than the one that is to go on with it."""
 
 
 @dataclass(frozen=True)

@@ -168,6 +168,11 @@ def effects(outputs: Iterable[Output], moved: Iterable[Move], *, live: bool) -> 
 
 def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) -> str:
     match output:
+        case IntervalsOutput(engine="settle"):
+            return (
+                f"{output.table} (intervals): settled intervals stay as they are, a backfill changes those; open ones "
+                "are computed from the raw table, wherever the stream stands."
+            )
         case IntervalsOutput():
             begun = (
                 "open intervals are computed from all records again"

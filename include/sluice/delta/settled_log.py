@@ -1,0 +1,163 @@
+"""A settled table as a Delta table: marked for one generation, read at one version, written right after it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from sluice.delta.log import entry_properties, newest_first, try_commit, write_no_files
+from sluice.delta.writer_log import filled
+from sluice.failpoints import failpoint
+from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry, StreamEntry
+from sluice.intervals.reach import Reach
+from sluice.intervals.writers import of_all_epochs
+from sluice.settling.ports import SettledState, UncertainCommitError
+from sluice.settling.rules import SettlingRules
+from sluice.settling.state import settled_state
+from sluice.streams.position.fencing import FencedError
+
+
+@dataclass(frozen=True)
+class CollectedRows:
+    """Computed rows in the driver's memory. Implements `sluice.settling.ports.Staged`.
+
+    Attributes:
+        rows: with the columns of the table, or fewer.
+        content: what each interval holds, by its start.
+    """
+
+    rows: pa.Table
+    content: Mapping[datetime, Content]
+
+    def discard(self) -> None:
+        """Do nothing: no file holds them."""
+
+
+class SettledLog:
+    """Implements `sluice.settling.ports.SettledTable`.
+
+    Args:
+        folder: of the table, which exists.
+        column: its partition column, with the start of a row's interval.
+        writer: the settler's name.
+        generation: the attempt on whose behalf it writes.
+        rules: the pipeline's.
+        beginning: see `sluice.settling.state.settled_state`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        column: str,
+        writer: str,
+        generation: int,
+        rules: SettlingRules,
+        *,
+        beginning: Reach | None = None,
+    ) -> None:
+        self._delta = DeltaTable(str(folder))
+        self._folder = folder
+        self._column = column
+        self._writer = writer
+        self._generation = generation
+        self._rules = rules
+        self._beginning = beginning
+
+    def open(self) -> None:
+        """See the port. The append engine, if it has written the table, is fenced by the same commit."""
+        while (marked := self._marked()) < self._generation:
+            entry = AttemptEntry(self._writer, self._generation)
+            marks = [Transaction(self._fence, self._generation), *self._ousted()]
+            properties = entry_properties(entry, *marks, max_retries=0)
+            try_commit(self._delta, partial(write_no_files, self._delta, properties))
+        if marked > self._generation:
+            raise self._fenced(marked)
+
+    def read(self) -> SettledState:
+        """See the port."""
+        self.check_fence()
+        version = self._delta.version()
+        log = (logged for logged in newest_first(self._folder) if logged.version <= version)
+        return settled_state(log, version, self._rules, self._beginning)
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation has marked the table."""
+        if (marked := self._marked()) > self._generation:
+            raise self._fenced(marked)
+
+    def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
+        """See the port."""
+        if self._delta.version() != state.version:  # it was read again since
+            return False
+        properties = entry_properties(entry, Transaction(self._writer, state.version + 1), max_retries=0)
+        if rows is None or entry.since is None or entry.settled_until is None:
+            write = partial(write_no_files, self._delta, properties)
+        else:
+            write = partial(
+                write_deltalake,
+                self._delta,
+                filled(rows.rows, self._delta),
+                mode="overwrite",
+                predicate=self._between(entry.since, entry.settled_until),
+                commit_properties=properties,
+            )
+        failpoint("before_write", self._folder.name)
+        try:
+            done = try_commit(self._delta, write)
+        except (DeltaError, OSError) as error:
+            raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
+        failpoint("after_write_before_commit", self._folder.name)
+        return done
+
+    def holds(self, state: SettledState, entry: SettleEntry) -> bool:
+        """See the port."""
+        self._delta.update_incremental()
+        return any(
+            logged.version == state.version + 1
+            and isinstance(logged.entry, SettleEntry)
+            and logged.entry.nonce == entry.nonce
+            for logged in self._since(state.version)
+        )
+
+    def _since(self, version: int) -> Iterator[Logged]:
+        for logged in newest_first(self._folder):
+            if logged.version <= version:
+                return
+            yield logged
+
+    def _between(self, since: datetime, until: datetime) -> str:
+        first, end = (f"'{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}'" for moment in (since, until))
+        return f'"{self._column}" >= {first} AND "{self._column}" < {end}'
+
+    def _ousted(self) -> list[Transaction]:
+        """Return the marks that end the append engine: its fences, and once more the transaction that it last made.
+
+        A driver of it that slept since before this commit conflicts in Delta itself, whatever it has seen.
+        """
+        writers = dict.fromkeys(
+            logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)
+        )
+        fences = dict.fromkeys(f"{of_all_epochs(writer)}:generation" for writer in writers)
+        versions = ((writer, self._delta.transaction_version(writer)) for writer in writers)
+        return [
+            *(Transaction(fence, self._generation) for fence in fences),
+            *(Transaction(writer, version) for writer, version in versions if version is not None),
+        ]
+
+    @property
+    def _fence(self) -> str:
+        return f"{self._writer}:generation"
+
+    def _marked(self) -> int:
+        self._delta.update_incremental()
+        return self._delta.transaction_version(self._fence) or 0
+
+    def _fenced(self, marked: int) -> FencedError:
+        return FencedError.of(self._folder, marked, self._generation)

@@ -1,0 +1,48 @@
+"""How far a source is complete: by its clock, and by the partitions whose newest records are not read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.intervals.arrivals import ArrivalClocks
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """How far the arrival times have come that every partition has passed.
+
+    Attributes:
+        clock: every record that arrived before it, less the disorder, is read; None: nothing is known.
+        unread: partitions that hold the clock back, because records of them are not read yet.
+    """
+
+    clock: datetime | None
+    unread: tuple[str, ...] = ()
+
+
+NOTHING_KNOWN = Completeness(None)
+"""Of a source of which no record was read."""
+
+
+def completeness(clocks: ArrivalClocks, read: Mapping[str, int], listed: Mapping[str, int]) -> Completeness:
+    """Judge one source.
+
+    A partition that is read to its end says nothing and holds nothing: whatever is appended to it later is appended
+    after the record that the clock stands at. That holds only for ends that were listed after `read` was fixed. One
+    with unread records holds at its own clock, because they were appended after its newest that was read.
+
+    Args:
+        clocks: of what was read.
+        read: next offset per `topic/partition`.
+        listed: ends of the partitions (the log's, not the last stable offset), listed after `read` was fixed.
+    """
+    unread = tuple(partition for partition, end in sorted(listed.items()) if read.get(partition, 0) < end)
+    newest = clocks.newest
+    if newest is None:
+        return Completeness(None, unread)
+    held = {partition: clocks.accepted.get(partition) for partition in unread}
+    slow = tuple(partition for partition, time in held.items() if time is None or time < newest)
+    known = [time for time in held.values() if time is not None]
+    return Completeness(min([newest, *known]) if len(known) == len(held) else None, slow)

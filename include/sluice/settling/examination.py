@@ -1,0 +1,87 @@
+"""What the records say that were read since the last examination: how far the source has come, and which were early.
+
+This is the meaning; an adapter that reads columns gives the same answers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sluice.intervals.arrivals import ArrivalSpan, joined
+from sluice.settling.rules import SettlingRules
+
+
+@dataclass(frozen=True)
+class RecordTimes:
+    """One record as an examination sees it.
+
+    Attributes:
+        partition: `topic/partition`.
+        offset: in it.
+        event: when it happened (UTC); None unless the pipeline takes it into its rows.
+        arrival: when it became known; None if it does not decode, or lies ahead of the broker's time.
+        witnessed: the broker's own clock stamped it within the declared clock skew of `arrival`.
+        earlier: it is of a topic that was deleted since and created again, which is stored as far as it ever will be.
+    """
+
+    partition: str
+    offset: int
+    event: datetime | None
+    arrival: datetime | None
+    witnessed: bool = False
+    earlier: bool = False
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found in the records between two offsets of each partition.
+
+    Attributes:
+        end: next offsets of what was read.
+        spans: their arrival times, per partition.
+        overtaken: by the start of an interval that was settled without them: the next offset per partition behind the
+            records on time that it lacks, in the newest topic; 0 if they are all of an earlier one.
+        first_event: the earliest event time of a record on time; None without one.
+        disorder: the farthest that an arrival time lay below the greatest before it in its partition.
+    """
+
+    end: Mapping[str, int]
+    spans: Mapping[str, tuple[ArrivalSpan, ...]] = field(default_factory=dict)
+    overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
+    first_event: datetime | None = None
+    disorder: timedelta = timedelta()
+
+
+def examined(
+    records: Iterable[RecordTimes], end: Mapping[str, int], rules: SettlingRules, settled_until: datetime | None
+) -> Examination:
+    """Judge records by a pipeline's rules.
+
+    Args:
+        records: each partition's in the order of their offsets.
+        end: next offsets behind them.
+        rules: the pipeline's.
+        settled_until: intervals that end by then are settled; None: none is.
+    """
+    arrivals: dict[str, list[ArrivalSpan]] = defaultdict(list)
+    overtaken: dict[datetime, dict[str, int]] = defaultdict(dict)
+    first: datetime | None = None
+    disorder = timedelta()
+    newest: dict[str, datetime] = {}
+    for record in records:
+        if record.arrival is None:
+            continue
+        arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival, record.witnessed))
+        newest[record.partition] = max(record.arrival, newest.get(record.partition, record.arrival))
+        disorder = max(disorder, newest[record.partition] - record.arrival)
+        if record.event is None or record.arrival - record.event > rules.allowed_lateness:
+            continue
+        first = record.event if first is None else min(first, record.event)
+        for interval in rules.touched(record.event):
+            if settled_until is not None and interval.end <= settled_until:
+                overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
+    spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
+    return Examination(end, spans, overtaken, first, disorder)

@@ -1,0 +1,121 @@
+"""What a settler needs from the world: the raw table, the topic's ends, the computation, and the settled table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from sluice.errors import SluiceError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.arrivals import ArrivalClocks
+from sluice.intervals.entries import Content, SettleEntry
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.examination import Examination
+
+
+class UncertainCommitError(SluiceError):
+    """A commit was sent, and nobody knows whether it is in the log."""
+
+
+@dataclass(frozen=True)
+class SettledState:
+    """What the log of the settled table says, at one version.
+
+    Attributes:
+        version: of the table: a commit that rests on this is made right after it, or not at all.
+        settled_until: intervals that end by then are settled; None: none is.
+        examined: the records below it were judged.
+        clocks: of these records.
+        first_event: the earliest event time among them, as long as nothing is settled; None without one.
+        nonce: of the newest settlement; empty before the first.
+        decided_at: the version of the newest settlement, or of what a person decided about it since.
+        believed_until: arrival times up to here were confirmed by a person.
+    """
+
+    version: int
+    settled_until: datetime | None = None
+    examined: Reach = field(default_factory=lambda: Reach({}))
+    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
+    first_event: datetime | None = None
+    nonce: str = ""
+    decided_at: int = -1
+    believed_until: datetime | None = None
+
+
+class Staged(Protocol):
+    """Computed rows that no reader sees yet."""
+
+    @property
+    def content(self) -> Mapping[datetime, Content]:
+        """What each interval holds, by its start; those without rows are left out."""
+
+    def discard(self) -> None:
+        """Free what it takes; never once a commit of it may be in the log."""
+
+
+R_co = TypeVar("R_co", bound=Staged, covariant=True)
+R_contra = TypeVar("R_contra", bound=Staged, contravariant=True)
+
+
+class RawSource(Protocol[R_co]):
+    """A topic's records as its raw table holds them."""
+
+    def pin(self) -> RawPosition:
+        """Return how far the table goes now."""
+
+    def listed_ends(self) -> Reach:
+        """Return the ends of the topic's partitions now (the log's, not the last stable offset), and the topic's id."""
+
+    def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
+        """Judge the records between `since` and the pinned table, or the first of them if they are many.
+
+        Args:
+            pinned: what `pin` returned.
+            since: what was judged before.
+            settled_until: see `sluice.settling.examination.examined`.
+        """
+
+    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
+        """Return the first of some intervals: as many as one computation takes, at least one."""
+
+    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> R_co:
+        """Compute the rows of a range of intervals, by the code of a backfill.
+
+        Args:
+            pinned: what `pin` returned.
+            below: the records that are taken.
+            intervals: from the start of the first to the end of the last.
+        """
+
+
+class SettledTable(Protocol[R_contra]):
+    """The output table."""
+
+    def open(self) -> None:
+        """Mark the table for this generation; who wrote it before is fenced.
+
+        Raises:
+            FencedError: a newer generation has marked it.
+        """
+
+    def read(self) -> SettledState:
+        """Return what its log says now.
+
+        Raises:
+            FencedError: a newer generation has marked it.
+        """
+
+    def commit(self, state: SettledState, entry: SettleEntry, rows: R_contra | None) -> bool:
+        """Replace the intervals that `entry` settles, right after the version of `state`, in one commit.
+
+        Returns:
+            Whether it was made; False: another commit was quicker, and nothing was changed.
+
+        Raises:
+            UncertainCommitError: nobody knows.
+        """
+
+    def holds(self, state: SettledState, entry: SettleEntry) -> bool:
+        """Whether the commit right after the version of `state` is the one of `entry`, by its nonce."""

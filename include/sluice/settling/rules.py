@@ -1,0 +1,46 @@
+"""What a pipeline declares about the time that its records take, and which records its intervals are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sluice.intervals.alignment import Interval, interval_of
+
+
+@dataclass(frozen=True)
+class SettlingRules:
+    """When an interval is complete, and what it is made of.
+
+    Attributes:
+        length: of an interval.
+        allowed_lateness: a record is on time if no more than this lies between its event and its arrival.
+        arrival_disorder: nothing is appended to the topic whose arrival time is further below the greatest before it.
+        max_advance: the longest gap between two arrival times that needs no other evidence.
+        lookback: how far before an interval the records begin that its rows are made of.
+        lookahead: how far behind its end they go on.
+    """
+
+    length: timedelta
+    allowed_lateness: timedelta
+    arrival_disorder: timedelta = timedelta()
+    max_advance: timedelta = timedelta(days=1)
+    lookback: timedelta = timedelta()
+    lookahead: timedelta = timedelta()
+
+    @property
+    def margin(self) -> timedelta:
+        """How far the arrival clock must have passed the end of an interval that is complete."""
+        return self.lookahead + self.allowed_lateness + self.arrival_disorder
+
+    def complete_until(self, clock: datetime) -> datetime:
+        """Return the end of the last interval that is complete when the arrival clock stands here."""
+        return interval_of(clock - self.margin, self.length).start
+
+    def touched(self, event: datetime) -> Iterator[Interval]:
+        """Yield the intervals whose rows a record of this event time may change, in order."""
+        interval = interval_of(event - self.lookahead, self.length)
+        while interval.start <= event + self.lookback:
+            yield interval
+            interval = interval_of(interval.end, self.length)

@@ -1,0 +1,212 @@
+"""The settler of one pipeline: examines what arrived, and settles the intervals that are complete.
+
+Nothing is durable before its one commit, which carries the rows, how far the records were examined, and the settled
+intervals that lack some of them. Killed anywhere, the next one begins from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from sluice.clock import Clock
+from sluice.intervals.alignment import Interval
+from sluice.intervals.arrivals import ArrivalClocks, advanced
+from sluice.intervals.entries import SettleEntry
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
+from sluice.settling.examination import Examination
+from sluice.settling.ports import RawSource, SettledState, SettledTable, Staged, UncertainCommitError
+from sluice.settling.rules import SettlingRules
+
+
+class RoundOutcome(StrEnum):
+    """What one round of a settler came to."""
+
+    SETTLED = "settled"  # intervals, or only marks on some that were settled before
+    WAITING = "waiting"  # no interval is complete
+    EXAMINING = "examining"  # the same, and more records are there to be examined
+    RACED = "raced"  # another commit was quicker; the next round begins from it
+    RAW_BEHIND = "raw_behind"  # the raw table does not hold all that was examined
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a settler.
+
+    Attributes:
+        outcome: what it came to.
+        settled_until: how far the table is settled afterwards.
+        completeness: how far the source is complete, and what holds it.
+        unconfirmed: arrival times lie beyond an advance that nothing corroborates.
+    """
+
+    outcome: RoundOutcome
+    settled_until: datetime | None
+    completeness: Completeness = NOTHING_KNOWN
+    unconfirmed: bool = False
+
+
+@dataclass(frozen=True)
+class SettlerIdentity:
+    """In whose name a settler writes.
+
+    Attributes:
+        writer: the settler's name in the log.
+        generation: the attempt.
+        code: hash of the code that computes.
+    """
+
+    writer: str
+    generation: int
+    code: str
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """What was examined; kept between two commits as long as nobody has decided anything else."""
+
+    decided_at: int
+    examined: Reach
+    clocks: ArrivalClocks
+    first_event: datetime | None = None
+
+
+R = TypeVar("R", bound=Staged)
+
+
+class Settler(Generic[R]):
+    """Settles the intervals of one pipeline.
+
+    Args:
+        author: in whose name it writes.
+        rules: the pipeline's.
+        raw: its source.
+        table: its output, opened.
+        clock: gives the time.
+        nonce: returns a new name for each commit.
+    """
+
+    def __init__(
+        self,
+        author: SettlerIdentity,
+        rules: SettlingRules,
+        raw: RawSource[R],
+        table: SettledTable[R],
+        *,
+        clock: Clock,
+        nonce: Callable[[], str],
+    ) -> None:
+        self._author = author
+        self._rules = rules
+        self._raw = raw
+        self._table = table
+        self._clock = clock
+        self._nonce = nonce
+        self._progress: _Progress | None = None
+
+    def round(self) -> Round:
+        """Examine what is new, and settle what is complete, if anything is.
+
+        Raises:
+            FencedError: a newer generation owns the table.
+        """
+        state = self._table.read()
+        before = self._begin(state)
+        pinned = self._raw.pin()
+        listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`
+        if pinned.version < 0:
+            return Round(RoundOutcome.WAITING, state.settled_until)
+        if not pinned.reach.covers(before.examined):
+            return Round(RoundOutcome.RAW_BEHIND, state.settled_until)
+        if _is_new_topic(before.examined, pinned.reach):
+            before = replace(before, clocks=before.clocks.of_new_topic())
+        found = self._raw.examine(pinned, before.examined, state.settled_until)
+        after = self._advance(before, pinned, found, state)
+        complete = self._complete(after, listed)
+        return self._settle(state, pinned, after, found, complete)
+
+    def _begin(self, state: SettledState) -> _Progress:
+        if self._progress is not None and self._progress.decided_at == state.decided_at:
+            return self._progress
+        return _Progress(state.decided_at, state.examined, state.clocks, state.first_event)
+
+    def _advance(self, before: _Progress, pinned: RawPosition, found: Examination, state: SettledState) -> _Progress:
+        clocks = advanced(
+            before.clocks,
+            found.spans,
+            max_advance=self._rules.max_advance,
+            now=self._clock.now(),
+            believed_until=state.believed_until,
+        )
+        events = [event for event in (before.first_event, found.first_event) if event is not None]
+        examined = Reach(found.end, pinned.reach.topics)
+        return _Progress(state.decided_at, examined, clocks, min(events, default=None))
+
+    def _complete(self, progress: _Progress, listed: Reach) -> Completeness:
+        if _is_new_topic(progress.examined, listed):
+            return Completeness(None, tuple(sorted(listed.offsets)))
+        return completeness(progress.clocks, progress.examined.offsets, listed.offsets)
+
+    def _settle(
+        self, state: SettledState, pinned: RawPosition, after: _Progress, found: Examination, complete: Completeness
+    ) -> Round:
+        due = self._due(state, after, complete)
+        due = None if due is None else self._raw.bounded(pinned, due)
+        unconfirmed = bool(after.clocks.unconfirmed)
+        if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
+            self._progress = after
+            outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
+            return Round(outcome, state.settled_until, complete, unconfirmed)
+        rows = self._raw.compute(pinned, after.examined, due) if due is not None else None
+        entry = self._entry(state, after, found, due, rows)
+        outcome = self._commit(state, entry, rows)
+        until = entry.settled_until if outcome is RoundOutcome.SETTLED else state.settled_until
+        return Round(outcome, until, complete, unconfirmed)
+
+    def _due(self, state: SettledState, after: _Progress, complete: Completeness) -> Interval | None:
+        """Return the intervals that are complete and not settled; None without any."""
+        start = state.settled_until
+        if start is None and after.first_event is not None:
+            start = next(self._rules.touched(after.first_event)).start
+        if start is None or complete.clock is None:
+            return None
+        end = self._rules.complete_until(complete.clock)
+        return Interval(start, end) if start < end else None
+
+    def _entry(
+        self, state: SettledState, after: _Progress, found: Examination, due: Interval | None, rows: R | None
+    ) -> SettleEntry:
+        return SettleEntry(
+            writer=self._author.writer,
+            generation=self._author.generation,
+            nonce=self._nonce(),
+            since=due.start if due is not None else state.settled_until,
+            settled_until=due.end if due is not None else state.settled_until,
+            examined=after.examined.offsets,
+            topics=after.examined.topics,
+            clocks=after.clocks,
+            first_event=after.first_event if due is None and state.settled_until is None else None,
+            content=rows.content if rows is not None else {},
+            overtaken=found.overtaken,
+            code=self._author.code,
+        )
+
+    def _commit(self, state: SettledState, entry: SettleEntry, rows: R | None) -> RoundOutcome:
+        lost: UncertainCommitError | None = None
+        try:
+            done = self._table.commit(state, entry, rows)
+        except UncertainCommitError as error:
+            done, lost = self._table.holds(state, entry), error
+        if not done and rows is not None:
+            rows.discard()  # whatever else is raised above leaves them: the log may name them
+        if lost is not None and not done:
+            raise lost
+        return RoundOutcome.SETTLED if done else RoundOutcome.RACED
+
+
+def _is_new_topic(before: Reach, after: Reach) -> bool:
+    return bool(before.topics and after.topics and before.topics[-1] != after.topics[-1])

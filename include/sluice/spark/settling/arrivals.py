@@ -1,0 +1,171 @@
+"""An examination over columns: the same answers as `sluice.settling.examination.examined`, in one pass by Arrow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from sluice.delta.reading import dataset_of
+from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.examination import Examination
+from sluice.settling.rules import SettlingRules
+from sluice.spark.records.instants import instant
+from sluice.specs.model.model import TimeRules, TopicSpec
+
+_COLUMNS = ["topic_id", "partition", "offset", "event_time", "arrival_time", "timestamp"]
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """The narrow columns of the records between two reaches.
+
+    Attributes:
+        rows: `topic_id` string, `partition` int, `offset` long; `event_time`, `arrival_time`, `timestamp` times,
+            null where unknown.
+        topic: its name.
+        end: up to where they were read.
+    """
+
+    rows: pa.Table
+    topic: str
+    end: Reach
+
+    @classmethod
+    def read(cls, folder: Path, pinned: RawPosition, since: Reach, topic: TopicSpec) -> Narrow:
+        """Read them from a raw table; files that hold nothing else are passed over.
+
+        Args:
+            folder: of the table.
+            pinned: how far to read.
+            since: what is left out.
+            topic: the table's.
+        """
+        wanted = between(since, pinned.reach)
+        rows = dataset_of(folder, pinned.version).to_table(columns=_COLUMNS, filter=wanted)
+        return cls(rows, topic.name, pinned.reach)
+
+
+def examined_columns(
+    narrow: Narrow,
+    times: TimeRules,
+    rules: SettlingRules,
+    settled_until: datetime | None,
+    taken: Callable[[pa.Table], pa.Table],
+) -> Examination:
+    """Judge records; see `sluice.settling.examination.examined`.
+
+    Args:
+        narrow: the records.
+        times: the pipeline's: how far arrival times and event times may be ahead.
+        rules: the pipeline's, for settling.
+        settled_until: see there.
+        taken: returns those of some records that the pipeline takes into rows: what the narrow columns do not say.
+    """
+    rows = narrow.rows.filter(_believed(narrow.rows, times))
+    on_time = rows.filter(_is_on_time(rows, times))
+    spans, disorder = _arrivals(rows, narrow.topic, rules)
+    first = pc.min(on_time.column("event_time")).as_py()
+    overtaken = {} if settled_until is None else _overtaken(on_time, narrow, rules, settled_until, taken)
+    return Examination(narrow.end.offsets, spans, overtaken, None if first is None else first.astimezone(UTC), disorder)
+
+
+def _overtaken(
+    on_time: pa.Table,
+    narrow: Narrow,
+    rules: SettlingRules,
+    settled_until: datetime,
+    taken: Callable[[pa.Table], pa.Table],
+) -> dict[datetime, dict[str, int]]:
+    before = pc.less(on_time.column("event_time"), pa.scalar(settled_until + rules.lookahead))
+    suspects = on_time.filter(before)
+    newest = narrow.end.topics[-1] if narrow.end.topics else None
+    found: dict[datetime, dict[str, int]] = defaultdict(dict)
+    for row in taken(suspects).to_pylist() if suspects.num_rows else ():
+        for interval in rules.touched(row["event_time"].astimezone(UTC)):
+            if interval.end <= settled_until:
+                ends, name = found[interval.start], f"{narrow.topic}/{row['partition']}"
+                ends[name] = max(row["offset"] + 1 if newest in (None, row["topic_id"]) else 0, ends.get(name, 0))
+    return found
+
+
+def between(since: Reach, until: Reach) -> ds.Expression:
+    """Return the condition that a record lies below one reach and not below another."""
+    if not until.topics:
+        return _inside(since.offsets, until.offsets)
+    *earlier, newest = until.topics
+    last = since.topics[-1:]
+    read = set(until.topics[: until.topics.index(last[0])]) if last and last[0] in until.topics else set[str]()
+    parts = [
+        (ds.field("topic_id") == topic) & _inside(since.offsets if (topic,) == last else {}, None)
+        for topic in earlier
+        if topic not in read
+    ]
+    own = (ds.field("topic_id") == newest) & _inside(since.offsets if (newest,) == last else {}, until.offsets)
+    return reduce(or_, parts, own)
+
+
+def _inside(first: Mapping[str, int], end: Mapping[str, int] | None) -> ds.Expression:
+    """Return the condition that a record of one topic lies between offsets; without an end, behind the first."""
+    partition, offset = ds.field("partition"), ds.field("offset")
+    if end is not None:
+        bounds = [(name, (offset >= first.get(name, 0)) & (offset < after)) for name, after in end.items()]
+    else:
+        bounds = [(name, offset >= begin) for name, begin in first.items()]
+    known = [(partition == _number(name)) & bound for name, bound in bounds]
+    others = [] if end is not None else [~partition.isin([_number(name) for name in first])]
+    return reduce(or_, [*known, *others], ds.scalar(False))
+
+
+def _number(partition: str) -> int:
+    return int(partition.rpartition("/")[2])
+
+
+def _believed(rows: pa.Table, times: TimeRules) -> pa.ChunkedArray:
+    """Whether an arrival time is known, and not ahead of the broker's by more than the clock skew."""
+    ahead = pc.greater(pc.subtract(rows.column("arrival_time"), rows.column("timestamp")), _length(times.clock_skew))
+    return pc.and_(pc.is_valid(rows.column("arrival_time")), pc.invert(pc.fill_null(ahead, fill_value=False)))
+
+
+def _is_on_time(rows: pa.Table, times: TimeRules) -> pa.ChunkedArray:
+    delay = pc.subtract(rows.column("arrival_time"), rows.column("event_time"))
+    late, early = _length(times.allowed_lateness), _length(-times.future_skew)
+    return pc.fill_null(pc.and_(pc.less_equal(delay, late), pc.greater_equal(delay, early)), fill_value=False)
+
+
+def _length(length: timedelta) -> pa.Scalar:
+    return pa.scalar(length, pa.duration("us"))
+
+
+def _arrivals(rows: pa.Table, topic: str, rules: SettlingRules) -> tuple[dict[str, tuple[ArrivalSpan, ...]], timedelta]:
+    """Return the spans of arrival times per partition, and the greatest disorder within one."""
+    spans: dict[str, tuple[ArrivalSpan, ...]] = {}
+    disorder, gap = 0, rules.max_advance // _MICROSECOND
+    for number in pc.unique(rows.column("partition")).to_pylist():
+        own = rows.filter(pc.equal(rows.column("partition"), number)).sort_by("offset")
+        arrivals = own.column("arrival_time").cast(pa.int64()).to_numpy()
+        disorder = max(disorder, int((np.maximum.accumulate(arrivals) - arrivals).max()))
+        spans[f"{topic}/{number}"] = _spans(np.sort(arrivals), gap)
+    return spans, disorder * _MICROSECOND
+
+
+def _spans(arrivals: npt.NDArray[np.int64], gap: int) -> tuple[ArrivalSpan, ...]:
+    """Cut arrival times, in order and in microseconds, where more than `gap` lies between two."""
+    cuts = np.flatnonzero(np.diff(arrivals) > gap)
+    firsts, lasts = [0, *(cuts + 1)], [*cuts, len(arrivals) - 1]
+    return tuple(
+        ArrivalSpan(instant(int(arrivals[first])), instant(int(arrivals[last])))
+        for first, last in zip(firsts, lasts, strict=True)
+    )

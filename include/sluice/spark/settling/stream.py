@@ -1,0 +1,177 @@
+"""The stream of a pipeline whose interval table is settled.
+
+It is a query over the topic of which no record is ever read: its batches are ranges of offsets, its checkpoint says how
+far the table has been settled, and all that watches, retries and stops streams works on it as on any other. A batch is
+done when the raw table holds its range, all of it was examined, and what is complete is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+from pyspark.sql import DataFrame, SparkSession
+
+from sluice.clock import Clock, SystemClock
+from sluice.delta.log import raw_position
+from sluice.delta.settled_log import CollectedRows, SettledLog
+from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.errors import UnreachableError
+from sluice.intervals.reach import Reach
+from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
+from sluice.spark.records.columns import refuse_unwritable
+from sluice.spark.records.kafka_source import KafkaTopic, read_stream
+from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.settling.ends import Extents, log_ends
+from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from sluice.spark.sinks.preparation import Opened, Prepared
+from sluice.spark.sinks.sink import planned_batch
+from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
+from sluice.streams.position.epochs import EpochInForce
+
+log = structlog.get_logger()
+
+Cluster = Callable[[], AbstractContextManager[Extents]]
+"""Opens a connection that lists the ends of topics."""
+
+_POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 300.0
+"""For how long a raw table may stand still that lacks records which are in the topic."""
+
+
+def settler_name(pipeline: str) -> str:
+    """Return the name under which a pipeline's settler writes."""
+    return f"settle:{pipeline}"
+
+
+@dataclass(frozen=True)
+class SettledPlaces:
+    """Where a settler reads and writes.
+
+    Attributes:
+        source: the topic.
+        raw: the folder of its raw table.
+        table: the folder of the interval table.
+        cluster: see `Cluster`.
+    """
+
+    source: KafkaTopic
+    raw: Path
+    table: Path
+    cluster: Cluster
+
+
+class SettleSink:
+    """The foreachBatch function of a settled interval table.
+
+    Args:
+        code: the pipeline's.
+        places: where it reads and writes.
+        checkpoint: of the stream.
+        table: the interval table, opened.
+        generation: the attempt.
+    """
+
+    def __init__(
+        self,
+        code: PipelineCode,
+        places: SettledPlaces,
+        checkpoint: Checkpoint,
+        table: SettledLog,
+        *,
+        generation: int,
+    ) -> None:
+        self._places = places
+        self._checkpoint = checkpoint
+        self._table = table
+        self._clock: Clock = SystemClock()
+        self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
+        self._code = code
+        self._held: Round | None = None
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Wait until the raw table holds the batch, then settle what is complete."""
+        batch = planned_batch(self._checkpoint, batch_id)
+        self._await_raw(Reach(batch.end.offsets, (self._places.source.topic_id,)))
+        with self._places.cluster() as extents:
+            settler = self._settler(rows.sparkSession, partial(log_ends, extents, self._places.source.name))
+            done = settler.round()
+            while done.outcome is not RoundOutcome.WAITING:
+                done = settler.round()
+        self._tell(done)
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns the table."""
+        self._table.check_fence()
+
+    def _settler(self, spark: SparkSession, ends: Callable[[], Reach]) -> Settler[CollectedRows]:
+        rules = settling_rules(self._code.pipeline)
+        source = RawTableSource(spark, self._places.raw, self._code, rules, ends)
+        return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
+
+    def _await_raw(self, target: Reach) -> None:
+        deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
+        while not (position := raw_position(self._places.raw)).reach.covers(target):
+            if position.version != before:
+                deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
+            if self._clock.monotonic() > deadline:
+                raise UnreachableError(
+                    f"{self._places.raw} ends at {dict(position.reach.offsets)} and has not grown for "
+                    f"{_PATIENCE_SECONDS:.0f} s; the topic has records up to {dict(target.offsets)}.",
+                    fix=f"see why the raw stream of {self._places.source.name} does not go on.",
+                )
+            self.check_fence()
+            self._clock.sleep(_POLL_SECONDS)
+
+    def _tell(self, done: Round) -> None:
+        """Log what holds the table back, once for each reason."""
+        if done.unconfirmed and not (self._held and self._held.unconfirmed):
+            log.warning(
+                "arrival times beyond max_advance settle nothing until something bears them out",
+                table=self._places.table.name,
+                settled_until=None if done.settled_until is None else done.settled_until.isoformat(),
+            )
+        self._held = done
+
+
+def prepare_settled(
+    spark: SparkSession, code: PipelineCode, places: SettledPlaces, *, epoch: EpochInForce, generation: int
+) -> Prepared:
+    """Return the stream that settles the intervals of a pipeline.
+
+    Raises:
+        SpecError: the transform cannot be loaded, or returns what the output cannot take.
+    """
+    output = code.pipeline.intervals
+    records = read_stream(spark, places.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
+    rows = result_rows(spark.createDataFrame([], records.schema), code)
+    refuse_unwritable(rows, [output])
+    schema, column = rows.schema.json(), partition_column(output)
+
+    def opened() -> Opened:
+        ensure_table(places.table, schema, partition_by=[column])
+        beginning = None if epoch.start is None else Reach(epoch.start, (places.source.topic_id,))
+        name, rules = settler_name(code.pipeline.name), settling_rules(code.pipeline)
+        table = SettledLog(places.table, column, name, generation, rules, beginning=beginning)
+        table.open()
+        return Opened(records, SettleSink(code, places, Checkpoint(epoch.checkpoint), table, generation=generation))
+
+    checks = (
+        partial(refuse_unfit, places.table, schema, partition_by=[column]),
+        partial(_refuse_state, epoch.checkpoint, code.pipeline.name),
+    )
+    return Prepared(records, checks, opened)
+
+
+def _refuse_state(checkpoint: Path, stream: str) -> None:
+    if (checkpoint / "state").exists():
+        raise IncompatibleStateError(
+            f"{checkpoint} holds the state of the engine `append`, and {stream} is to be settled now.",
+            fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: what is closed "
+            "stays, and what is open is computed from the raw table.",
+        )

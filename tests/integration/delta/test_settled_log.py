@@ -1,0 +1,190 @@
+"""A settled table in Delta, against the rules that the simulation's table follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError
+
+from sluice.delta.log import append_entry, entry_properties, read_log
+from sluice.delta.reading import read_rows
+from sluice.delta.settled_log import CollectedRows, SettledLog
+from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
+from sluice.intervals.entries import AdvanceEntry, Content, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.ledger import fold
+from sluice.intervals.reach import Reach
+from sluice.settling.ports import UncertainCommitError
+from sluice.settling.rules import SettlingRules
+from sluice.streams.position.fencing import FencedError
+
+START = datetime(2013, 1, 7, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+RULES = SettlingRules(HOUR, 3 * HOUR, HOUR / 4)
+SCHEMA = pa.schema({"hour": pa.timestamp("us", tz="UTC"), "flights": pa.int64()})
+APPENDER = "departures:topic0:0"
+
+Opened = Callable[[int], SettledLog]
+
+
+def rows(*hours: int, flights: int = 1) -> pa.Table:
+    return pa.table({"hour": [START + hour * HOUR for hour in hours], "flights": [flights] * len(hours)}, schema=SCHEMA)
+
+
+def staged(*hours: int, flights: int = 1) -> CollectedRows:
+    return CollectedRows(rows(*hours, flights=flights), {START + hour * HOUR: Content(1, "1") for hour in hours})
+
+
+def entry(nonce: str, since: int, until: int, generation: int = 1, offset: int = 10, **more: object) -> SettleEntry:
+    return SettleEntry(
+        "settle:departures",
+        generation,
+        nonce,
+        START + since * HOUR,
+        START + until * HOUR,
+        {"flights/0": offset},
+        ("topic0",),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    folder = tmp_path / "departures"
+    write_deltalake(str(folder), rows(), partition_by=["hour"])
+    return folder
+
+
+@pytest.fixture
+def opened(table: Path) -> Opened:
+    def opening(generation: int) -> SettledLog:
+        log = SettledLog(table, "hour", "settle:departures", generation, RULES)
+        log.open()
+        return log
+
+    return opening
+
+
+def held(table: Path) -> dict[int, int]:
+    """Return the flights by the hour after START."""
+    found = read_rows(table).to_pylist()
+    assert len({row["hour"] for row in found}) == len(found)
+    return {(row["hour"] - START) // HOUR: row["flights"] for row in found}
+
+
+def test_a_settlement_replaces_its_intervals_and_nothing_else(table: Path, opened: Opened) -> None:
+    log = opened(1)
+    assert log.commit(log.read(), entry("a", 0, 3), staged(0, 2))
+    assert log.commit(log.read(), entry("b", 2, 4), staged(3, flights=5))
+    assert held(table) == {0: 1, 3: 5}
+    state = log.read()
+    assert (state.settled_until, state.nonce, state.examined) == (
+        START + 4 * HOUR,
+        "b",
+        Reach({"flights/0": 10}, ("topic0",)),
+    )
+
+
+def test_intervals_without_rows_are_settled_by_a_commit_too(table: Path, opened: Opened) -> None:
+    log = opened(1)
+    assert log.commit(log.read(), entry("a", 0, 3), staged())
+    assert held(table) == {}
+    ledger = fold(read_log(table), HOUR)
+    assert (len(ledger.rows), ledger.closed_until) == (3, START + 3 * HOUR)
+
+
+def test_a_commit_is_made_right_after_what_it_rests_on_or_not_at_all(table: Path, opened: Opened) -> None:
+    log = opened(1)
+    state = log.read()
+    append_entry(table, WithdrawnEntry(START, "ann", "wrong"))
+    assert not log.commit(state, entry("a", 0, 1), staged(0))
+    assert not log.commit(state, entry("a", 0, 1), staged(0))
+    assert held(table) == {}
+    assert log.commit(log.read(), entry("a", 0, 1), staged(0))
+
+
+def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Path, opened: Opened) -> None:
+    old = opened(1)
+    state = old.read()
+    opened(2)
+    assert not old.commit(state, entry("a", 0, 1), staged(0))
+    with pytest.raises(FencedError):
+        old.read()
+    with pytest.raises(FencedError):
+        opened(1)
+    assert held(table) == {}
+
+
+def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Path, opened: Opened) -> None:
+    _stream(table, rows(0, 1, flights=3), closed=1)
+    log = opened(2)
+    state = log.read()
+    assert (state.settled_until, state.examined.offsets) == (START + HOUR, {"flights/0": 7})
+    assert state.clocks.base == START + HOUR + RULES.margin
+    assert log.commit(state, entry("a", 1, 2, generation=2), staged(1, flights=4))
+    assert held(table) == {0: 3, 1: 4}
+
+
+def test_a_driver_of_the_append_engine_that_slept_conflicts(table: Path, opened: Opened) -> None:
+    _stream(table, rows(0, flights=3), closed=1)
+    asleep = DeltaTable(str(table))
+    opened(2)
+    with pytest.raises(CommitFailedError):
+        write_deltalake(
+            asleep,
+            rows(1),
+            mode="append",
+            commit_properties=CommitProperties(app_transactions=[Transaction(APPENDER, 2)]),
+        )
+    marked = DeltaTable(str(table))
+    assert marked.transaction_version(f"{APPENDER}:generation") == 2
+
+
+def test_who_does_not_know_whether_a_commit_was_made_finds_it_by_its_nonce(opened: Opened) -> None:
+    log = opened(1)
+    state = log.read()
+    assert not log.holds(state, entry("a", 0, 1))
+    assert log.commit(state, entry("a", 0, 1), staged(0))
+    assert log.holds(state, entry("a", 0, 1))
+    assert not log.holds(state, entry("b", 0, 1))
+
+
+def test_a_write_that_fails_is_uncertain(opened: Opened) -> None:
+    log = opened(1)
+    state = log.read()
+    unfit = CollectedRows(rows(0).append_column("flights2", pa.array(["x"])), {})
+    with pytest.raises(UncertainCommitError, match="fields does not match"):
+        log.commit(state, entry("a", 0, 1), unfit)
+    assert not log.holds(state, entry("a", 0, 1))
+
+
+def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Path, opened: Opened) -> None:
+    log = opened(1)
+    far = ArrivalSpan(START + 9_000 * HOUR, START + 9_000 * HOUR)
+    clocks = ArrivalClocks({"flights/0": START + 8 * HOUR}, {"flights/0": (far,)}, timedelta(hours=-2))
+    assert log.commit(log.read(), entry("a", 0, 4, clocks=clocks), staged())
+    assert log.read().clocks == clocks
+    append_entry(table, AdvanceEntry(far.last, "ann", "it is so"))
+    assert log.read().believed_until == far.last
+    append_entry(table, AdvanceEntry(None, "ann", "it is not"))
+    assert log.read().clocks.unconfirmed == {}
+    append_entry(table, WithdrawnEntry(START + HOUR, "ann", "wrong"))
+    state = log.read()
+    assert state.settled_until == START + HOUR
+    assert state.clocks.newest == START + HOUR + RULES.margin
+    assert log.commit(state, entry("b", 1, 2), staged(1))
+    assert log.read().believed_until is None
+
+
+def _stream(table: Path, written: pa.Table, closed: int) -> None:
+    until = START + closed * HOUR
+    content = {START + hour * HOUR: Content(1, "1") for hour in range(written.num_rows)}
+    stream = StreamEntry(
+        APPENDER, 1, "l", 1, {}, {"flights/0": 7}, watermark=until, closed_until=until, content=content
+    )
+    properties = entry_properties(stream, Transaction(APPENDER, 1))
+    write_deltalake(DeltaTable(str(table)), written, mode="append", commit_properties=properties)

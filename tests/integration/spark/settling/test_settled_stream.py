@@ -1,0 +1,119 @@
+"""Drivers whose interval table is settled: drained, killed, fenced, and taken over from the append engine."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sluice.clock import SystemClock
+from sluice.delta.log import read_log
+from sluice.devstack.kafka.broker import BrokerProcess
+from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.entries import SettleEntry
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.settings import Settings
+from sluice.streams.failures.exits import ExitCode
+from sluice.streams.position.checkpoint import Checkpoint
+from sluice.streams.position.epochs import Epoch
+from tests.integration.spark.backfill.backfills import Drained
+from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
+from tests.oracle import departures, differences
+
+
+def settled(place: DriverPlace) -> DriverPlace:
+    """Return the place with a copy of the project in which `departures` is settled."""
+    own = place.with_own_project()
+    spec = own.home / "include" / "pipelines" / "departures.yaml"
+    text = spec.read_text(encoding="utf-8")
+    text = text.replace("    interval: hour\n", "    interval: hour\n    engine: settle\n")
+    text = text.replace("time:\n", "time:\n  arrival_disorder: 15 minutes\n")
+    spec.write_text(text, encoding="utf-8")
+    return own
+
+
+def settlements(place: DriverPlace) -> list[SettleEntry]:
+    log = read_log(place.state / "tables" / "departures")
+    return [logged.entry for logged in log if isinstance(logged.entry, SettleEntry)]
+
+
+def test_a_settled_table_equals_the_oracle_and_its_own_batch(
+    place: DriverPlace, two_days: int, spark: SparkSession
+) -> None:
+    own = settled(place)
+    assert own.finish(spark, generation=1) == ExitCode.STOPPED
+    assert_exact(own, two_days)
+    commits = len(settlements(own))
+    assert commits >= 1
+    ledger = own.project().tables.ledger("departures")
+    assert ledger.closed_until is not None
+    assert not any(row.dirty for row in ledger.spans)
+    newest = Checkpoint(own.project().folder.checkpoint("departures")).read().newest
+    assert newest is not None
+    assert sum(newest.offsets.values()) == two_days
+
+    drained = Drained(own.state, spark, own.project())
+    assert drained.run(Mode.VERIFY).outcome == ParityOutcome.IDENTICAL
+    assert own.finish(spark, generation=2) == ExitCode.STOPPED
+    assert len(settlements(own)) == commits
+    assert own.finish(spark, generation=1) == ExitCode.FENCED
+    assert_exact(own, two_days)
+
+
+@pytest.mark.timeout(600)
+def test_kills_around_the_commit_of_a_settlement_lose_nothing_and_repeat_nothing(
+    place: DriverPlace, two_days: int, spark: SparkSession
+) -> None:
+    own = settled(place)
+    for failpoint in ("before_write@departures", "after_write_before_commit@departures"):
+        killed = own.run(failpoint=failpoint)
+        assert killed.returncode == -9, killed.stdout[-2000:]
+        assert own.fired(failpoint)
+    assert own.finish(spark, generation=2) == ExitCode.STOPPED
+    assert_exact(own, two_days)
+    entries = settlements(own)
+    assert len({entry.nonce for entry in entries}) == len(entries)
+    assert all(a.settled_until == b.since for a, b in pairwise(entries))
+
+
+def test_a_table_of_the_append_engine_is_taken_over_after_a_reset(
+    drained_state: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    shutil.copytree(drained_state, tmp_path / "state")
+    own = settled(DriverPlace(tmp_path / "state"))
+    before = own.project().tables.ledger("departures")
+    assert own.finish(spark, generation=5) == ExitCode.INCOMPATIBLE_STATE
+    assert settlements(own) == []
+
+    epochs = own.project().streams.epochs("departures")
+    newest = epochs.newest()
+    assert newest is not None
+    start = dict.fromkeys(newest.offsets, 0)
+    number, now = newest.number + 1, SystemClock().now()
+    epochs.record(Epoch(number, newest.topic_id, start, "earliest", "ann", "to be settled", now))
+    assert own.finish(spark, generation=6) == ExitCode.STOPPED
+    assert differences(own.table("departures"), departures(*EXPECTED)) == []
+    ledger = own.project().tables.ledger("departures")
+    assert ledger.closed_until == before.closed_until
+    assert {start: row.current for start, row in ledger.rows.items()} == {
+        start: row.current for start, row in before.rows.items()
+    }
+
+
+def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
+    own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
+) -> None:
+    feed = Feed(own_broker.bootstrap)
+    own = settled(DriverPlace(tmp_path / "state"))
+    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
+    write_endpoints(Settings(state=own.state).folder, endpoints)
+    assert own.finish(spark, generation=1) == ExitCode.STOPPED
+    assert settlements(own) == []
+    feed.send_rest()
+    assert own.finish(spark, generation=2) == ExitCode.STOPPED
+    assert differences(own.table("departures"), departures(*EXPECTED)) == []

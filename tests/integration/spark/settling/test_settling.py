@@ -1,0 +1,128 @@
+"""A real raw table, settled: the rows of the append engine, its content in the ledger, and marks where rows lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from deltalake import DeltaTable
+
+from sluice.clock import SystemClock
+from sluice.delta.log import read_log
+from sluice.delta.reading import read_rows
+from sluice.delta.settled_log import SettledLog
+from sluice.delta.table import ensure_table
+from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
+from sluice.spark.records.pipeline import partition_column
+from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
+from tests.oracle import departures, differences
+
+WRITER = "settle:departures"
+IN_FLIGHT = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A drained state, and a table beside the append engine's that a settler fills."""
+
+    drained: Drained
+    table: Path
+
+    def source(self, most: int = 500_000, ends: Reach | None = None) -> RawTableSource:
+        code = self.drained.code
+        raw = self.drained.project.folder.table(code.topic.raw.table)
+        position = self.drained.project.tables.raw_position(code.topic.name)
+        rules = replace(settling_rules(code.pipeline), arrival_disorder=IN_FLIGHT)
+        return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, most)
+
+    def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
+        numbers = count()
+        column = partition_column(source.code.pipeline.intervals)
+        table = SettledLog(self.table, column, WRITER, generation, source.rules)
+        table.open()
+        author = SettlerIdentity(WRITER, generation, source.code.code_hash)
+        return Settler(
+            author, source.rules, source, table, clock=SystemClock(), nonce=lambda: f"{generation}-{next(numbers)}"
+        )
+
+    def settle(self, source: RawTableSource, generation: int = 1) -> list[RoundOutcome]:
+        """Settle until nothing is due."""
+        settler, outcomes = self.settler(source, generation), []
+        while not outcomes or outcomes[-1] is not RoundOutcome.WAITING:
+            outcomes.append(settler.round().outcome)
+        return outcomes
+
+    @property
+    def ledger(self) -> Ledger:
+        return fold(read_log(self.table), timedelta(hours=1))
+
+    def rows(self) -> pd.DataFrame:
+        return read_rows(self.table).to_pandas()
+
+
+@pytest.fixture
+def settled(drained: Drained, tmp_path: Path) -> Settled:
+    table = tmp_path / "settled"
+    schema = DeltaTable(str(drained.table)).schema().to_json()
+    ensure_table(table, schema, partition_by=[partition_column(drained.code.pipeline.intervals)])
+    return Settled(drained, table)
+
+
+def test_settling_gives_the_rows_of_the_append_engine_and_of_the_oracle(settled: Settled) -> None:
+    assert settled.settle(settled.source()) == [RoundOutcome.SETTLED, RoundOutcome.WAITING]
+    assert differences(settled.rows(), departures(FIRST, LAST)) == []
+    appended = {start: row.current.content for start, row in settled.drained.ledger.rows.items() if row.current}
+    own = {start: row.current.content for start, row in settled.ledger.rows.items() if row.current}
+    assert {start: own[start] for start in appended if start in own} == {s: c for s, c in appended.items() if s in own}
+    assert len(own) >= 40
+    assert not any(row.dirty for row in settled.ledger.spans)
+
+
+def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled: Settled) -> None:
+    outcomes = settled.settle(settled.source(most=1))
+    assert outcomes.count(RoundOutcome.SETTLED) > 1
+    assert differences(settled.rows(), departures(FIRST, LAST)) == []
+
+
+def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: Settled) -> None:
+    source = settled.source()
+    known = source.listed_ends()
+    ends = {**known.offsets, "flights/7": 1}
+    assert settled.settle(settled.source(ends=Reach(ends, known.topics))) == [RoundOutcome.WAITING]
+    assert settled.rows().empty
+
+
+def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Settled) -> None:
+    whole = settled.source()
+    assert settled.settle(HalfRead(whole))[-1] is RoundOutcome.WAITING
+    settled.settle(whole, generation=2)
+    ledger, expected = settled.ledger, departures(FIRST, LAST)
+    marked = {start for start, row in ledger.rows.items() if row.dirty}
+    wrong = {start for start in ledger.rows if differences(_of(settled.rows(), start), _of(expected, start))}
+    assert wrong
+    assert wrong == marked
+
+
+class HalfRead(RawTableSource):
+    """A source of which only the first half of two partitions was read, and that says that there is no more."""
+
+    def __init__(self, whole: RawTableSource) -> None:
+        super().__init__(whole.spark, whole.folder, whole.code, whole.rules, lambda: self.pin().reach)
+
+    def pin(self) -> RawPosition:
+        whole = super().pin()
+        halves = {
+            name: end // 2 if name in ("flights/0", "flights/1") else end for name, end in whole.reach.offsets.items()
+        }
+        return RawPosition(whole.version, Reach(halves, whole.reach.topics))
+
+
+def _of(rows: pd.DataFrame, start: datetime) -> pd.DataFrame:
+    return rows[rows["hour"] == pd.Timestamp(start)]

@@ -1,0 +1,119 @@
+"""The ports of a settler in a simulation: an actor stands still before and after each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.entries import SettleEntry
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.examination import Examination
+from sluice.settling.ports import SettledState, UncertainCommitError
+from tests.simulation.breach import BreachError
+from tests.simulation.settling.source import is_below, times
+from tests.simulation.settling.table import SettledDelta, StagedRows
+from tests.simulation.settling.world import World
+
+T = TypeVar("T")
+
+
+class _Gate:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def _pass(self, call: str, act: Callable[[], T]) -> T:
+        self._world.stand(f"before {call}")
+        answer = act()
+        self._world.tally[f"call: {call}"] = self._world.tally.get(f"call: {call}", 0) + 1
+        self._world.stand(f"after {call}")
+        return answer
+
+
+class RawGate(_Gate):
+    """Implements `sluice.settling.ports.RawSource`."""
+
+    def pin(self) -> RawPosition:
+        return self._pass("pin", self._world.raw.position)
+
+    def listed_ends(self) -> Reach:
+        return self._pass("listed_ends", self._world.topic.ends)
+
+    def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
+        return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
+
+    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
+        assert pinned.version >= 0
+        most = self._world.choices.pick((3, 3, 1, 100)) * self._world.rules.length
+        return Interval(intervals.start, min(intervals.end, intervals.start + most))
+
+    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> StagedRows:
+        assert pinned.reach.covers(below), "rows are computed from records that the pinned table does not hold"
+        return self._pass("compute", lambda: self._compute(below, intervals))
+
+    def _examine(self, pinned: Reach, since: Reach, settled_until: datetime | None) -> Examination:
+        world = self._world
+        most = 1_000 if world.ending else world.choices.pick((1_000, 1_000, 5, 2))
+        ends = {}
+        for partition, end in pinned.offsets.items():
+            first = since.offsets.get(partition, 0) if since.topics[-1:] == pinned.topics[-1:] else 0
+            ends[partition] = min(end, first + most)
+        reach = Reach(ends, pinned.topics)
+        new = [r for r in world.raw.stored if is_below(r.id, reach) and not is_below(r.id, since)]
+        found: Examination = world.code.examination.examined(
+            (times(record, pinned.topics[-1]) for record in new), ends, world.rules, settled_until
+        )
+        return found
+
+    def _compute(self, below: Reach, intervals: Interval) -> StagedRows:
+        world, start, rows = self._world, intervals.start, {}
+        while start < intervals.end:
+            rows[start] = world.raw.index.rows(start, below)
+            start += world.rules.length
+        return StagedRows(rows)
+
+
+class TableGate(_Gate):
+    """Implements `sluice.settling.ports.SettledTable`, and loses answers."""
+
+    def __init__(self, world: World, table: SettledDelta) -> None:
+        super().__init__(world)
+        self._table = table
+
+    def open(self) -> None:
+        self._pass("open", self._open)
+
+    def _open(self) -> None:
+        self._table.open()
+        self._world.opened = max(self._world.opened, self._table.generation)
+
+    def read(self) -> SettledState:
+        return self._pass("read", self._table.read)
+
+    def commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
+        world = self._world
+        lost = "answer is lost" in world.enabled and world.choices.chance(0.2)
+        if lost and world.choices.chance(0.5):
+            world.say("fault: commit is lost")
+            raise UncertainCommitError("lost on its way")
+        done = self._pass("commit", lambda: self._commit(state, entry, rows))
+        if done:
+            world.say("settled", f"until {entry.settled_until}, {len(entry.content)} with rows")
+            for start in entry.overtaken:
+                world.say("marked", f"{start:%H:%M}")
+            if entry.overtaken and not world.excused:
+                raise BreachError(f"settled too early: {sorted(entry.overtaken)} lack records on time")
+        if lost:
+            world.say("fault: answer is lost")
+            raise UncertainCommitError("no answer")
+        return done
+
+    def _commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
+        done: bool = self._table.commit(state, entry, rows)
+        if done and entry.generation < self._world.opened:
+            raise BreachError(f"generation {entry.generation} writes after {self._world.opened} has opened the table")
+        return done
+
+    def holds(self, state: SettledState, entry: SettleEntry) -> bool:
+        return self._pass("holds", lambda: self._table.holds(state, entry))

@@ -1,0 +1,22 @@
+"""The simulation of settling: what is played, over which code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.simulation.campaign import Scenario
+from tests.simulation.settling.history import play
+from tests.simulation.settling.mutants import MODULES
+
+SETTLING = Scenario(play, MODULES, Path(__file__).with_name("seeds.txt"))
+
+SEEN = (
+    *(f"call: {call}" for call in ("open", "read", "pin", "listed_ends", "examine", "compute", "commit", "holds")),
+    *(f"round: {outcome}" for outcome in ("settled", "waiting", "examining", "raced", "raw_behind")),
+    *(f"fault: {fault}" for fault in ("crash", "poison", "new topic", "transaction", "quiet")),
+    *("fault: commit is lost", "fault: answer is lost"),
+    *("settled", "marked", "settler: fenced", "backfill: published", "backfill: refused"),
+    *("append engine: wrote", "append engine: conflict"),
+    *("person withdraws", "person confirms", "person refuses"),
+)
+"""What a campaign must have seen."""

@@ -1,0 +1,114 @@
+"""What an examination says, and that Arrow says the same."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import write_deltalake
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settings import settings
+from sluice.settling.examination import Examination, RecordTimes, examined
+from sluice.settling.rules import SettlingRules
+from sluice.spark.settling.arrivals import Narrow, examined_columns
+from sluice.specs.load import load_catalog
+from sluice.specs.model.model import TimeRules
+
+START = datetime(2013, 1, 7, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOUR = 60 * MINUTE
+RULES = SettlingRules(HOUR, 3 * HOUR, HOUR / 4, max_advance=6 * HOUR, lookback=HOUR / 2, lookahead=HOUR / 4)
+TIMES = TimeRules(allowed_lateness=3 * HOUR, future_skew=HOUR, clock_skew=5 * MINUTE)
+END = {"t/0": 100, "t/1": 100}
+
+
+def record(offset: int, event: int | None, arrival: int | None, partition: int = 0) -> RecordTimes:
+    """Return a record by minutes after START."""
+    times = (None if minutes is None else START + minutes * MINUTE for minutes in (event, arrival))
+    return RecordTimes(f"t/{partition}", offset, *times)
+
+
+def test_records_on_time_of_a_settled_interval_are_overtaken() -> None:
+    found = examined([record(4, 10, 100), record(7, 50, 230), record(9, 200, 205)], END, RULES, START + 2 * HOUR)
+    assert found.overtaken == {START - HOUR: {"t/0": 5}, START: {"t/0": 8}, START + HOUR: {"t/0": 8}}
+    assert found.disorder == 25 * MINUTE
+    assert found.first_event == START + 10 * MINUTE
+
+
+def test_late_records_and_those_that_do_not_decode_overtake_nothing() -> None:
+    found = examined([record(1, 0, 181), record(2, None, None), record(3, None, 60)], END, RULES, START + 9 * HOUR)
+    assert (found.overtaken, found.first_event) == ({}, None)
+    assert found.spans == {"t/0": (ArrivalSpan(START + HOUR, START + 181 * MINUTE),)}
+
+
+records = st.lists(
+    st.tuples(
+        st.integers(0, 1),  # partition
+        st.integers(0, 24 * 60),  # event
+        st.integers(-90, 300),  # delay
+        st.integers(-10, 10),  # broker's time, after the arrival
+        st.sampled_from(["good", "good", "good", "undecodable", "refused"]),
+    ),
+    max_size=25,
+)
+
+
+@given(records, st.integers(0, 24))
+def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]], settled: int) -> None:
+    until = START + settled * HOUR
+    plain, narrow, refused = [], [], set()
+    for offset, (partition, event, delay, behind, kind) in enumerate(drawn):
+        arrived, broker = event + delay, event + delay + behind
+        decodes = kind != "undecodable"
+        credible = decodes and -behind * MINUTE <= TIMES.clock_skew
+        early = -delay * MINUTE > TIMES.future_skew
+        taken = credible and not early and kind == "good"
+        if kind == "refused":
+            refused.add(offset)
+        first = event if credible and not early else None
+        plain.append((record(offset, event if taken else None, arrived if credible else None, partition), first))
+        times = [START + m * MINUTE if decodes else None for m in (event, arrived)]
+        narrow.append(["topic0", partition, offset, *times, START + broker * MINUTE])
+    schema = pa.schema(
+        [
+            *(("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
+            *((name, pa.timestamp("us", tz="UTC")) for name in ("event_time", "arrival_time", "timestamp")),
+        ]
+    )
+    columns = list(zip(*narrow, strict=True)) or [[]] * 6
+    table = pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
+    )
+
+    def validated(suspects: pa.Table) -> pa.Table:
+        return suspects.filter(pa.array([offset not in refused for offset in suspects.column("offset").to_pylist()]))
+
+    found = examined_columns(Narrow(table, "t", Reach(END, ("topic0",))), TIMES, RULES, until, validated)
+    expected = examined((each for each, _ in plain), END, RULES, until)
+    assert _without_beginning(found) == _without_beginning(expected)
+    on_time = [each for each, (_, _, delay, _, _) in zip(plain, drawn, strict=True) if delay <= 180]
+    events = [START + first * MINUTE for _, first in on_time if first is not None]
+    assert found.first_event == min(events, default=None)  # what is refused may only begin a table earlier
+
+
+def _without_beginning(found: Examination) -> tuple[object, ...]:
+    return dict(found.spans), {start: dict(ends) for start, ends in found.overtaken.items()}, found.disorder, found.end
+
+
+def test_a_raw_table_that_holds_nothing_yet_is_read_without_a_fault(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            *(("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
+            *((name, pa.timestamp("us", tz="UTC")) for name in ("event_time", "arrival_time", "timestamp")),
+        ]
+    )
+    write_deltalake(str(tmp_path / "raw"), schema.empty_table())
+    nothing = RawPosition(0, Reach({}, ("topic0",)))
+    topic = load_catalog(settings().home / "include").topics["flights"]
+    assert Narrow.read(tmp_path / "raw", nothing, Reach({}), topic).rows.num_rows == 0
+    assert Narrow.read(tmp_path / "raw", nothing, Reach({"flights/0": 3}, ("topic0",)), topic).rows.num_rows == 0
