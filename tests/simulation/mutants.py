@@ -223,7 +223,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a watch sleeps through a death",
         WATCHER,
-        "            found[watch] = Hint.CHANGED\n",
+        "            hinted[watch] = Hint.CHANGED\n",
         "            pass\n",
     ),
     Mutant(

@@ -58,7 +58,7 @@ class InMemoryAccess:
     def _look(self) -> None:
         self._reach()
         if not self.secured:
-            raise NotReadyError("The cluster lets everybody do everything: it has no authorizer.")
+            raise NotReadyError("The cluster lets every client do everything: it has no authorizer.")
 
     def _reach(self) -> None:
         if not self.reachable:

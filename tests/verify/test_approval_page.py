@@ -96,7 +96,7 @@ def test_somebody_reads_the_plan_types_the_name_and_approves(place: Settings, br
     keep(browser, "asked")
     for seen in (
         "Apply plan",
-        "2 changes to topics. All of them need somebody who has read this.",
+        "2 changes to topics. All of them need a person who has read this.",
         "retention.ms",
         "2592000000",
         "partitions can never be taken away again",

@@ -27,7 +27,7 @@ Files: TypeAlias = frozenset[tuple[str, int, int]]
 """Path, change time and size of each file."""
 
 LONGEST = timedelta(minutes=20)
-"""At most so long nothing is parsed: a DAG that somebody has deleted in Airflow's pages is back by then."""
+"""At most so long nothing is parsed: a DAG that was deleted in Airflow's pages is back by then."""
 AGAIN = timedelta(seconds=8)
 """After a change files are asked for once more: the processor drops a request for what it is just parsing."""
 UNREAD = (timedelta(seconds=28), timedelta(seconds=60), timedelta(seconds=120))
@@ -138,8 +138,8 @@ class SpecsBundle(LocalDagBundle):
 
         with create_session() as session:
             known = session.query(DagModel.dag_id, DagModel.last_parsed_time)
-            found = known.filter(DagModel.bundle_name == self.name, ~DagModel.is_stale).all()
-        return {dag_id: at for dag_id, at in found if at is not None}
+            dags = known.filter(DagModel.bundle_name == self.name, ~DagModel.is_stale).all()
+        return {dag_id: at for dag_id, at in dags if at is not None}
 
     def _ask(self) -> None:
         from airflow.models.dagbag import DagPriorityParsingRequest  # noqa: PLC0415 - see above
@@ -162,7 +162,7 @@ def in_turn(places: Iterable[str]) -> list[str]:
 
 def files_below(folders: Iterable[Path]) -> Files:
     """Look at all files below some folders, but for hidden ones and bytecode. A folder that is not there has none."""
-    return frozenset(found for folder in folders for found in _files(str(folder)))
+    return frozenset(file for folder in folders for file in _files(str(folder)))
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
@@ -174,5 +174,5 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 if entry.is_dir():
                     yield from _files(entry.path)
                 else:
-                    found = entry.stat()
-                    yield entry.path, found.st_mtime_ns, found.st_size
+                    status = entry.stat()
+                    yield entry.path, status.st_mtime_ns, status.st_size

@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.errors import CorruptionError, NotConfiguredError, RefusedError, SpecError
 
 FINAL = (SpecError, RefusedError, CorruptionError, NotConfiguredError)
-"""A second try finds the same: somebody has to act. Everything else (not ready, unreachable) is retried."""
+"""A second try finds the same: a person has to act. Everything else (not ready, unreachable) is retried."""
 
 
 @contextmanager

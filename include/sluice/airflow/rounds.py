@@ -110,9 +110,9 @@ class RoundTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield what was found; without anything, the task is skipped and no worker hears of it."""
-        found = await in_daemon(lambda: self.round(cast(AskedOfAirflow, RuntimeTaskInstance)))
-        if found:
-            yield TriggerEvent({"found": found})  # type: ignore[no-untyped-call]  # Airflow's triggers are untyped
+        result = await in_daemon(lambda: self.round(cast(AskedOfAirflow, RuntimeTaskInstance)))
+        if result:
+            yield TriggerEvent({"found": result})  # type: ignore[no-untyped-call]  # Airflow's triggers are untyped
         else:
             yield TaskSkippedEvent()
 
@@ -138,7 +138,7 @@ async def in_daemon(work: Callable[[], T]) -> T:
             done, result = future.set_result, cast(object, work())
         except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
             done, result = cast(Any, future.set_exception), error
-        with suppress(RuntimeError):  # the loop was closed meanwhile, and nobody waits
+        with suppress(RuntimeError):  # the loop was closed meanwhile, and nothing waits
             loop.call_soon_threadsafe(settle, done, result)
 
     threading.Thread(target=copy_context().run, args=(run,), name="sluice-round", daemon=True).start()

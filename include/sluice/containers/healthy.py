@@ -58,8 +58,8 @@ def spark_worker(url: str) -> None:
 
 def airflow(url: str, *components: str) -> None:
     """Look at Airflow's monitor."""
-    found = _json(f"{url}/api/v2/monitor/health")
-    states = {name: (found.get(name) or {}).get("status") for name in components}
+    answer = _json(f"{url}/api/v2/monitor/health")
+    states = {name: (answer.get(name) or {}).get("status") for name in components}
     if wrong := [f"{name} is {state}" for name, state in states.items() if state != "healthy"]:
         raise UnhealthyError(", ".join(wrong))
 
@@ -74,7 +74,7 @@ def door(url: str) -> None:
     """Come without a token: it works if it says that one is needed."""
     try:
         with urlopen(url, timeout=_SECONDS):  # noqa: S310 - the address comes from docker-compose.yaml
-            raise UnhealthyError("it lets everybody in")
+            raise UnhealthyError("it lets every client in")
     except HTTPError as error:
         if error.code != http.client.UNAUTHORIZED:
             raise
@@ -92,8 +92,8 @@ CHECKS: Mapping[str, Callable[..., None]] = {
 
 def _json(url: str) -> dict[str, Any]:
     with urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310 - the address comes from docker-compose.yaml
-        found: dict[str, Any] = json.load(answer)
-        return found
+        body: dict[str, Any] = json.load(answer)
+        return body
 
 
 def main(arguments: list[str]) -> str | None:

@@ -36,7 +36,7 @@ def ask(url: str, user: str, password: str) -> str:
 
 
 def keep(token: str, file: Path) -> None:
-    """Replace the file: a reader sees the old one or the new one, and nobody else sees either."""
+    """Replace the file: a reader sees the old one or the new one, and no other user sees either."""
     draft = file.with_name(f".{file.name}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8") as opened:  # noqa: PTH123 - it is open

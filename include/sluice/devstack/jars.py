@@ -73,10 +73,10 @@ class Jars:
         wrong: dict[str, str | None] = {}
         for name, wanted in self._digests().items():
             path = self.folder / name
-            found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-            if found != wanted:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+            if digest != wanted:
                 path.unlink(missing_ok=True)
-                wrong[name] = found
+                wrong[name] = digest
         return wrong
 
     def _fetch(self) -> None:
@@ -104,8 +104,8 @@ class Jars:
         shutil.rmtree(cache, ignore_errors=True)
         absent = [name for name in self._digests() if not (self.folder / name).is_file()]
         if absent:
-            said = [line.strip(" :\t") for line in done.stdout.decode(errors="replace").splitlines()]
-            reason = next((line for line in said if line.startswith(("Server access error", "java.io"))), "")
+            lines = [line.strip(" :\t") for line in done.stdout.decode(errors="replace").splitlines()]
+            reason = next((line for line in lines if line.startswith(("Server access error", "java.io"))), "")
             raise NotReadyError(
                 f"{len(absent)} of {len(self._digests())} jars could not be fetched, {absent[0]} among them"
                 f"{f' ({reason})' if reason else ''}.",
@@ -113,9 +113,9 @@ class Jars:
             )
 
     def _refuse(self, wrong: dict[str, str | None]) -> None:
-        for name, found in wrong.items():
+        for name, digest in wrong.items():
             raise RefusedError(
-                f"{name} has sha256 {found}, and {self.lock / 'jars.sha256'} says {self._digests()[name]}; "
+                f"{name} has sha256 {digest}, and {self.lock / 'jars.sha256'} says {self._digests()[name]}; "
                 "it was removed.",
                 fix="find out who changed the artefact at the repository before anything runs it.",
             )

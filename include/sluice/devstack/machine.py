@@ -41,7 +41,7 @@ class Machine:
         state: the state folder.
         state_is_writable: whether files can be made in it, or, where it is not there, in what is there of its path.
         stack_is_up: a stack of this state folder has recorded its endpoints.
-        free_ports: each wanted port by its purpose, and whether nobody listens on it.
+        free_ports: each wanted port by its purpose, and whether it is free.
         missing_jars: jars that are not there or not verified.
         pyspark: installed versions of pyspark and pyspark-client; "" if not installed.
     """

@@ -87,8 +87,8 @@ class OwnJar:
             check=False,
         )
         if done.returncode:
-            said = done.stdout.decode(errors="replace").strip()
-            raise NotReadyError(f"{self.sources} does not compile: {said}", fix="repair the sources.")
+            output = done.stdout.decode(errors="replace").strip()
+            raise NotReadyError(f"{self.sources} does not compile: {output}", fix="repair the sources.")
 
 
 def _packed(classes: Path, jar: Path) -> Path:

@@ -13,12 +13,12 @@ _SUPPORTED = ("3.11", "3.12", "3.13")
 
 def find_python_fault(major: int, minor: int) -> str:
     """Return what is wrong with a version of Python, and what to do; empty if nothing is."""
-    found = f"{major}.{minor}"
-    if found in _SUPPORTED:
+    running = f"{major}.{minor}"
+    if running in _SUPPORTED:
         return ""
     others = [name for name in ("python" + version for version in reversed(_SUPPORTED)) if shutil.which(name)]
     fix = f"run `make setup PYTHON={others[0]}`" if others else "install one of these"
-    return f"python3 is {found}, and Sluice needs one of {', '.join(_SUPPORTED)}. Fix: {fix}."
+    return f"python3 is {running}, and Sluice needs one of {', '.join(_SUPPORTED)}. Fix: {fix}."
 
 
 def find_fault() -> str:

@@ -158,7 +158,7 @@ class SparkCluster:
             "spark.deploy.recoveryDirectory": self._memory,
             "spark.deploy.recoveryTimeout": _RECOVERY_SECONDS,
             "spark.worker.timeout": _WORKER_TIMEOUT_SECONDS,
-            "spark.master.rest.enabled": "false",  # it takes applications from anybody
+            "spark.master.rest.enabled": "false",  # it takes applications without authentication
             "spark.ui.killEnabled": "false",
         }
         place = ("--host", HOST, "--port", str(self.port), "--webui-port", str(self.page_port))

@@ -212,8 +212,8 @@ class Stack:
             self._folder.stack.unlink(missing_ok=True)
 
     def _deployment(self) -> DeploymentSpec:
-        found = scan(self._settings.home / "include")
-        deployment = found.catalog.deployments.get(self._settings.deployment)
+        scanned = scan(self._settings.home / "include")
+        deployment = scanned.catalog.deployments.get(self._settings.deployment)
         if deployment is None:
             raise SpecError(
                 f"There is no sound deployment {self._settings.deployment!r} in include/deployments.",

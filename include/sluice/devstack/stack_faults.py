@@ -20,11 +20,11 @@ _FIXES = {
 
 def component_fault(name: str, what: str, log: Path, root: Path) -> NotReadyError:
     """Return the error of a component, with the end of its log."""
-    said = "\n".join(last_lines(log))
+    output = "\n".join(last_lines(log))
     if shutil.disk_usage(root).free < _FULL_DISK_BYTES:  # then the log may not say so either
         return NotReadyError(f"{name} {what}: the disk of {root} is full.", fix="free some space, then repeat it.")
-    fix = next((fix for sign, fix in _FIXES.items() if sign in said), f"read {log}; `sluice doctor` may know why.")
-    return NotReadyError(f"{name} {what}. Its log ends:\n{said}\n", fix=fix)
+    fix = next((fix for sign, fix in _FIXES.items() if sign in output), f"read {log}; `sluice doctor` may know why.")
+    return NotReadyError(f"{name} {what}. Its log ends:\n{output}\n", fix=fix)
 
 
 def unusable(root: Path, error: OSError) -> NotReadyError:

@@ -113,8 +113,8 @@ class Supervisor:
             check=False,
         )
         if done.returncode != 0 or not wait_until(self.is_up, self._clock, deadline_seconds=_START_SECONDS):
-            said = done.stdout.decode(errors="replace").strip() or "\n".join(last_lines(self.log("supervisord")))
-            raise NotReadyError(f"supervisord did not start: {said}", fix=f"read {self.log('supervisord')}.")
+            output = done.stdout.decode(errors="replace").strip() or "\n".join(last_lines(self.log("supervisord")))
+            raise NotReadyError(f"supervisord did not start: {output}", fix=f"read {self.log('supervisord')}.")
 
     def start_programs(self, names: Iterable[str]) -> None:
         """Start those programs that have no process."""
@@ -145,10 +145,10 @@ class Supervisor:
 
     def _programs(self) -> list[dict[str, Any]]:
         try:
-            found: list[dict[str, Any]] = self._call().supervisor.getAllProcessInfo()
+            processes: list[dict[str, Any]] = self._call().supervisor.getAllProcessInfo()
         except (*_SILENCE, xmlrpc.client.Fault) as error:
             raise self._unreachable(error) from error
-        return found
+        return processes
 
     def shut_down(self, deadline_seconds: float) -> None:
         """Stop all programs and supervisord; return when it is gone or the deadline has passed."""

@@ -88,7 +88,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line], list[Fault]]:
     """Return the lines that are records, and what is wrong with the others."""
-    found: list[Line] = []
+    parsed: list[Line] = []
     faults: list[Fault] = []
     seen: dict[bytes, int] = {}
     for number, line in enumerate(lines, 1):
@@ -98,7 +98,7 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
         try:
             value = _object(line)
             event, arrival = _time(value, fields.event, fields), _time(value, fields.arrival, fields)
-            found.append(Line(number, line, _key(value, fields.key), event, arrival))
+            parsed.append(Line(number, line, _key(value, fields.key), event, arrival))
         except SpecError as error:
             faults.append(Fault(file, number, "", error.message, error.fix))
     if not lines:
@@ -107,7 +107,7 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
     if left > 0:
         more = Fault(file, faults[MAX_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
         faults = [*faults[:MAX_FAULTS], more]
-    return found, faults
+    return parsed, faults
 
 
 def feed_lines_hold(reading: Reading) -> Iterator[Finding]:
@@ -122,13 +122,13 @@ def feed_lines_hold(reading: Reading) -> Iterator[Finding]:
         except SpecError as error:
             if "cannot be read" in error.message:
                 yield reading.finding(Kind.FEED, name, ("path",), error.message, error.fix)
-            continue  # that it is not there is said by `feed_files_fit`
+            continue  # that it is not there is key by `feed_files_fit`
         shown = reading.file(path) if path.is_relative_to(reading.home) else feed.path
         for fault in read_lines(lines, shown, Fields.of(feed, topic.value))[1]:
             yield Finding((Kind.FEED, name), fault)
 
 
-_SAME = "after a crash nobody could tell which of them was sent."
+_SAME = "after a crash it could not be told which of them was sent."
 _TELL_APART = "give each record an id, or remove one."
 _OBJECT = "write one JSON object."
 
@@ -143,13 +143,13 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:
-    said, declared = value.get(name), fields.declared.get(name)
+    written, declared = value.get(name), fields.declared.get(name)
     example = write_time(_EXAMPLE, declared)
-    if said is None:
+    if written is None:
         raise SpecError(f"it has no {name!r}, which says when it is sent.", fix=f"add it, as {example}.")
-    if (found := read_time(said, declared)) is not None:
-        return found
-    shown = printable_bytes(json.dumps(said).encode(), _SHOWN_BYTES)
+    if (instant := read_time(written, declared)) is not None:
+        return instant
+    shown = printable_bytes(json.dumps(written).encode(), _SHOWN_BYTES)
     raise SpecError(
         f"its {name!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
         fix=f"write it as {example}, or declare in the topic how it is written (`zone` or `epoch`).",
@@ -160,6 +160,6 @@ def _key(value: dict[str, Any], field: str | None) -> bytes | None:
     """Return the value of the key's field as `sluice topics send` sends it, too."""
     if field is None:
         return None
-    if (said := value.get(field)) is None:
+    if (key := value.get(field)) is None:
         raise SpecError(f"it has no {field!r}, which is to be its key.", fix="add it, or name another `key`.")
-    return said.encode() if isinstance(said, str) else json.dumps(said).encode()
+    return key.encode() if isinstance(key, str) else json.dumps(key).encode()

@@ -23,7 +23,7 @@ from sluice.topics.records import RecordPosition
 
 
 class SentRange(BaseModel):
-    """What was sent when somebody asked for local days `first` to `last`.
+    """What was sent by a command for local days `first` to `last`.
 
     A record that an earlier range had sent is counted there and not here.
 

@@ -131,7 +131,7 @@ class Feed:
     ) -> Sending:
         with self.store.alone():
             manifest = self._manifest()
-            found = recover(manifest, self.source, self.topic.value, self.reader, self.clock)
+            recovered = recover(manifest, self.source, self.topic.value, self.reader, self.clock)
             self._refuse_other_source(manifest)
             if not out_of_order:
                 self._refuse_overtaken(manifest, first, last)
@@ -145,7 +145,7 @@ class Feed:
                 if closing:
                     self._send_heartbeat(manifest, entry, closing)
             self._finish(manifest)
-            return Sending(total, found, closing, manifest)
+            return Sending(total, recovered, closing, manifest)
 
     def _range(self, first: date | None, last: date | None) -> tuple[date, date]:
         days = list(self.source.days())

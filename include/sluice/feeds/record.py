@@ -68,8 +68,8 @@ class FeedSource(Protocol):
 
 def integer_field(value: bytes, field: str) -> int | None:
     """Return a whole number of at most 64 bits in a JSON object; None if there is none."""
-    found = (read_object(value) or {}).get(field)
-    return found if isinstance(found, int) and not isinstance(found, bool) and -_LONG <= found < _LONG else None
+    number = (read_object(value) or {}).get(field)
+    return number if isinstance(number, int) and not isinstance(number, bool) and -_LONG <= number < _LONG else None
 
 
 def encode(value: Mapping[str, Any]) -> bytes:

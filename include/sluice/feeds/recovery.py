@@ -38,9 +38,9 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     # What a killed sender had handed to the network may still be on its way to the broker.
     end = _quiet_ends(reader, clock) if manifest.sending else extent.ends
     stored = list(reader.read(start, end))
-    found = _found(stored, manifest, source)
-    days = [record.day for record, _ in found]
-    for record, position in found:
+    unknown = _found(stored, manifest, source)
+    days = [record.day for record, _ in unknown]
+    for record, position in unknown:
         entry = _unfinished(manifest, record.day) or manifest.begin(min(days), max(days), start, clock.now())
         manifest.add(entry, record, position, source.days())
     sending = [entry for entry in manifest.ranges if not entry.finished] if manifest.sending else []
@@ -51,7 +51,7 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
             for entry in sending[-1:]:  # it is of the range that was being sent; any other is another sender's
                 entry.heartbeat = instant
     manifest.known_offsets = {p: max(last, manifest.known_offsets.get(p, 0)) for p, last in end.items()}
-    return len(found)
+    return len(unknown)
 
 
 def _known(manifest: Manifest, beginnings: Mapping[int, int]) -> dict[int, int]:
@@ -70,9 +70,9 @@ def _known(manifest: Manifest, beginnings: Mapping[int, int]) -> dict[int, int]:
 
 def _refuse_hidden(manifest: Manifest, held: Mapping[int, int]) -> None:
     if held:
-        said = ", ".join(f"{count:,} of partition {partition}" for partition, count in sorted(held.items()))
+        counts = ", ".join(f"{count:,} of partition {partition}" for partition, count in sorted(held.items()))
         raise RefusedError(
-            f"An open transaction of another producer hides the last offsets of {manifest.topic} ({said}), which may "
+            f"An open transaction of another producer hides the last offsets of {manifest.topic} ({counts}), which may "
             f"hold records of the feed {manifest.feed}: they might be sent twice.",
             fix="run the command again when it has ended; one that hangs is ended by kafka-transactions.sh abort.",
         )
@@ -97,8 +97,8 @@ def _found(stored: Iterable[Record], manifest: Manifest, source: FeedSource) -> 
             positions.setdefault((identity, at.value), RecordPosition(at.partition, at.offset))
     wanted = source.find({identity for identity, _ in positions})
     pairs = [(record, positions.get((record.identity, record.payload))) for record in wanted]
-    found = [(record, at) for record, at in pairs if at is not None and not manifest.has(record)]
-    return sorted(found, key=lambda pair: (pair[0].arrival, pair[0].identity))
+    sent = [(record, at) for record, at in pairs if at is not None and not manifest.has(record)]
+    return sorted(sent, key=lambda pair: (pair[0].arrival, pair[0].identity))
 
 
 def _unfinished(manifest: Manifest, day: date) -> SentRange | None:

@@ -41,9 +41,9 @@ class KafkaPythonAccess(AdminSession):
 
     def acls(self) -> frozenset[Acl]:
         """Return all entries of all principals."""
-        found = self._ask("list who may do what", _listed)
+        entries = self._ask("list who may do what", _listed)
         try:
-            return frozenset(map(_read, found))
+            return frozenset(map(_read, entries))
         except ValueError as error:
             raise UnreachableError(
                 f"The cluster has a right of a kind that is not known here ({error}).",
@@ -79,12 +79,12 @@ class KafkaPythonAccess(AdminSession):
     def credentials(self) -> frozenset[Credential]:
         """Return of which users the cluster has a password."""
         # An empty list is all users, as none at all is. To the latter a broker that does not allow it gives no answer.
-        found = self._ask("list the users", lambda client: client.describe_user_scram_credentials([]))
+        descriptions = self._ask("list the users", lambda client: client.describe_user_scram_credentials([]))
         names = {theirs: ours for ours, theirs in _MECHANISMS.items()}
         return frozenset(
             Credential(user, names[info["mechanism"]], int(info["iterations"]))
-            for user, told in found.items()
-            for info in told["credential_infos"]
+            for user, description in descriptions.items()
+            for info in description["credential_infos"]
             if info["mechanism"] in names
         )
 
@@ -127,14 +127,14 @@ def _secured(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _listed(client: Any) -> Any:  # noqa: ANN401  untyped client
     try:
-        found, _ = client.describe_acls(_ALL)
+        entries, _ = client.describe_acls(_ALL)
     except SecurityDisabledError as error:
         raise _open_to_all() from error
-    return found
+    return entries
 
 
 def _open_to_all() -> NotReadyError:
-    return NotReadyError("The cluster lets everybody do everything: it has no authorizer.", fix=_CLOSED)
+    return NotReadyError("The cluster lets every client do everything: it has no authorizer.", fix=_CLOSED)
 
 
 def _read(acl: Any) -> Acl:  # noqa: ANN401  untyped client

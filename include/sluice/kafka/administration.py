@@ -94,10 +94,10 @@ class KafkaPythonAdministration(ReplicaCalls):
 
     def extent(self, topic: str) -> TopicExtent:
         """Return what a topic holds."""
-        found = self.extents([topic])[topic]
-        if isinstance(found, SluiceError):
-            raise found
-        return found
+        answer = self.extents([topic])[topic]
+        if isinstance(answer, SluiceError):
+            raise answer
+        return answer
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
         """Return what each topic holds, or why that is not known of it."""
@@ -115,7 +115,7 @@ class KafkaPythonAdministration(ReplicaCalls):
             f"read the offsets of {topic}", lambda client: client.list_partition_offsets(wanted, COMMITTED)
         )
         return {
-            at.partition: ends[at.partition] if found.offset < 0 else int(found.offset) for at, found in first.items()
+            at.partition: ends[at.partition] if start.offset < 0 else int(start.offset) for at, start in first.items()
         }
 
     def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
@@ -191,7 +191,7 @@ def _group_refusals(
 ) -> Sequence[str]:
     """Set a group's offsets and return what was refused, by Kafka's names.
 
-    A cluster's first group makes it create a topic of its own; until then nobody coordinates groups.
+    A cluster's first group makes it create a topic of its own; until then no broker coordinates groups.
     """
 
     def attempt() -> Sequence[str]:

@@ -78,8 +78,8 @@ def _offsets(
     spec: OffsetSpec,
     isolation: str = "read_uncommitted",
 ) -> Mapping[str, Mapping[int, int]]:
-    found: dict[str, dict[int, int]] = defaultdict(dict)
+    offsets: dict[str, dict[int, int]] = defaultdict(dict)
     wanted = dict.fromkeys(partitions, spec)
     for partition, at in sorted(client.list_partition_offsets(wanted, isolation).items()) if wanted else ():
-        found[partition.topic][partition.partition] = int(at.offset)
-    return found
+        offsets[partition.topic][partition.partition] = int(at.offset)
+    return offsets

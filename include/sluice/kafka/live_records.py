@@ -56,19 +56,19 @@ class KafkaLiveRecords:
     def read(self, seconds: float) -> SourceRead:
         """See the port."""
         try:
-            found = self._consumer.poll(timeout_ms=int(seconds * 1000))
+            polled = self._consumer.poll(timeout_ms=int(seconds * 1000))
             if len(self._consumer.partitions_for_topic(self._topic) or self._partitions) != len(self._partitions):
                 raise UnreachableError(f"The topic {self._topic} has got other partitions; it is read again.")
             for p in [p for p, end in self._behind.items() if self._consumer.position(self._partitions[p]) >= end]:
                 del self._behind[p]
-            if found:
+            if polled:
                 self._heard = time.monotonic()
             elif time.monotonic() - self._heard > _SILENCE_SECONDS:
                 reachable(self._bootstrap)  # a consumer without a broker waits, and says nothing
                 self._heard = time.monotonic()
         except KafkaError as error:
             raise self._unreachable(error) from error
-        records = (record for part in found.values() for record in part)  # a key is always in the same partition
+        records = (record for part in polled.values() for record in part)  # a key is always in the same partition
         rows, unreadable = _rows(deduplicated(records, self._seen))
         return SourceRead(rows, unreadable=unreadable, caught_up=not self._behind)
 

@@ -66,15 +66,15 @@ class KafkaPythonRecords(ClusterClient):
                 consumer.pause(partitions[partition])
 
 
-def _record(found: Any) -> Record:  # noqa: ANN401  untyped client
+def _record(message: Any) -> Record:  # noqa: ANN401  untyped client
     return Record(
-        found.partition,
-        found.offset,
-        read_broker_time(found.timestamp),
-        found.timestamp_type == _LOG_APPEND_TIME,
-        found.key,
-        found.value,
-        tuple(found.headers or ()),
+        message.partition,
+        message.offset,
+        read_broker_time(message.timestamp),
+        message.timestamp_type == _LOG_APPEND_TIME,
+        message.key,
+        message.value,
+        tuple(message.headers or ()),
     )
 
 
@@ -113,13 +113,13 @@ def _first_stamps(consumer: Any, topic: str, offsets: Mapping[int, int], deadlin
     consumer.assign(list(partitions.values()))
     for partition, at in partitions.items():
         consumer.seek(at, offsets[partition])
-    found: dict[int, RecordStamp | None] = {}
-    while len(found) < len(partitions) and time.monotonic() < deadline:
+    stamps: dict[int, RecordStamp | None] = {}
+    while len(stamps) < len(partitions) and time.monotonic() < deadline:
         for at, records in consumer.poll(timeout_ms=_STAMP_POLL_MS, max_records=len(partitions)).items():
-            if records and at.partition not in found:
-                found[at.partition] = _stamp(records[0])
+            if records and at.partition not in stamps:
+                stamps[at.partition] = _stamp(records[0])
                 consumer.pause(at)
-    return {partition: stamp for partition, stamp in found.items() if stamp is not None}
+    return {partition: stamp for partition, stamp in stamps.items() if stamp is not None}
 
 
 def _stamp(record: Any) -> RecordStamp | None:  # noqa: ANN401  untyped client

@@ -39,17 +39,17 @@ class ReplicaCalls(AdminSession):
 
     def cluster(self) -> tuple[BrokerState, ...]:
         """Return the brokers that are up, ordered by id. The cluster lists those that were, too, as fenced."""
-        found = self._ask("list the brokers", lambda client: client.describe_cluster())["brokers"]
+        answer = self._ask("list the brokers", lambda client: client.describe_cluster())["brokers"]
         return tuple(
             BrokerState(int(broker["broker_id"]), broker.get("rack") or None)
-            for broker in sorted(found, key=lambda broker: int(broker["broker_id"]))
+            for broker in sorted(answer, key=lambda broker: int(broker["broker_id"]))
             if not broker.get("is_fenced")
         )
 
     def moving(self) -> Mapping[PartitionKey, tuple[int, ...]]:
         """Return the partitions that are being moved, each with the brokers that its replicas leave."""
-        found = self._ask("list the moves of replicas", lambda client: client.list_partition_reassignments())
-        return {(key.topic, key.partition): tuple(move["removing_replicas"]) for key, move in sorted(found.items())}
+        answer = self._ask("list the moves of replicas", lambda client: client.list_partition_reassignments())
+        return {(key.topic, key.partition): tuple(move["removing_replicas"]) for key, move in sorted(answer.items())}
 
     def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
         """Have partitions moved to these brokers; None ends the move of a partition."""
@@ -72,15 +72,15 @@ class ReplicaCalls(AdminSession):
         if not topics:  # kafka-python takes an empty list for "all topics"
             return {}
         alive = self.brokers()
-        found: dict[PartitionKey, dict[int, int]] = defaultdict(dict)
+        log_sizes: dict[PartitionKey, dict[int, int]] = defaultdict(dict)
         for broker in self._ask("say how large replicas are", lambda client: _log_folders(client, topics, alive)):
             for folder in broker["log_dirs"]:
                 for topic in folder["topics"]:
                     for partition in topic["partitions"]:
                         key = topic["name"], int(partition["partition_index"])
                         if topic["name"] in topics:
-                            found[key][int(broker["broker"])] = int(partition["partition_size"])
-        return found
+                            log_sizes[key][int(broker["broker"])] = int(partition["partition_size"])
+        return log_sizes
 
     def elect(self, partitions: Collection[PartitionKey]) -> None:
         """Make the first replica of each partition its leader, where that is in sync."""
@@ -155,10 +155,10 @@ class ReplicaCalls(AdminSession):
 
     def _described(self, topics: Iterable[str]) -> list[dict[str, Any]]:
         names = sorted(topics)
-        found: list[dict[str, Any]] = self._ask(
+        described: list[dict[str, Any]] = self._ask(
             f"describe {listed(names, 3)}", lambda client: client.describe_topics(names)
         )
-        return found
+        return described
 
     def _alter(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
         purpose = f"set {', '.join(configs)} of {name}"
@@ -186,18 +186,18 @@ def _log_folders(
     brokers: Iterable[int],
 ) -> list[dict[str, Any]]:
     """Ask each broker by itself: one that has just died tells nothing, and keeps no other from it."""
-    found: list[dict[str, Any]] = []
+    folders: list[dict[str, Any]] = []
     for broker in brokers:
         with suppress(KafkaError):
-            found += client.describe_log_dirs(list(topics), [broker])
-    return found
+            folders += client.describe_log_dirs(list(topics), [broker])
+    return folders
 
 
 def _by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
+    numbers: dict[str, list[int]] = defaultdict(list)
     for topic, partition in sorted(partitions):
-        found[topic].append(partition)
-    return found
+        numbers[topic].append(partition)
+    return numbers
 
 
 def _replicas(of: Mapping[PartitionKey, tuple[int, ...]], topic: str) -> str:

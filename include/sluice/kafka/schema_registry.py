@@ -64,10 +64,10 @@ class SchemaRegistry:
             yield self._registered(f"{path}/{number}", subject)
 
     def _registered(self, path: str, subject: str) -> Registered:
-        found = self._get(path, subject)
-        match found:
+        answer = self._get(path, subject)
+        match answer:
             case {"version": int(version), "id": int(key), "schema": str(text)}:
-                language = str(found.get("schemaType", "AVRO"))
+                language = str(answer.get("schemaType", "AVRO"))
             case _:
                 raise self._nonsense(path)
         if language not in _ENDINGS:
@@ -76,7 +76,7 @@ class SchemaRegistry:
             )
         if not _is_object(text):
             raise SpecError(f"version {version} of {subject} is no object in JSON.", fix="contracts describe records.")
-        if found.get("references"):
+        if answer.get("references"):
             message = f"version {version} of {subject} refers to other subjects, and a contract is one file."
             raise SpecError(message, fix="write it out in one schema.")
         return Registered(version, key, _ENDINGS[language], text)

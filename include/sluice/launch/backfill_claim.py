@@ -1,4 +1,4 @@
-"""Claiming a backfill: on record and under lock in one step, so that nobody takes it for dead in between."""
+"""Claiming a backfill: on record and under lock in one step, so that no reader takes it for dead in between."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class BackfillLock:
             return lock is not None and not try_lock(lock, fcntl.LOCK_SH)
 
     def holder(self) -> Holder | None:
-        """Return the process that holds the lock now; None if nobody does, or it has not said yet who it is."""
+        """Return the process that holds the lock now; None if none does, or it has not written its number yet."""
         if not self.held():
             return None
         try:
@@ -99,7 +99,7 @@ class BackfillLock:
             return None
 
     def kill(self) -> Holder | None:
-        """Kill the process that holds the lock and what it started; return it, or None if nobody held the lock.
+        """Kill the process that holds the lock and what it started; return it, or None if none held the lock.
 
         Raises:
             RefusedError: it cannot be proven which process that is, or it runs on another machine.

@@ -67,19 +67,19 @@ class BatchProcess:
 
     def follow(self, read: Callable[[], Backfill | None], follower: BackfillObserver, clock: Clock) -> int:
         """Wait for the end and return the exit code, negative after a signal."""
-        found: Backfill | None = None
+        backfill: Backfill | None = None
         while self._process.poll() is None:
             try:
-                found = _read_or_none(read) or found
-                if found is not None:
-                    self._move_log(found)
-                    follower.progressed(found)
+                backfill = _read_or_none(read) or backfill
+                if backfill is not None:
+                    self._move_log(backfill)
+                    follower.progressed(backfill)
                 clock.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
-                found = _read_or_none(read) or found  # it may have claimed its range since the last look
-                follower.interrupted(found)
-        if (found := _read_or_none(read) or found) is not None:
-            self._move_log(found)
+                backfill = _read_or_none(read) or backfill  # it may have claimed its range since the last look
+                follower.interrupted(backfill)
+        if (backfill := _read_or_none(read) or backfill) is not None:
+            self._move_log(backfill)
         return self._process.wait()
 
     def end(self) -> None:

@@ -111,7 +111,7 @@ def _wait_until_it_ends(driver: int, log: Path) -> None:
 
 def rotate(log: Path, limit: int = _LOG_BYTES) -> None:
     """Move a long log's content aside. The driver goes on in the same file; what it writes meanwhile may be lost."""
-    with contextlib.suppress(OSError):  # somebody has removed it: the driver is looked after all the same
+    with contextlib.suppress(OSError):  # the log was removed: the driver is looked after all the same
         if log.stat().st_size > limit:
             import shutil  # noqa: PLC0415 - needed rarely, and it loads every compressor: the keeper stays small
 

@@ -70,7 +70,7 @@ class LocalLauncher:
         Raises:
             NoCapacityError: the cluster has none for it; nothing was started, and the key may be used later.
             NotReadyError: the keeper could not start; nothing ran.
-            UnreachableError: somebody else holds the key and does not get on with it, or the folder cannot be read.
+            UnreachableError: another process holds the key and does not proceed, or the folder cannot be read.
         """
         if self.capacity and self.find(key).state is DriverState.ABSENT and (why := self.shortage(job)):
             raise NoCapacityError(why)
@@ -82,14 +82,14 @@ class LocalLauncher:
                     self._start_keeper(key, folder, job, lock)
             late = self.clock.monotonic() > end
             try:
-                found = self.find(key)
+                report = self.find(key)
             except _BeingSubmittedError:
                 if late:
                     raise
             else:
-                if found.dead or found.pid is not None or (late and found.state is DriverState.RUNNING):
+                if report.dead or report.pid is not None or (late and report.state is DriverState.RUNNING):
                     failpoint("after_submit_before_bind", key)
-                    return found
+                    return report
                 if late:
                     raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"look into {folder}.")
             self.clock.sleep(0.02)
@@ -113,7 +113,7 @@ class LocalLauncher:
         return report
 
     def _read_records(self, key: str) -> tuple[DriverReport, bool]:
-        """Read all that is on record, and return it and whether somebody holds the lock."""
+        """Read all that is on record, and return it and whether a process holds the lock."""
         folder = self._folder(key)
         with _lock(folder, fcntl.LOCK_SH) as lock:
             held = lock is None
@@ -196,14 +196,14 @@ class LocalLauncher:
         except OSError as error:
             raise NotReadyError(f"{key} was not started: {error}.", fix="repeat it when that is mended.") from error
         with keeper:  # it forks at once: what is waited for here is not the driver's end
-            said = _read_to_end(keeper, _START_SECONDS)
-        if said is None:
+            output = _read_to_end(keeper, _START_SECONDS)
+        if output is None:
             raise UnreachableError(
                 f"the keeper of {key} does not answer for {_START_SECONDS:.0f} s.", fix=f"look into {folder}."
             )
-        if said and _read(folder / START) is None:
+        if output and _read(folder / START) is None:
             raise NotReadyError(
-                f"{key} was not started: {said.splitlines()[-1]}.", fix="mend that, then repeat it; nothing ran."
+                f"{key} was not started: {output.splitlines()[-1]}.", fix="mend that, then repeat it; nothing ran."
             )
 
     def _signal(self, key: str, number: signal.Signals) -> bool:
@@ -233,7 +233,7 @@ class _BeingSubmittedError(UnreachableError):
 
 @contextlib.contextmanager
 def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | None]:
-    """Yield a descriptor that holds the folder's lock, or None if somebody else holds it.
+    """Yield a descriptor that holds the folder's lock, or None if another process holds it.
 
     Raises:
         UnreachableError: the folder cannot be used.
@@ -271,11 +271,11 @@ def _still_runs(folder: str) -> bool:
 def _read_to_end(process: subprocess.Popen[bytes], deadline_seconds: float) -> str | None:
     """Return what the process wrote until it closed its output; None if it did not in time."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
-    said = b""
+    output = b""
     while select.select([process.stdout], [], [], deadline_seconds)[0]:
         if not (chunk := os.read(process.stdout.fileno(), 65536)):
-            return said.decode(errors="replace").strip()
-        said += chunk
+            return output.decode(errors="replace").strip()
+        output += chunk
     return None
 
 

@@ -26,15 +26,15 @@ def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
         UnreachableError: nothing answers there, it is no master, or it does not lead (now).
     """
     try:
-        found = _get(page, seconds)
-        status = found["status"]
+        page_data = _get(page, seconds)
+        status = page_data["status"]
         workers = [
             Worker(int(worker["cores"]), int(worker["coresfree"]), int(worker["memoryfree"]))
-            for worker in found["workers"]
+            for worker in page_data["workers"]
             if worker["state"] == "ALIVE"
         ]
-        applications = [Application(str(app["name"]), int(app["cores"])) for app in found["activeapps"]]
-        capacity = ClusterCapacity(str(found["url"]), tuple(workers), tuple(applications))
+        applications = [Application(str(app["name"]), int(app["cores"])) for app in page_data["activeapps"]]
+        capacity = ClusterCapacity(str(page_data["url"]), tuple(workers), tuple(applications))
     except (OSError, http.client.HTTPException) as error:
         raise _silent(page, f"does not answer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -55,8 +55,8 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
         answer = connection.getresponse()
         if answer.status != http.client.OK:
             raise ValueError(f"status {answer.status}")
-        found: Mapping[str, Any] = json.loads(answer.read(_MAX_BYTES))
-        return found
+        state: Mapping[str, Any] = json.loads(answer.read(_MAX_BYTES))
+        return state
     finally:
         connection.close()
 

@@ -62,10 +62,10 @@ def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) ->
 
 def _embedded(endpoints: Callable[[], Endpoints]) -> MasterAddress:
     try:
-        found = endpoints()
+        known = endpoints()
     except NotReadyError:
         return MasterAddress(LOCAL)
-    return MasterAddress(found.spark_master, found.spark_page) if found.spark_master else MasterAddress(LOCAL)
+    return MasterAddress(known.spark_master, known.spark_page) if known.spark_master else MasterAddress(LOCAL)
 
 
 def _host(master: str) -> str:

@@ -1,4 +1,4 @@
-"""The ports of a stack: chosen once per state folder and kept, so that URLs stay; moved only when somebody took one."""
+"""The ports of a stack: chosen once per state folder and kept, so that URLs stay; moved only when one is taken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_PORTS: Mapping[str, int] = {
     "spark": 7077,
     "spark_page": 8081,
 }
-"""The ports everybody expects."""
+"""The usual ports."""
 
 _TRIED = 200
 
@@ -46,9 +46,9 @@ class Ports:
 
 
 def is_free(port: int) -> bool:
-    """Whether nobody listens on a port of this machine."""
+    """Whether a port of this machine is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that is being closed is nobody
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that is being closed does not count
         try:
             probe.bind((HOST, port))
         except OSError:

@@ -24,7 +24,7 @@ def made_private_folder() -> Path:
     """Return the folder; make it if it is not there.
 
     Raises:
-        NotReadyError: it cannot be made, or belongs to somebody else.
+        NotReadyError: it cannot be made, or belongs to another user.
     """
     folder = private_folder()
     try:

@@ -101,7 +101,7 @@ def lower_priority(niceness: int) -> None:
     own = max(niceness, os.getpriority(os.PRIO_PROCESS, 0))
     os.setpriority(os.PRIO_PROCESS, 0, own)
     if os.getsid(0) == os.getpid():
-        with contextlib.suppress(OSError):  # there are no such groups, or somebody has just changed another one
+        with contextlib.suppress(OSError):  # there are no such groups, or another one has just been changed
             Path("/proc/self/autogroup").write_text(str(own), encoding="ascii")
 
 

@@ -108,9 +108,9 @@ def _fault(rule: DataAlert, value: Value) -> str:
     for column, bound in rule.when.items():
         if column not in value.fields:
             return f"there is no column {column!r} in {', '.join(sorted(value.fields))}"
-        found = value.fields[column]
-        if found is not None and bound.limits and (isinstance(found, bool) or not isinstance(found, int | float)):
-            return f"{column} is {found!r:.100}, which is no number"
+        cell = value.fields[column]
+        if cell is not None and bound.limits and (isinstance(cell, bool) or not isinstance(cell, int | float)):
+            return f"{column} is {cell!r:.100}, which is no number"
     return ""
 
 

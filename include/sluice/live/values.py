@@ -129,13 +129,13 @@ class LiveValues:
         with self._lock:
             complete = self._complete_since <= number <= self._number
             floor = number if complete else 0
-            found: list[Value] = []
+            newest: list[Value] = []
             for value in reversed(self._values.values()):
-                if value.number <= floor or (most is not None and len(found) >= most):
+                if value.number <= floor or (most is not None and len(newest) >= most):
                     break
-                found.append(value)
+                newest.append(value)
             gone = (key for at, key in self._ends if at > floor and key not in self._values) if complete else ()
-            return Changes(tuple(reversed(found)), tuple(dict.fromkeys(gone)), self._number, complete)
+            return Changes(tuple(reversed(newest)), tuple(dict.fromkeys(gone)), self._number, complete)
 
     def find(self, wanted: Mapping[str, str], most: int) -> tuple[list[Value], int]:
         """Return values whose columns have some texts, newest change first, and how many there are in all.
@@ -149,8 +149,8 @@ class LiveValues:
                 one = self._values.get(tuple(as_text(wanted[column]) for column in self.keys))
                 return ([one], 1) if one is not None else ([], 0)
             values = list(reversed(self._values.values()))
-        found = [value for value in values if _fits(value, wanted)]
-        return found[:most], len(found)
+        matching = [value for value in values if _fits(value, wanted)]
+        return matching[:most], len(matching)
 
     def _end(self, key: Key) -> None:
         if len(self._ends) == self._ends.maxlen:

@@ -90,13 +90,13 @@ def _to_elect(plan: Plan) -> list[PartitionKey]:
 
     Some of them may have arrived in an earlier run that was killed before it elected their leaders.
     """
-    found: list[PartitionKey] = []
+    partitions: list[PartitionKey] = []
     for change in plan.changes:
         if isinstance(change.detail, LeaderElection):
-            found += [(change.subject, partition) for partition in change.detail.leaders]
+            partitions += [(change.subject, partition) for partition in change.detail.leaders]
         elif isinstance(change.detail, Reassignment):
-            found += [(change.subject, partition) for partition in range(len(change.detail.after))]
-    return found
+            partitions += [(change.subject, partition) for partition in range(len(change.detail.after))]
+    return partitions
 
 
 def _grow(growths: Sequence[_Growth], administration: KafkaAdministration, options: ApplyOptions) -> None:

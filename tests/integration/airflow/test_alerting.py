@@ -218,7 +218,7 @@ def test_a_watch_tells_its_units_generation_verdict_and_the_end_of_the_drivers_l
     (page,) = connected.received
     told = page["message"]
     assert page["title"] == "Task watch of DAG stream_flights failed (unit flights)"
-    assert told.startswith("The driver of unit flights is dead and nobody asked for that.")
+    assert told.startswith("The driver of unit flights is dead and no stop was requested.")
     assert "generation 1 of unit flights (local.flights.g1) is ended, failed" in told
     assert f"log of the driver: {project.processes.launcher().log('local.flights.g1')}" in told
     assert "RuntimeError: the disk of the driver is full" in told

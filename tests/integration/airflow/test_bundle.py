@@ -83,7 +83,7 @@ def test_files_that_wait_already_are_not_asked_for_twice(bundle: SpecsBundle) ->
 
 
 def test_a_dag_that_is_not_parsed_any_more_has_its_file_parsed_again_until_it_is_gone(bundle: SpecsBundle) -> None:
-    clock = bundle._scheduler._clock
+    clock = bundle._scheduler.clock
     bundle.refresh()
     (settings().home / "include" / "pipelines" / "departures.yaml").unlink()
     bundle.refresh()

@@ -314,9 +314,9 @@ def test_a_plan_that_nobody_answers_in_time_ends_and_says_so(grown: Case, ada: P
     states = {"plan": "success", "approve": "failed", "apply": "upstream_failed", "verify": "upstream_failed"}
     assert (ran.state, ran.tasks) == (DagRunState.FAILED, states)
     assert grown.state().partitions == 2
-    assert alerts()[0].startswith("Nobody has answered in time, so nothing was applied.")
+    assert alerts()[0].startswith("No answer came in time, so nothing was applied.")
     assert calls()[-1][0] is Level.RECOVERY
-    assert calls()[-1][2].startswith("Nobody has answered in time")
+    assert calls()[-1][2].startswith("No answer came in time")
 
 
 def test_hostile_text_from_the_cluster_reaches_the_page_as_text(ada: Person) -> None:

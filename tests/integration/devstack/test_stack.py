@@ -95,7 +95,7 @@ def test_kafka_lets_in_whoever_works_for_this_project_and_nobody_else(place: Set
     assert endpoints.kafka_secured
     with Project.open_strict(place).kafka.administration() as administration:
         assert administration.brokers() == [1]
-    with pytest.raises(LoginRefusedError, match="the client names nobody"):
+    with pytest.raises(LoginRefusedError, match="the client names no user"):
         refuse_login(endpoints.kafka_bootstrap, {})
 
 

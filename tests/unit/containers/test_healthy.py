@@ -117,7 +117,7 @@ def test_every_check_of_the_compose_file_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(401, None), (200, "door: it lets everybody in"), (503, "door: HTTP Error 503")]
+    ("status", "said"), [(401, None), (200, "door: it lets every client in"), (503, "door: HTTP Error 503")]
 )
 def test_a_door_is_sound_if_it_asks_who_comes(status: int, said: str | None) -> None:
     class Answers(BaseHTTPRequestHandler):

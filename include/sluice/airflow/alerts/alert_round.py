@@ -39,22 +39,22 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
     """Send what is due. It raises nothing: what was not sent is sent by the next round."""
     history = dispatcher.read()
     project: Project | None = None
-    found = FleetConditions()
+    conditions = FleetConditions()
     try:
         project = open_project()
         now, units = dispatcher.clock.now(), list(project.catalog.units().values())
-        found = conditions_of(project.health.statuses(units, now), project.catalog, now)
-        found.over.update(_orphaned(project, history))
+        conditions = conditions_of(project.health.statuses(units, now), project.catalog, now)
+        conditions.over.update(_orphaned(project, history))
     except Exception:
         log.warning("The streams could not be checked, so nothing begins and nothing is over.", exc_info=True)
     reviewed = review_runs(history, () if project is None else watched_dags(project), runs, dispatcher)
-    over = {**reviewed.over, **found.over}
-    todo = list(steps(history, found.conditions, over, dispatcher.policy.spec, dispatcher.clock.now()))
+    over = {**reviewed.over, **conditions.over}
+    todo = list(steps(history, conditions.conditions, over, dispatcher.policy.spec, dispatcher.clock.now()))
     if len(todo) > MAX_AT_ONCE:
         log.warning("%s alerts are due; %s are sent now, the others by the next rounds.", len(todo), MAX_AT_ONCE)
     for step in todo[:MAX_AT_ONCE]:
         try:
-            _take(step, dispatcher, project, history, found.titles)
+            _take(step, dispatcher, project, history, conditions.titles)
         except Exception:
             log.exception("An alert was cut off; it is tried again: %s", step)
     for unreported in reviewed.unreported:

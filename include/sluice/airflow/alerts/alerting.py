@@ -148,14 +148,14 @@ class FailureNotifier(BaseNotifier):
             dispatcher.dispatch(alert)
 
 
-def _with_evidence(alert: Alert, found: UnitFacts) -> Alert:
-    facts = tuple(map(printable, found.facts))
+def _with_evidence(alert: Alert, unit: UnitFacts) -> Alert:
+    facts = tuple(map(printable, unit.facts))
     return replace(
         alert,
         evidence=(*alert.evidence, *facts),
-        what_to_do=alert.what_to_do or found.what_to_do or OPEN_THE_LOG,
-        alert_class=AlertClass.HALTED if found.halted else alert.alert_class,
-        since=found.ended_at,
+        what_to_do=alert.what_to_do or unit.what_to_do or OPEN_THE_LOG,
+        alert_class=AlertClass.HALTED if unit.halted else alert.alert_class,
+        since=unit.ended_at,
     )
 
 

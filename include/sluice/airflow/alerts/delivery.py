@@ -61,7 +61,7 @@ def deliver(
 ) -> DeliveryResult:
     """Send an alert to every service of some channels. It raises nothing: the run goes its way whatever becomes of it.
 
-    A channel without its connection is a failure, unless it is the one that everybody has without a policy.
+    A channel without its connection is a failure, unless it is the default one, which is there without a policy.
 
     Args:
         alert: what to say.
@@ -73,9 +73,9 @@ def deliver(
     usable, notes = ways.usable, ways.notes
     if ways.missing and not usable and not ways.failures and list(channels) == [DEFAULT]:
         return DeliveryResult(DeliveryOutcome.NOT_CONFIGURED, f"{ways.missing[0]}.")
-    said = _send_to_all(alert, [service for _, service in usable], seconds)
-    failures = [*ways.failures, *ways.missing, *(sentence for sentence in said if sentence)]
-    unreached = {channel for (channel, _), sentence in zip(usable, said, strict=True) if sentence}
+    answers = _send_to_all(alert, [service for _, service in usable], seconds)
+    failures = [*ways.failures, *ways.missing, *(sentence for sentence in answers if sentence)]
+    unreached = {channel for (channel, _), sentence in zip(usable, answers, strict=True) if sentence}
     reached = tuple(dict.fromkeys(channel.connection for channel, _ in usable if channel not in unreached))
     names = ", ".join(service.name for _, service in usable)
     if failures:
@@ -83,7 +83,7 @@ def deliver(
     return DeliveryResult(DeliveryOutcome.DELIVERED, " ".join([f"delivered to {names}.", *notes]), reached)
 
 
-def _send_to_all(alert: Alert, found: Sequence[Service], seconds: float) -> list[str]:
+def _send_to_all(alert: Alert, services: Sequence[Service], seconds: float) -> list[str]:
     """Return for each service why it failed, as a sentence; empty if it took the alert."""
     results: dict[int, str] = {}
 
@@ -91,15 +91,15 @@ def _send_to_all(alert: Alert, found: Sequence[Service], seconds: float) -> list
         results[place] = service.send(alert)
 
     # Threads that end with the process: a service that never answers must not keep a task's process alive.
-    threads = [threading.Thread(target=send, args=item, daemon=True) for item in enumerate(found)]
+    threads = [threading.Thread(target=send, args=item, daemon=True) for item in enumerate(services)]
     deadline = time.monotonic() + seconds
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     late = f"no answer within {seconds:g} s"
-    why = {place: results.get(place, late) for place in range(len(found))}
-    return [f"{service.name}: {why[place]}" if why[place] else "" for place, service in enumerate(found)]
+    why = {place: results.get(place, late) for place in range(len(services))}
+    return [f"{service.name}: {why[place]}" if why[place] else "" for place, service in enumerate(services)]
 
 
 def main() -> None:

@@ -142,8 +142,8 @@ def dag_url(dag_id: str) -> str:
 
 def clearing(context: Mapping[str, Any]) -> int | None:
     """Return how often the run had been cleared; None if Airflow does not say."""
-    found = getattr(context.get("dag_run"), "clear_number", None)
-    return found if isinstance(found, int) else None
+    number = getattr(context.get("dag_run"), "clear_number", None)
+    return number if isinstance(number, int) else None
 
 
 def owner_of(context: Mapping[str, Any]) -> str:

@@ -125,16 +125,16 @@ def services_of(extra: dict[str, Any], connection: str = CONNECTION) -> list[Ser
         entries: Any = json.loads(config) if isinstance(config, str) else config
     except ValueError:
         entries = None
-    found: list[Service] = []
+    services: list[Service] = []
     reasons: list[str] = []
     for entry in entries if isinstance(entries, list) else [entries]:
         try:
-            found.append(_service(entry, connection))
+            services.append(_service(entry, connection))
         except SluiceError as error:
             reasons.append(str(error))
-    if not found:
+    if not services:
         raise SluiceError(reasons[0] if reasons else _NO_ADDRESS.format(connection))
-    return [*found, *map(Unusable, reasons)]
+    return [*services, *map(Unusable, reasons)]
 
 
 _NO_ADDRESS = 'the extra of {} is no {{"config": {{"path": "an Apprise address"}}}}.'
@@ -159,10 +159,10 @@ class AppriseService:
         import apprise  # noqa: PLC0415 - 0.2 s that no DAG file pays for while it is parsed
 
         self._redact = Redaction(_parts(address))
-        with _kept_quiet() as said:
+        with _kept_quiet() as messages:
             service = apprise.Apprise.instantiate(address)
         if service is None:
-            reason = self._redact("; ".join(said)) or "unknown kind of service"
+            reason = self._redact("; ".join(messages)) or "unknown kind of service"
             raise SluiceError(f"an address in {connection} is none of Apprise's: {reason}")
         self.name = str(service.service_name)
         self._markdown = service.notify_format == apprise.NotifyFormat.MARKDOWN
@@ -171,7 +171,7 @@ class AppriseService:
 
     def send(self, alert: Alert) -> str:
         """Send an alert and return why that failed; empty if it was taken."""
-        with _kept_quiet() as said:
+        with _kept_quiet() as messages:
             try:
                 taken = bool(
                     self._sender.notify(
@@ -182,9 +182,9 @@ class AppriseService:
                     )
                 )
             except Exception as error:  # noqa: BLE001 - a service's own fault is what this method returns
-                said.append(f"{type(error).__name__}: {error}")
+                messages.append(f"{type(error).__name__}: {error}")
                 taken = False
-        return "" if taken else self._redact("; ".join(said)) or "it was not taken"
+        return "" if taken else self._redact("; ".join(messages)) or "it was not taken"
 
 
 def _parts(address: str) -> set[str]:
@@ -197,9 +197,9 @@ def _parts(address: str) -> set[str]:
 class _Collector(logging.Handler):
     """Collects what this thread logs."""
 
-    def __init__(self, said: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.WARNING)
-        self._said = said
+        self._said = messages
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -210,15 +210,15 @@ class _Collector(logging.Handler):
 @contextmanager
 def _kept_quiet() -> Iterator[list[str]]:
     """Give the warnings of Apprise in this thread, and keep what it logs out of every log: it quotes addresses."""
-    said: list[str] = []
-    collector = _Collector(said)
+    messages: list[str] = []
+    collector = _Collector(messages)
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         logger.propagate = False
         logger.setLevel(logging.WARNING)
         logger.addHandler(collector)
     try:
-        yield said
+        yield messages
     finally:
         for name in _TALKATIVE:
             logging.getLogger(name).removeHandler(collector)

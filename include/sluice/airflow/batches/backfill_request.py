@@ -42,7 +42,7 @@ class Run:
         dag_id: its DAG.
         run_id: its name; clearing keeps it.
         kind: Airflow's run type, such as `scheduled`, `backfill` or `manual`.
-        user: who triggered it; None if nobody did.
+        user: who triggered it; None if no user did.
         partition: the day that it runs for, or None.
     """
 

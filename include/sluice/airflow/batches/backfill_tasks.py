@@ -66,13 +66,13 @@ class BackfillOperator(BatchOperator):
         try:
             super().execute(context)
         except AirflowException as error:
-            found = self._claimed(run)
-            if found is not None and _was_cancelled(before, found):
-                raise _cancelled(found, error) from error
+            backfill = self._claimed(run)
+            if backfill is not None and _was_cancelled(before, backfill):
+                raise _cancelled(backfill, error) from error
             raise
         finally:
-            found = self._claimed(run)
-            self.backfill_id = None if found is None else found.id
+            backfill = self._claimed(run)
+            self.backfill_id = None if backfill is None else backfill.id
 
     def _claimed(self, run: Run) -> Backfill | None:
         try:
@@ -103,11 +103,11 @@ class ReportOperator(ProjectOperator):
         run = run_of(context["dag_run"])
         with retried_only_if_unknown():
             project = runtime.open_project()
-            found = project.records.backfills().find(run.key)
-            if found is None:
+            owned = project.records.backfills().find(run.key)
+            if owned is None:
                 raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
-            result = read_result(project, found)
-        pages = "".join(f"\n  {page}: {address_of(backfill_page(found.id, page))}" for page in BACKFILL_PAGES)
+            result = read_result(project, owned)
+        pages = "".join(f"\n  {page}: {address_of(backfill_page(owned.id, page))}" for page in BACKFILL_PAGES)
         self.log.info("%s%s", result["summary"], pages)
         return result
 
@@ -123,28 +123,28 @@ class PublishAssetOperator(ProjectOperator):
         """Emit it, or skip."""
         with retried_only_if_unknown():
             project = runtime.open_project()
-            found = project.records.backfills().find(run_of(context["dag_run"]).key)
-            owned = () if found is None else intervals_of(project.tables.ledger(self.subject), found.id)
-        if found is None or not owned:
+            claimed = project.records.backfills().find(run_of(context["dag_run"]).key)
+            owned = () if claimed is None else intervals_of(project.tables.ledger(self.subject), claimed.id)
+        if claimed is None or not owned:
             raise AirflowSkipException("It published nothing.")
         extra: dict[str, Any] = {
-            "backfill": found.id,
+            "backfill": claimed.id,
             "from": owned[0].start.isoformat(),
             "to": owned[-1].end.isoformat(),
         }
         context["outlet_events"][published(self.table)].add(output_table(self.table), extra=extra)
 
 
-def _was_cancelled(before: Backfill | None, found: Backfill) -> bool:
-    """Whether somebody has cancelled it since this try began: a cleared task finds the old cancellation on record."""
-    known = before is not None and bool(before.cancel_requested_by) and before.claimed_at == found.claimed_at
-    return bool(found.cancel_requested_by) and not known
+def _was_cancelled(before: Backfill | None, backfill: Backfill) -> bool:
+    """Whether it was cancelled since this try began: a cleared task finds the old cancellation on record."""
+    known = before is not None and bool(before.cancel_requested_by) and before.claimed_at == backfill.claimed_at
+    return bool(backfill.cancel_requested_by) and not known
 
 
-def _cancelled(found: Backfill, error: AirflowException) -> AirflowFailException:
+def _cancelled(backfill: Backfill, error: AirflowException) -> AirflowFailException:
     """Return what ends a cancelled run for good: Airflow's next try would take the backfill up again."""
     return AirflowFailException(
-        f"{found.cancel_requested_by} cancelled {found.id}: it is not tried again. "
+        f"{backfill.cancel_requested_by} cancelled {backfill.id}: it is not tried again. "
         f"Clear this task to resume it. ({error})"
     )
 
@@ -199,22 +199,22 @@ def described(planned: Mapping[str, Any]) -> str:
 
 
 def intervals_of(ledger: Ledger, backfill: str) -> Sequence[Interval]:
-    """Return the intervals that a backfill has published and that nobody has written since, in order."""
+    """Return the intervals that a backfill has published and that were not written since, in order."""
     own = (row for row in ledger.spans if row.current and row.current.owner == backfill)
     return [single.interval for row in own for single in row.each()]
 
 
-def read_result(project: Project, found: Backfill) -> dict[str, Any]:
+def read_result(project: Project, claimed: Backfill) -> dict[str, Any]:
     """Return a backfill's result in short: small, whatever its size."""
-    file = project.folder.backfill(found.id) / "result.json"
+    file = project.folder.backfill(claimed.id) / "result.json"
     result = json.loads(file.read_text(encoding="utf-8"))
     summary = (
-        f"{found.request.mode} {found.id}: {result['outcome']}; {result['compared']} intervals compared, "
+        f"{claimed.request.mode} {claimed.id}: {result['outcome']}; {result['compared']} intervals compared, "
         f"{result['published']} published; {result['late_records']} late records, "
         f"{result['unexplained']} unexplained differences"
     )
     return {
-        "backfill": found.id,
+        "backfill": claimed.id,
         "outcome": str(result["outcome"]),
         "published": int(result["published"]),
         "summary": summary,

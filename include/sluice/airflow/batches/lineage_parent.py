@@ -15,7 +15,7 @@ _DEFAULT_NAMESPACE = "default"
 
 
 def parent_variables(context: Context) -> dict[str, str]:
-    """Return the variables that tell a batch whose it is; none where nobody collects lineage."""
+    """Return the variables that tell a batch whose it is; none where no lineage is collected."""
     return variables_of(task_of(context).parent) if lineage_configured() else {}
 
 

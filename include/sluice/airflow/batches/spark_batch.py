@@ -73,9 +73,9 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         try:
             super().execute(context)
         except AirflowException as error:
-            said = last_error(str(error))
+            reason = last_error(str(error))
             self.alert_class = class_in(str(error))
-            raise failure(hook.exit_code, said) from (said or error)
+            raise failure(hook.exit_code, reason) from (reason or error)
 
     def _submission(self, project: Project, context: Context) -> OwnedSubmission:
         return OwnedSubmission(
@@ -99,8 +99,8 @@ class OwnedSubmission(SparkSubmitHook):  # type: ignore[misc]  # the same
     def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
         """Start `spark-submit`, log what it says, and wait for it."""
         kwargs = {"env": self._environment, "preexec_fn": _before_the_program(self._niceness), **kwargs}
-        found: str | None = super().submit(application, **kwargs)
-        return found
+        driver_id: str | None = super().submit(application, **kwargs)
+        return driver_id
 
     @property
     def exit_code(self) -> int | None:
@@ -134,10 +134,10 @@ def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
 def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
     """Return the variables of the main: it needs the control database, and none of Airflow's secrets."""
     stack = environment().get(STACK_MARK)
-    found = inherited(project.processes.inherited_by_batch(pipeline))
+    variables = inherited(project.processes.inherited_by_batch(pipeline))
     return {
-        **found,
-        **start_variables(found),
+        **variables,
+        **start_variables(variables),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
         **project.processes.batch_settings(),
     }
@@ -155,15 +155,15 @@ def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowExcepti
 def class_in(output: str) -> AlertClass | None:
     """Return what the main says that its failure is about; None if it says nothing."""
     known = set(AlertClass)
-    said = [found for found in _CLASS.findall(output) if found in known]
-    return AlertClass(said[-1]) if said else None
+    classes = [name for name in _CLASS.findall(output) if name in known]
+    return AlertClass(classes[-1]) if classes else None
 
 
 def last_error(output: str) -> SluiceError | None:
     """Return the reason in the last error that the main logged; None if it logged none."""
     for line in reversed(output.splitlines()):
-        if "[error" in line and (found := _WHY.search(line)):
-            text = found["text"]
+        if "[error" in line and (match := _WHY.search(line)):
+            text = match["text"]
             message, _, fix = (str(ast.literal_eval(text)) if text[0] in "'\"" else text).partition(" Fix: ")
             return SluiceError(message, fix=fix)
     return None

@@ -23,7 +23,7 @@ DEFAULT_OWNER = "data-platform"
 
 QUICK_RETRIES: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=5)}
 """Of a task that only looks and decides, and whose DAG runs again within minutes. While a stack comes up, Airflow's own
-server, or the control database, may not answer for a moment: that must call nobody."""
+server, or the control database, may not answer for a moment: that must send no alert."""
 
 
 class Tag(StrEnum):
@@ -106,7 +106,7 @@ def _defaults(dag_id: str, owner: str) -> Mapping[str, Any]:
     subject = subject_of(dag_id)
     return {
         "catchup": False,
-        "is_paused_upon_creation": False,  # a unit that should run must not wait for somebody to find a switch
+        "is_paused_upon_creation": False,  # a unit that should run must not wait for a switch in Airflow's pages
         "on_failure_callback": FailureNotifier(Level.DAG, subject),
         "default_args": {
             "on_failure_callback": FailureNotifier(Level.TASK, subject),

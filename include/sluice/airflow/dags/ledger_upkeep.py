@@ -24,7 +24,7 @@ DOCUMENTATION = """# Ledger upkeep
 
 Who wrote each interval is said in the commits of the tables. Delta forgets commits after 30 days. `keep` copies their
 entries into a small table beside each output and raw table; `index` then brings the control database's index up to
-date. Both may be repeated. A month without this DAG loses entries that nobody can restore: its failure is an alert.
+date. Both may be repeated. A month without this DAG loses entries that cannot be restored: its failure is an alert.
 `forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30.
 """
 
@@ -90,7 +90,7 @@ def refresh_index(project: Project) -> dict[str, int]:
 
 
 def _each(names: Iterable[str], act: Callable[[str], int]) -> dict[str, int]:
-    """Act on all names: what is wrong with one keeps nobody from looking after the others."""
+    """Act on all names: what is wrong with one stops no other from being looked after."""
     done: dict[str, int] = {}
     faults = []
     for name in names:

@@ -24,7 +24,7 @@ from sluice.specs.expectations.model import Frequency
 from sluice.specs.model.model import PipelineSpec
 
 TIMES: Mapping[Frequency, str] = {Frequency.DAILY: "30 6 * * *", Frequency.HOURLY: "40 * * * *"}
-"""When the table is checked though nobody published (cron, UTC): daily, after the nightly backfills."""
+"""When the table is checked though nothing was published (cron, UTC): daily, after the nightly backfills."""
 
 LONGEST_CHECK = timedelta(hours=4)
 
@@ -82,17 +82,17 @@ class QualityOperator(BatchOperator):
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""
-        events = [event for found in context["triggering_asset_events"].values() for event in found]
-        bounds = published_range(event.extra for event in events)
+        triggering = [event for events in context["triggering_asset_events"].values() for event in events]
+        bounds = published_range(event.extra for event in triggering)
         return ("quality", f"--pipeline={self.pipeline}", *(f"--{name}={at}" for name, at in bounds.items()))
 
 
 def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the bounds of all that was published, as `from` and `to`; empty if nobody says."""
-    said = [(extra["from"], extra["to"]) for extra in extras if "from" in extra and "to" in extra]
-    if not said:
+    """Return the bounds of all that was published, as `from` and `to`; empty if no event says."""
+    ranges = [(extra["from"], extra["to"]) for extra in extras if "from" in extra and "to" in extra]
+    if not ranges:
         return {}
-    starts, ends = zip(*said, strict=True)
+    starts, ends = zip(*ranges, strict=True)
     return {"from": min(starts, key=datetime.fromisoformat), "to": max(ends, key=datetime.fromisoformat)}
 
 

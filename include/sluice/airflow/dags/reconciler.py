@@ -95,7 +95,7 @@ def notified(unit: str, since: datetime) -> bool:
     try:
         alerts = Journal(settings().folder.alerts).read().alerts
     except SluiceError:
-        return False  # then somebody is called once too often
+        return False  # then one alert too many is sent
     runs = (alert for alert in alerts if alert.dag_id == stream_dag_id(unit) and alert.run_id)
     return any(alert.at >= since for alert in runs)
 

@@ -107,7 +107,7 @@ def run_to_trigger(pipeline: str, repair: Repair, now: datetime) -> dict[str, An
 
 def _at_work(project: Project, pipeline: str) -> list[Backfill]:
     return [
-        found
-        for found in project.records.backfills().running(pipeline)
-        if project.processes.backfill_lock(found.id).held()
+        backfill
+        for backfill in project.records.backfills().running(pipeline)
+        if project.processes.backfill_lock(backfill.id).held()
     ]

@@ -18,9 +18,9 @@ def scan_for_dags(kinds: Collection[Kind] = tuple(Kind)) -> Scan:
         kinds: see `scan`; a file of `dags/` is parsed twice a minute, and need not read what it makes nothing of.
     """
     memo = Memo(settings().folder.spec_memo)
-    found = scan(settings().home / "include", parse=memo.parse, kinds=kinds)
+    scanned = scan(settings().home / "include", parse=memo.parse, kinds=kinds)
     memo.save(whole=set(kinds) == set(Kind))
-    return found
+    return scanned
 
 
 def raise_spec_errors() -> None:

@@ -142,8 +142,8 @@ One driver process outside Airflow runs these streams:
 generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
 generation or a younger run takes over, or a day has passed. `follow` asks for the next run if the driver died.
 
-A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and nobody
-asked for that; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all
+A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and no stop
+was requested; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all
 attempts. A red `claim` of a run `halted__...` says the same of what ended while no run watched. Marking,
 clearing or deleting a run stops nothing; the form's **stop** does.
 """

@@ -1,6 +1,6 @@
 """The DAG `topic_drift`: looks by the clock whether topics and access are as declared, and fails for each that is not.
 
-It repairs nothing: that is the DAG `topics`, when somebody triggers it. A topic calls once, when it begins to differ or
+It repairs nothing: that is the DAG `topics`, when it is triggered. A topic calls once, when it begins to differ or
 differs in something else, then daily, and once more when it is as declared again.
 """
 
@@ -125,13 +125,13 @@ class TopicDriftOperator(BaseOperator):
         raise AirflowFailException(str(drift)) from drift
 
 
-def unused_topics(project: Project, found: Plan) -> list[str]:
-    """Return the topics that nobody has made yet and of which no stream was ever wanted: a spec lies there, no more.
+def unused_topics(project: Project, plan: Plan) -> list[str]:
+    """Return the topics that do not exist yet and of which no stream was ever wanted: a spec lies there, no more.
 
     Raises:
         UnreachableError: the control database could not be asked.
     """
-    missing = [change.subject for change in found.changes if change.kind is ChangeKind.CREATE]
+    missing = [change.subject for change in plan.changes if change.kind is ChangeKind.CREATE]
     units = {topic: project.catalog.units_at(topic) for topic in missing}
     wanted = {
         unit for unit in frozenset().union(*units.values()) if not project.streams.life(unit).observe().never_requested
@@ -152,8 +152,8 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
         for topic in alone
     ]
     if rest:
-        said = f"{listed(rest, MAX_NAMES)} are not as declared; the log of `compare` says in what."
-        reported.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": said})
+        sentence = f"{listed(rest, MAX_NAMES)} are not as declared; the log of `compare` says in what."
+        reported.append({"topic": f"{len(rest)} more", "subject": THE_REST, "differences": sentence})
     return reported
 
 

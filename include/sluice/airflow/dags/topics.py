@@ -1,4 +1,4 @@
-"""The DAG `topics`: makes topics and access what is declared, on somebody's word where needed, and looks again."""
+"""The DAG `topics`: makes topics and access what is declared, with approval where needed, and looks again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LONGEST_APPLY = timedelta(hours=12)
 DOCUMENTATION = """# Topics
 
 `plan` compares `include/topics/` and `include/access/` with the cluster; its log has the table. If all of it is safe
-(topics that are made, configurations that nobody notices, rights that a role needs), `approve` is skipped. Otherwise
+(topics that are made, configurations that change no record, rights that a role needs), `approve` is skipped. Otherwise
 `approve` waits for a person: its page **Required Actions** shows the plan, asks for the names of topics of which
 records may go and of principals by which something is opened, and takes **Approve** or **Reject**. It holds no worker
 while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the cluster have changed
@@ -46,11 +46,11 @@ since; `verify` looks again. Where topics have grown, `follow` waits until the r
 from their start and come nearer. A second run changes nothing and says so.
 
 * **Rejected**: the rest is skipped. The log of `approve` says by whom.
-* **Nobody answers** within `wait_hours`: `approve` fails, and nothing is applied.
-* **Refused**: what no plan does fails `apply` with why and what to do; nobody is asked then.
+* **No answer** within `wait_hours`: `approve` fails, and nothing is applied.
+* **Refused**: what no plan does fails `apply` with why and what to do; no question is asked then.
 * **Killed anywhere**: trigger the DAG again. What is done already is no difference any more.
 
-Topics without a spec, and configurations that a spec does not name, belong to somebody else. A broken spec is left out
+Topics without a spec, and configurations that a spec does not name, are left alone. A broken spec is left out
 here; the import error of `spec_errors.py` shows it.
 """
 
@@ -86,17 +86,17 @@ def planned() -> dict[str, Any]:
     """Return what stands between the specs and the cluster, and the page that asks about it."""
     with retried_only_if_unknown():
         project = runtime.open_project()
-        found = plan_of(project)
-        impacts = impacts_of(project, found) if needs_approval(found) else {}
-    log.info("%s", log_table(found))
+        topic_plan = plan_of(project)
+        impacts = impacts_of(project, topic_plan) if needs_approval(topic_plan) else {}
+    log.info("%s", log_table(topic_plan))
     return {
         "declared": len(project.catalog.kafka_topics()),
-        "plan": found.id,
-        "changes": len(found.changes),
-        "to_approve": len(found.guarded),
-        "refused": len(found.refused),
-        "page": page_of(found, impacts),
-        "grows": [growth.as_dict() for growth in growths_of(found)],
+        "plan": topic_plan.id,
+        "changes": len(topic_plan.changes),
+        "to_approve": len(topic_plan.guarded),
+        "refused": len(topic_plan.refused),
+        "page": page_of(topic_plan, impacts),
+        "grows": [growth.as_dict() for growth in growths_of(topic_plan)],
     }
 
 
@@ -121,8 +121,8 @@ def grown(grows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """
     growths = [Growth.of(each) for each in grows]
     project = runtime.open_project() if growths else None
-    found = [project.topics.with_unread(growth) for growth in growths] if project else []
-    return {"growths": [growth.as_dict() for growth in found], "at": SystemClock().now().isoformat()}
+    unread = [project.topics.with_unread(growth) for growth in growths] if project else []
+    return {"growths": [growth.as_dict() for growth in unread], "at": SystemClock().now().isoformat()}
 
 
 def verified() -> dict[str, Any]:
@@ -136,7 +136,7 @@ def verified() -> dict[str, Any]:
 
 
 def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: float | None = None) -> Plan:
-    """Apply what somebody has approved, or what is safe if nobody was asked, and return what was done.
+    """Apply what was approved, or what is safe if no approval was needed, and return what was done.
 
     If nothing is left to do, an earlier try has done it.
 
@@ -145,12 +145,12 @@ def apply_approved(project: Project, answer: Answer | None, *, drain_minutes: fl
     """
     if answer is None:
         return apply_to(project, None)
-    found = plan_of(project)
-    if not differences(found):
+    topic_plan = plan_of(project)
+    if not differences(topic_plan):
         log.info("Of the plan %s nothing is left to do.", answer.plan)
         return apply_to(project, None)
-    log.info("%s", log_table(found))
-    return apply_to(project, answer.approval(found), drain_minutes=drain_minutes)
+    log.info("%s", log_table(topic_plan))
+    return apply_to(project, answer.approval(topic_plan), drain_minutes=drain_minutes)
 
 
 def _form() -> dict[str, Param]:

@@ -37,7 +37,7 @@ def following(status: UnitStatus, now: datetime) -> NextRun | str:
     """Return the run to ask for, or why none is needed."""
     attempt, desired = status.attempt, status.desired
     if attempt is None or desired is None or desired.state is Desired.STOPPED:
-        return "nobody wants it to run"
+        return "it is not wanted to run"
     if attempt.ended_at is None:
         return f"generation {attempt.generation} is not on record as ended"
     match status.outlook(now):
@@ -63,13 +63,13 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
 
     def execute(self, context: Context) -> None:
         """Ask for the run, or skip."""
-        found = "its specs are broken" if self._broken else self._following()
-        if isinstance(found, str):
-            raise AirflowSkipException(f"No run follows: {found}.")
-        self.trigger_run_id = f"follow__{found.key}"
-        self.conf = {"action": UnitCommand.FOLLOW.value, "reason": f"follows {found.key}: {found.why}"[:500]}
-        if found.not_before is not None:
-            self.run_after = found.not_before
+        next_run = "its specs are broken" if self._broken else self._following()
+        if isinstance(next_run, str):
+            raise AirflowSkipException(f"No run follows: {next_run}.")
+        self.trigger_run_id = f"follow__{next_run.key}"
+        self.conf = {"action": UnitCommand.FOLLOW.value, "reason": f"follows {next_run.key}: {next_run.why}"[:500]}
+        if next_run.not_before is not None:
+            self.run_after = next_run.not_before
         super().execute(context)
 
     def _following(self) -> NextRun | str:

@@ -131,8 +131,8 @@ def _judged(
 ) -> list[NewVerdict]:
     """Return those verdicts of a unit that are worth recording."""
     generation = _generation(status)
-    found = memory.streams.judge(observations, records, generation)
-    return [NewVerdict(status.unit, stream, generation, verdict) for stream, verdict in found.items()]
+    verdicts = memory.streams.judge(observations, records, generation)
+    return [NewVerdict(status.unit, stream, generation, verdict) for stream, verdict in verdicts.items()]
 
 
 def _generation(status: UnitStatus) -> int:

@@ -126,7 +126,7 @@ class StreamLineage:
         attempt = status.attempt
         if self._to is None or attempt is None or attempt.state is not AttemptState.BOUND:
             return
-        ended = {stream: look.ended_alone for stream, look in observations.items() if look.ended_alone is not None}
+        ended = {stream: seen.ended_alone for stream, seen in observations.items() if seen.ended_alone is not None}
         over = {stream for stream, failure in ended.items() if failure.again_at is None}
         with self._lock:
             sent, now = self._sent.get(status.unit), self._clock.monotonic()

@@ -1,7 +1,7 @@
 """What a run of a stream's DAG asks for, and how it is carried out: one step per task, none of them knows Airflow.
 
 Every step may be repeated. A request that comes from a person records a desired state; `FOLLOW`, which the reconciler
-uses, records none: otherwise a start that it decided on could revoke the stop that somebody asked for meanwhile. Nor
+uses, records none: otherwise a start that it decided on could revoke the stop that a user asked for meanwhile. Nor
 does it override backoff and HALTED, as a person's request does.
 """
 
@@ -27,7 +27,7 @@ LONGEST_CLAIM = LONGEST_STOP + timedelta(minutes=5)
 """After so long the task that may stop a driver is over, whatever came of it."""
 
 NO_REASON = "asked in Airflow"
-"""What the form says as long as nobody has said anything else."""
+"""The form's default."""
 
 
 class UnitCommand(StrEnum):
@@ -125,7 +125,7 @@ def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
     if desired is None or desired.state is Desired.STOPPED:
         if desired is not None and status.alive:
             return _stopped(desired.by, life.finish_stop(request.deadline_seconds))
-        return Claimed(None, "nobody wants it to run")
+        return Claimed(None, "it is not wanted to run")
     if request.faults and not status.alive:
         _refuse_broken(request)
     return _outcome(request, life.claim(governed=True))

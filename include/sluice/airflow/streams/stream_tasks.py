@@ -51,7 +51,7 @@ class SubmitOperator(ProjectOperator):
         """Return the generation and its submission key.
 
         Raises:
-            AirflowSkipException: somebody was quicker; that person's run says how it went on.
+            AirflowSkipException: another run was quicker; it says how it went on.
         """
         claimed = context["ti"].xcom_pull(task_ids="claim")
         with retried_only_if_unknown():

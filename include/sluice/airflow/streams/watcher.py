@@ -104,7 +104,7 @@ class Watcher:
         self._clock = clock or SystemClock()
         self._settling: set[str] = set()
         self._statuses: dict[str, UnitStatus] = {}
-        self._news = asyncio.Event()  # there are statuses, or nobody waits any more
+        self._news = asyncio.Event()  # there are statuses, or no watch waits any more
         self._judged_at: dict[str, float] = {}
         self._waiting: dict[str, dict[Watch, set[asyncio.Future[Hint]]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -155,7 +155,7 @@ class Watcher:
                 self._take_in(units, statuses)
 
     async def _observation_rounds(self) -> None:
-        """Look at everything again and again, evenly spread, for as long as anybody waits."""
+        """Look at everything again and again, evenly spread, for as long as a watch waits."""
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0
         with _one_thread("sluice-look") as thread, _rare_collections():
@@ -224,13 +224,13 @@ class Watcher:
 
     def _wake(self, units: Iterable[str], statuses: Mapping[str, UnitStatus]) -> None:
         watches = [watch for unit in units for watch in self._waiting.get(unit, ())]
-        found = hints(watches, statuses, self._clock.now())
-        for watch, hint in found.items():
+        hinted = hints(watches, statuses, self._clock.now())
+        for watch, hint in hinted.items():
             for future in self._waiting[watch.unit][watch]:
                 if not future.done():
                     future.set_result(hint)
         ended = {unit for unit, status in statuses.items() if status.ended}
-        if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in found}:
+        if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in hinted}:
             self._settling |= settling
             self._keep_running("sluice-settle", self._settle_rounds)
 
@@ -312,13 +312,13 @@ def hints(watches: Iterable[Watch], statuses: Mapping[str, UnitStatus], now: dat
         other = youngest.setdefault((watch.unit, watch.generation), watch)
         if other.until < watch.until:
             youngest[watch.unit, watch.generation] = watch
-    found = {}
+    hinted = {}
     for watch in waiting:
         status = statuses.get(watch.unit)
         if status is not None and examine(status, watch.generation, now=now).over:
-            found[watch] = Hint.CHANGED
+            hinted[watch] = Hint.CHANGED
         elif now >= watch.until:
-            found[watch] = Hint.DAY_OVER
+            hinted[watch] = Hint.DAY_OVER
         elif youngest[watch.unit, watch.generation] is not watch:
-            found[watch] = Hint.HANDED_OVER
-    return found
+            hinted[watch] = Hint.HANDED_OVER
+    return hinted

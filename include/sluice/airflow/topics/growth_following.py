@@ -40,13 +40,13 @@ class GrowthSensor(BaseSensorOperator):
         if not growths:
             raise AirflowSkipException("No topic has grown.")
         try:
-            found = runtime.open_project().topics.adoption(growths)
+            adoptions = runtime.open_project().topics.adoption(growths)
         except SluiceError as error:
             self.log.warning("Could not look: %s", error)
-            found = None
-        for each in found or ():
+            adoptions = None
+        for each in adoptions or ():
             self.log.info("%s.", each)
-        waiting = None if found is None else [each for each in found if each.state is GrowthAdoption.WAITS]
+        waiting = None if adoptions is None else [each for each in adoptions if each.state is GrowthAdoption.WAITS]
         if waiting == []:
             return True
         until = datetime.fromisoformat(grown["at"]) + timedelta(minutes=float(context["params"]["follow_minutes"]))

@@ -28,7 +28,7 @@ from sluice.provisioning.plans.plan import Plan
 from sluice.wording import counted
 
 MAX_SAFE = 50
-"""Rows of what is safe on the page; what needs somebody's word is there in full."""
+"""Rows of what is safe on the page; what needs approval is there in full."""
 
 WAIT_HOURS = 24
 _CHOICE = (
@@ -38,36 +38,36 @@ _CHOICE = (
 AGAIN = "trigger the DAG `topics` again"
 
 
-def needs_approval(found: Plan) -> bool:
-    """Whether a plan can be applied, and only if a person says so: nobody can approve what is refused."""
-    return bool(found.guarded) and not found.refused
+def needs_approval(plan: Plan) -> bool:
+    """Whether a plan can be applied, and only with an approval: what is refused cannot be approved."""
+    return bool(plan.guarded) and not plan.refused
 
 
-def page_of(found: Plan, impacts: Impacts) -> dict[str, Any] | None:
+def page_of(plan: Plan, impacts: Impacts) -> dict[str, Any] | None:
     """Return what is asked of a person, as JSON values; None if nothing is.
 
     They are the plan's id, the names to be typed (`losing` and `widening`), and what is shown (`subject`, and `body`
     as Markdown).
     """
-    if not needs_approval(found):
+    if not needs_approval(plan):
         return None
-    total, guarded = len(found.changes), len(found.guarded)
-    shown = rows(found)[: guarded + MAX_SAFE]
+    total, guarded = len(plan.changes), len(plan.guarded)
+    shown = rows(plan)[: guarded + MAX_SAFE]
     hidden = total - len(shown)
     parts = [
-        f"{counted(total, 'change')} to {_subjects(found)}. {_count(guarded, total)} somebody who has read this.",
+        f"{counted(total, 'change')} to {_subjects(plan)}. {_count(guarded, total)} a person who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
         *(_impact(topic, value, clauses) for (topic, value), clauses in impacts.items()),
-        _losing(found),
-        _widening(found),
+        _losing(plan),
+        _widening(plan),
         _CHOICE,
     ]
     return {
-        "plan": found.id,
-        "losing": list(found.losing),
-        "widening": list(found.widening),
-        "subject": f"Apply plan {found.id} to {_subjects(found)}?",
+        "plan": plan.id,
+        "losing": list(plan.losing),
+        "widening": list(plan.widening),
+        "subject": f"Apply plan {plan.id} to {_subjects(plan)}?",
         "body": "\n\n".join(part for part in parts if part),
     }
 
@@ -83,28 +83,28 @@ def _count(guarded: int, total: int) -> str:
     return "One of them needs" if guarded == 1 else f"{guarded} of them need"
 
 
-def _losing(found: Plan) -> str:
-    if not found.losing:
+def _losing(plan: Plan) -> str:
+    if not plan.losing:
         return ""
-    names = " ".join(f"**{as_text(name)}**" for name in found.losing)
+    names = " ".join(f"**{as_text(name)}**" for name in plan.losing)
     return f"By this plan records may go for good. Who wants that types the names of the topics below: {names}"
 
 
-def _widening(found: Plan) -> str:
-    if not found.widening:
+def _widening(plan: Plan) -> str:
+    if not plan.widening:
         return ""
-    names = " ".join(f"**{as_text(name)}**" for name in found.widening)
+    names = " ".join(f"**{as_text(name)}**" for name in plan.widening)
     return f"By this plan something is opened. Who wants that types the names of the principals below: {names}"
 
 
-def _subjects(found: Plan) -> str:
-    principals = {is_principal(change.subject) for change in found.changes}
+def _subjects(plan: Plan) -> str:
+    principals = {is_principal(change.subject) for change in plan.changes}
     return " and ".join(name for name, there in (("topics", False), ("access", True)) if there in principals)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What somebody has approved.
+    """What a user has approved.
 
     Attributes:
         plan: the id of the plan on the page; empty if the answer has none.
@@ -124,40 +124,40 @@ class Answer:
         plan, losing, widening = (str(given.get(name) or "") for name in ("plan", "losing", "widening"))
         return cls(plan, losing, str(given["by"]), widening)
 
-    def approval(self, found: Plan) -> Approval:
+    def approval(self, plan: Plan) -> Approval:
         """Return the approval of a plan.
 
         Raises:
             RefusedError: it is another plan than the one on the page, or what was typed is not what it takes.
         """
-        if self.plan != found.id:
+        if self.plan != plan.id:
             read = f"the plan {self.plan!r}" if self.plan else "no plan: the field `plan` was not sent"
             raise RefusedError(
                 f"{self.by} has approved {read}. The specs or the cluster have changed since that page was made, so "
-                f"nothing was applied. The plan is {found.id} now: {found or 'nothing to do'}.",
+                f"nothing was applied. The plan is {plan.id} now: {plan or 'nothing to do'}.",
                 fix=f"{AGAIN} and read the new page.",
             )
         typed = frozenset(name for name in re.split(r"[\s,]+", self.losing) if name)
-        if typed != frozenset(found.losing):
-            expected = " ".join(found.losing)
+        if typed != frozenset(plan.losing):
+            expected = " ".join(plan.losing)
             raise RefusedError(
-                f"{self.by} has approved the plan {found.id} and typed {self.losing!r}. By that plan records of "
-                f"{', '.join(found.losing) or 'no topic'} may go, so {expected!r} was expected, and nothing was "
+                f"{self.by} has approved the plan {plan.id} and typed {self.losing!r}. By that plan records of "
+                f"{', '.join(plan.losing) or 'no topic'} may go, so {expected!r} was expected, and nothing was "
                 "applied.",
                 fix=f"if they may go, {AGAIN} and type exactly that; otherwise reject it.",
             )
-        if not _is_all_of(self.widening, found.widening):
+        if not _is_all_of(self.widening, plan.widening):
             raise RefusedError(
-                f"{self.by} has approved the plan {found.id} and typed {self.widening!r}. By that plan something is "
-                f"opened by {', '.join(found.widening) or 'nobody'}, so {' '.join(found.widening)!r} was expected, and "
+                f"{self.by} has approved the plan {plan.id} and typed {self.widening!r}. By that plan something is "
+                f"opened by {', '.join(plan.widening) or 'nobody'}, so {' '.join(plan.widening)!r} was expected, and "
                 "nothing was applied.",
                 fix=f"if it may be, {AGAIN} and type exactly that; otherwise reject it.",
             )
-        return Approval(self.plan, typed, frozenset(found.widening))
+        return Approval(self.plan, typed, frozenset(plan.widening))
 
 
 class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the provider is not typed
-    """Asks somebody about the plan that the task `plan` has made, and is skipped if that needs nobody.
+    """Asks for approval of the plan that the task `plan` has made, and is skipped if that needs none.
 
     It waits without worker and trigger. A rejection skips the rest of the run; an answer that does not come in time
     fails it.
@@ -175,11 +175,11 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         """Put the page up and wait. It does not return.
 
         Raises:
-            AirflowSkipException: nothing of the plan needs anybody.
+            AirflowSkipException: nothing of the plan needs approval.
         """
         page = context["ti"].xcom_pull(task_ids="plan")["page"]
         if page is None:
-            raise AirflowSkipException("Nothing of the plan waits for anybody's word.")
+            raise AirflowSkipException("Nothing of the plan needs approval.")
         self.subject, self.body, self.params = page["subject"], page["body"], _form(page)
         hours = float(context["params"]["wait_hours"])
         self.response_timeout = timedelta(hours=hours)
@@ -191,7 +191,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         """Return what was approved, and by whom.
 
         Raises:
-            AirflowFailException: nobody has answered in time.
+            AirflowFailException: no answer came in time.
         """
         asked = context["ti"].xcom_pull(task_ids="plan")["page"]["plan"]
         try:
@@ -224,7 +224,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         """Fail without another try, which would ask again."""
         if event["error_type"] == "timeout":
             raise AirflowFailException(
-                f"Nobody has answered in time, so nothing was applied. Fix: {AGAIN} if it is still wanted."
+                f"No answer came in time, so nothing was applied. Fix: {AGAIN} if it is still wanted."
             )
         raise AirflowFailException(f"The answer cannot be used, so nothing was applied: {event['error']}")
 

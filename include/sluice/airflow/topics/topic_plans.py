@@ -45,7 +45,7 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
 
     Args:
         project: gives specs and cluster.
-        approval: the plan that somebody has read.
+        approval: the plan that an operator has read.
         drain_minutes: so long a keyed topic is waited for to be drained, before it grows; None: it grows at once.
     """
     options = ApplyOptions(
@@ -62,26 +62,26 @@ def apply_to(project: Project, approval: Approval | None, *, drain_minutes: floa
     return done
 
 
-def rows(found: Plan) -> list[Row]:
-    """Return what a plan says, a row each: what is refused first, then what needs somebody's word."""
-    safe = [item for item in found.changes if item.risk is Risk.SAFE]
-    refused = [(d.subject, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in found.refused]
-    changes = [(c.subject, c.value, c.current, c.wanted, str(c.risk), c.why) for c in (*found.guarded, *safe)]
+def rows(plan: Plan) -> list[Row]:
+    """Return what a plan says, a row each: what is refused first, then what needs approval."""
+    safe = [item for item in plan.changes if item.risk is Risk.SAFE]
+    refused = [(d.subject, d.value, d.current, d.wanted, "refused", f"{d.why}: {d.fix}") for d in plan.refused]
+    changes = [(c.subject, c.value, c.current, c.wanted, str(c.risk), c.why) for c in (*plan.guarded, *safe)]
     return [*refused, *changes]
 
 
-def log_table(found: Plan) -> str:
+def log_table(plan: Plan) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
-    if not found:
+    if not plan:
         return "Nothing to change: all is as declared."
-    lines = (" | ".join(" ".join(printable(cell).split()) for cell in row) for row in (HEADER, *rows(found)))
-    return "\n".join(["Plan " + found.id, *lines])
+    lines = (" | ".join(" ".join(printable(cell).split()) for cell in row) for row in (HEADER, *rows(plan)))
+    return "\n".join(["Plan " + plan.id, *lines])
 
 
-def differences(found: Plan) -> Mapping[str, tuple[str, ...]]:
+def differences(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     """Return what is not as declared, by topic or principal: each value as a clause."""
     by_topic: dict[str, list[str]] = {}
-    for each in sorted(found.differences, key=lambda each: (each.subject, not isinstance(each, Refused))):
+    for each in sorted(plan.differences, key=lambda each: (each.subject, not isinstance(each, Refused))):
         by_topic.setdefault(each.subject, []).append(f"{each.value} is {each.current}, declared {each.wanted}")
     return {topic: tuple(clauses) for topic, clauses in by_topic.items()}
 

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class AirflowVisitor:
-    """Somebody whom Airflow knows."""
+    """A user of Airflow's."""
 
     login_free = False
 
@@ -36,7 +36,7 @@ class AirflowVisitor:
         self.name = user.get_name()
 
     def readable(self, dag_ids: Collection[str]) -> Collection[str]:
-        """Return those of some DAGs that Airflow shows to this user. One that does not exist yet is nobody's."""
+        """Return those of some DAGs that Airflow shows to this user. One that does not exist yet is shown to none."""
         manager = get_auth_manager()
         if len(dag_ids) == 1:  # one question, instead of the list of all
             (dag_id,) = dag_ids

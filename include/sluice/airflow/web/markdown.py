@@ -16,10 +16,10 @@ _BREAK = "&#8203;"
 
 def as_text(text: str) -> str:
     """Return a text such that Markdown shows it as it is, in one line."""
-    found = " ".join(printable(text).split())
-    found = _PLAIN.sub(lambda each: f"&#{ord(each[0])};", found)
-    found = found.replace("://", f":{_BREAK}//").replace("&#64;", f"&#64;{_BREAK}")
-    return re.sub(r"(?i)\bwww\.", lambda each: f"{each[0][:-1]}{_BREAK}.", found)
+    line = " ".join(printable(text).split())
+    line = _PLAIN.sub(lambda each: f"&#{ord(each[0])};", line)
+    line = line.replace("://", f":{_BREAK}//").replace("&#64;", f"&#64;{_BREAK}")
+    return re.sub(r"(?i)\bwww\.", lambda each: f"{each[0][:-1]}{_BREAK}.", line)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.5
 _PARSE_SECONDS = 90.0
 """Two looks of the DAG processor into its folder, and the parsing of all its files on a busy machine."""
 _ANSWER_SECONDS = 60
-"""A new server answers nobody while it loads what the first task needs: 23 s were seen on a busy machine."""
+"""A new server does not answer while it loads what the first task needs: 23 s were seen on a busy machine."""
 _DATABASE_SECONDS = 30.0
 """On SQLite the server is in its own way for 5 s when a request that changes something meets the start of a task."""
 
@@ -61,8 +61,8 @@ class AirflowApi:
 
     def runs(self, dag_id: str) -> list[str]:
         """Return the ids of a DAG's runs (the newest 100), oldest first."""
-        found = self._call("GET", f"/dags/{dag_id}/dagRuns?order_by=-run_after&limit=100")["dag_runs"]
-        return [str(run["dag_run_id"]) for run in reversed(found)]
+        listed = self._call("GET", f"/dags/{dag_id}/dagRuns?order_by=-run_after&limit=100")["dag_runs"]
+        return [str(run["dag_run_id"]) for run in reversed(listed)]
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
         """Look at a run."""
@@ -91,7 +91,7 @@ class AirflowApi:
             self._clock.sleep(_POLL_SECONDS)
 
     def ensure_pool(self, name: str, slots: int, description: str) -> None:
-        """Create a pool; one that exists keeps the size that somebody gave it."""
+        """Create a pool; one that exists keeps its size."""
         body = {"name": name, "slots": slots, "description": description, "include_deferred": False}
         if not any(pool["name"] == name for pool in self._call("GET", f"/pools?pool_name_pattern={name}")["pools"]):
             self._call("POST", "/pools", body)

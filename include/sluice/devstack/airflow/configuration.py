@@ -67,10 +67,12 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
     name for drivers and batches, and the stack's mark.
     """
     specs = scan(settings.home / "include").catalog
-    found = inherited(declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL), ("SLUICE_", LINEAGE))
+    variables = inherited(
+        declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL), ("SLUICE_", LINEAGE)
+    )
     return {
-        **found,
-        "PATH": _path(found),
+        **variables,
+        "PATH": _path(variables),
         "AIRFLOW_HOME": str(settings.folder.airflow),
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
             {
@@ -89,8 +91,8 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
 
 def engine_environment(settings: Settings) -> dict[str, str]:
     """Return the environment of brokers, and of a Spark cluster's master and workers: no password is in it."""
-    found = inherited()
-    return {**found, "PATH": _path(found), **carrying(STACK_MARK, str(settings.state))}
+    variables = inherited()
+    return {**variables, "PATH": _path(variables), **carrying(STACK_MARK, str(settings.state))}
 
 
 def narrowed(command: Sequence[str], whole: Collection[str], kept: Collection[str]) -> tuple[str, ...]:
@@ -98,11 +100,11 @@ def narrowed(command: Sequence[str], whole: Collection[str], kept: Collection[st
     return ("env", *(part for name in sorted(set(whole).difference(kept)) for part in ("-u", name)), *command)
 
 
-def _path(found: Mapping[str, str]) -> str:
+def _path(variables: Mapping[str, str]) -> str:
     bin_folders = [str(Path(sys.executable).parent)]  # spark-submit looks for python3 on PATH
-    if home := found.get("JAVA_HOME"):
+    if home := variables.get("JAVA_HOME"):
         bin_folders.append(f"{home}/bin")  # Kafka takes java from PATH, Spark from JAVA_HOME: let it be the same one
-    return os.pathsep.join([*bin_folders, found.get("PATH", os.defpath)])
+    return os.pathsep.join([*bin_folders, variables.get("PATH", os.defpath)])
 
 
 def _spark_master(deployment: DeploymentSpec | None) -> str:

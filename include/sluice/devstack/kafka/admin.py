@@ -104,13 +104,13 @@ def administrators_client(folder: Path) -> Mapping[str, str]:
 
 
 def _password(path: Path) -> str:
-    found = _JAAS.search(path.read_text(encoding="utf-8", errors="replace"))
-    if found is None:
+    match = _JAAS.search(path.read_text(encoding="utf-8", errors="replace"))
+    if match is None:
         raise CorruptionError(
             f"{path} holds no password of Kafka's administrator.",
             fix="run `sluice down`, remove the file, then run `sluice up`: it draws a new one.",
         )
-    return found[1]
+    return match[1]
 
 
 def kafka_client(folder: StateFolder) -> Mapping[str, str]:

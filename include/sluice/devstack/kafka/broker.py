@@ -105,7 +105,7 @@ class BrokerProcess:
         number: its id in the cluster, from 1.
         cluster: how many brokers there are.
         first: the folder of the first one, which knows the cluster's id; None: this is the first.
-        admin: who may do everything in a cluster that asks who connects; None: it asks nobody.
+        admin: the administrator of a cluster that authenticates clients; None: it does not.
     """
 
     folder: Path
@@ -212,7 +212,7 @@ class BrokerProcess:
             return False
 
     def _introduce(self, admin: Administrator, environment: Mapping[str, str] | None) -> None:
-        """Tell a cluster that has data of its administrator: run it once more as it was, asking nobody."""
+        """Tell a cluster that has data of its administrator: run it once more as it was, without authentication."""
         opened = replace(self, admin=None)
         opened.prepare()
         process = subprocess.Popen(
@@ -309,7 +309,7 @@ class BrokerProcess:
         cluster_id = self._cluster_id()
         # With "=": an id may begin with a dash. The tool draws the directory's id itself.
         arguments = [f"--cluster-id={cluster_id}", f"--config={self._properties}"]
-        if self.admin is not None and self.first is None:  # in a file: everybody sees a process's arguments
+        if self.admin is not None and self.first is None:  # in a file: every user sees a process's arguments
             user = f"{MECHANISM}=[name={USER},iterations={_ITERATIONS},password={self.admin.password}]"
             write_private(self._administrators, f"--add-scram\n{user}\n")
             arguments.append(f"@{self._administrators}")
@@ -324,6 +324,6 @@ class BrokerProcess:
         finally:
             self._administrators.unlink(missing_ok=True)
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            fix = next((fix for sign, (_, fix) in _FAULTS.items() if sign in said), "read the tool's message above.")
-            raise NotReadyError(f"The broker's data in {self._data} could not be formatted: {said[-500:]}", fix=fix)
+            output = (done.stderr or done.stdout).strip()
+            fix = next((fix for sign, (_, fix) in _FAULTS.items() if sign in output), "read the tool's message above.")
+            raise NotReadyError(f"The broker's data in {self._data} could not be formatted: {output[-500:]}", fix=fix)

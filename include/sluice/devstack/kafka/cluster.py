@@ -50,7 +50,7 @@ def requested_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, 
     if holding:
         names = ", ".join(broker_name(number) for number in holding)
         raise RefusedError(
-            f"{wanted} brokers were asked for, and {names} may hold replicas that nobody else has.",
+            f"{wanted} brokers were asked for, and {names} may hold replicas that no other broker has.",
             fix=f"leave it at {last}; or, if all of their records may go, remove "
             f"{', '.join(str(_folder(settings, number)) for number in holding)} first.",
         )
@@ -99,7 +99,7 @@ def embedded_brokers(
 
 @dataclass(frozen=True)
 class KafkaCluster:
-    """Brokers, the controller first; none where somebody else runs them."""
+    """Brokers, the controller first; none where the cluster is external."""
 
     brokers: tuple[BrokerProcess, ...]
 
@@ -110,7 +110,7 @@ class KafkaCluster:
 
     @property
     def admin(self) -> Administrator | None:
-        """Return who may do everything; None if nobody is asked who he is."""
+        """Return the administrator; None if clients are not authenticated."""
         return self.brokers[0].admin if self.brokers else None
 
     @property

@@ -1,4 +1,4 @@
-"""Passwords of the users of an embedded cluster, where nobody has set the variables that should hold them.
+"""Passwords of the users of an embedded cluster, where the variables that should hold them are not set.
 
 Each is drawn once and kept in a file of this user's own, like the administrator's.
 """

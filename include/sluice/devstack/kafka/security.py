@@ -1,8 +1,8 @@
-"""Whom the brokers of an embedded cluster let in: everybody on this machine, or whoever says who he is.
+"""Whom the brokers of an embedded cluster let in: every process on this machine, or clients that authenticate.
 
-Where they ask, they ask everybody: clients and each other by SCRAM, the controller by a password that stands in their
-configuration, because it keeps the users and cannot look for them before it is there. Nobody may do what was not
-granted; the administrator may do everything. Nothing is encrypted: it does not leave this machine.
+Brokers that authenticate do so with all: clients and each other by SCRAM, the controller by a password that stands in
+their configuration, because it keeps the users and cannot look for them before it is there. No client may do what was
+not granted; the administrator may do everything. Nothing is encrypted: it does not leave this machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ super.users=User:{user}
 
 
 def security_properties(admin: Administrator | None) -> str:
-    """Return the lines of a broker's configuration for its listeners; without an administrator, nobody is asked."""
+    """Return the lines of a broker's configuration for its listeners; without an administrator, the open ones."""
     if admin is None:
         return _OPEN
     return _SECURED.format(
@@ -63,7 +63,7 @@ def requested_security(settings: Settings, kafka: EmbeddedKafka | ExternalKafka,
 
 
 def store_security(settings: Settings, secured: bool) -> None:
-    """Let it be so from now on, until somebody asks for something else."""
+    """Keep this as the default of the next starts."""
     if secured:
         _kept(settings).touch()
     else:

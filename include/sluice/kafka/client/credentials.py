@@ -13,7 +13,7 @@ _SECURED = {"PLAINTEXT": "SASL_PLAINTEXT", "SSL": "SASL_SSL"}
 
 
 def as_user(client: Mapping[str, str], user: str, password: str, mechanism: str) -> dict[str, str]:
-    """Return client settings by which somebody connects as a user.
+    """Return client settings that connect as a user.
 
     Args:
         client: the settings without one; whether it is encrypted stays as they say.

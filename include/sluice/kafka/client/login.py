@@ -61,12 +61,12 @@ def _refusal(address: str, client: Mapping[str, str]) -> str:
         answer = conversation.ask(SaslHandshakeRequest(version=1, mechanism=mechanism))
         error = for_code(answer.error_code)
         if error is IllegalSaslStateError:
-            return "it asks nobody who he is, and the client names a user" if named else ""
+            return "it does not authenticate clients, and the client names a user" if named else ""
         if error not in (NoError, UnsupportedSaslMechanismError):
             return ""
         offered = ", ".join(sorted(answer.mechanisms))
         if not named:
-            return f"it asks who connects (by {offered}), and the client names nobody"
+            return f"it asks who connects (by {offered}), and the client names no user"
         if error is UnsupportedSaslMechanismError:
             return f"it knows {offered}, and the client wants {mechanism}"
         return _login(conversation, mechanism, client) if mechanism in _BY_PASSWORD else ""

@@ -30,7 +30,7 @@ class AccessAdministration(Protocol):
         """Return all entries of all principals.
 
         Raises:
-            NotReadyError: the cluster has no authorizer, so that everybody may do everything.
+            NotReadyError: the cluster has no authorizer, so that every client may do everything.
         """
         ...
 

@@ -49,18 +49,19 @@ class Step:
     by_hand: bool = False
 
 
-def drain_then_grow(found: GrowthEffects) -> tuple[Step, ...]:
+def drain_then_grow(effects: GrowthEffects) -> tuple[Step, ...]:
     """Return the steps by which a keyed topic grows without a break of order."""
-    writers = " and ".join(found.writers)
+    writers = " and ".join(effects.writers)
     known = f"{writers}, and every other producer" if writers else "its producers, which no spec names"
-    streams = ", ".join(each.stream for each in found.streams)
+    streams = ", ".join(each.stream for each in effects.streams)
     reading = f"until {streams} have read all that it holds" if streams else "for no stream: none reads it"
     return (
         Step(GrowthStep.PAUSE, f"pause {known}", by_hand=True),
         Step(
-            GrowthStep.DRAIN, f"wait until nothing has come into {found.topic} for {QUIET_SECONDS:.0f} s, and {reading}"
+            GrowthStep.DRAIN,
+            f"wait until nothing has come into {effects.topic} for {QUIET_SECONDS:.0f} s, and {reading}",
         ),
-        Step(GrowthStep.GROW, f"give {found.topic} {found.after} partitions instead of {found.before}"),
+        Step(GrowthStep.GROW, f"give {effects.topic} {effects.after} partitions instead of {effects.before}"),
         Step(
             GrowthStep.RESUME,
             f"restart {known}, so that all of them know the new partitions (or wait for `metadata.max.age.ms`, "
@@ -96,8 +97,8 @@ def undrained(topic: str, extent: TopicExtent, committed: Mapping[str, Position]
 
     The extent is asked after the positions. A partition that a position does not name was never read.
     """
-    found = [Undrained(stream, _behind(topic, extent, position)) for stream, position in sorted(committed.items())]
-    return tuple(each for each in found if each.behind is None or each.behind)
+    readers = [Undrained(stream, _behind(topic, extent, position)) for stream, position in sorted(committed.items())]
+    return tuple(each for each in readers if each.behind is None or each.behind)
 
 
 def _behind(topic: str, extent: TopicExtent, position: Position) -> Mapping[int, int] | None:
@@ -217,12 +218,12 @@ class DrainedGrowth:
             extent, now = self.cluster.extent(topic), self.clock.monotonic()
             still = Stillness(extent.ends, now) if still is None else still.next(extent.ends, now)
             behind = undrained(topic, extent, committed)
-            found = Readiness(behind, now - still.since, quiet_seconds, still.moved)
-            if found:
+            readiness = Readiness(behind, now - still.since, quiet_seconds, still.moved)
+            if readiness:
                 return extent.ends
             if now >= until:
                 raise RefusedError(
-                    f"{topic} was not drained within {deadline_seconds:.0f} s, so it was given no partitions: {found}.",
+                    f"{topic} was not drained within {deadline_seconds:.0f} s, so it got no partitions: {readiness}.",
                     fix="pause its producers, see that its streams run (`sluice streams list`), then try again.",
                 )
             self.clock.sleep(min(_POLL_SECONDS, max(0.0, until - now)))

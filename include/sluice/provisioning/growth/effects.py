@@ -148,8 +148,8 @@ def growth_effects(
         keyed: whether records of one key have to stay in order.
         observed_state: whether a stream keeps state, by its checkpoint; used where the specs do not say.
     """
-    streams = sorted(_streams(catalog, topic, observed_state or {}, keyed=keyed), key=lambda found: found.stream)
-    readers = {unit: sum(found.unit == unit for found in streams) for unit in sorted({s.unit for s in streams})}
+    streams = sorted(_streams(catalog, topic, observed_state or {}, keyed=keyed), key=lambda each: each.stream)
+    readers = {unit: sum(each.unit == unit for each in streams) for unit in sorted({s.unit for s in streams})}
     units = catalog.units()
     pipelines = catalog.pipelines.items()
     return GrowthEffects(

@@ -92,13 +92,13 @@ class ImpactAnalysis:
     def _growth(self, topic: str, growth: PartitionIncrease) -> Impact:
         seen = {stream: self.keeps_state(stream) for unit in self.catalog.units().values() for stream in unit.streams}
         observed = {stream: kept for stream, kept in seen.items() if kept is not None}
-        found = growth_effects(
+        effects = growth_effects(
             self.catalog, topic, growth.before, growth.after, keyed=growth.keyed, observed_state=observed
         )
-        facts: dict[str, Any] = {"touched": asdict(found)}
-        clauses = found.clauses()
+        facts: dict[str, Any] = {"touched": asdict(effects)}
+        clauses = effects.clauses()
         if growth.keyed:
-            moved, steps = self._moves(topic, growth), drain_then_grow(found)
+            moved, steps = self._moves(topic, growth), drain_then_grow(effects)
             facts |= {"keys": asdict(moved), "drain_then_grow": [asdict(step) for step in steps]}
             clauses = (str(moved), *self._forecast(topic), *clauses)
         return Impact(topic, "partitions", clauses, facts)
@@ -142,8 +142,8 @@ class ImpactAnalysis:
         """
         committed = self.positions(topic)
         if update.after is None:
-            found = Cut(topic, {}, unknown="what the broker's default keeps is not known")
-            return replace(found, unread=unread_of(found, committed)), ()
+            unknown_cut = Cut(topic, {}, unknown="what the broker's default keeps is not known")
+            return replace(unknown_cut, unread=unread_of(unknown_cut, committed)), ()
         wanted = int(update.after)
         if value == SIZE:
             largest = int(configs.get(_LARGEST, LARGEST_BYTES))

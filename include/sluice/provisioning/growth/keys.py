@@ -127,8 +127,8 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
     records = sum(map(len, keyed.values()))
     keyless = sum(map(len, sample.keys.values())) - records
     different = {key for keys in keyed.values() for key in keys}
-    found = KeyMoves(records, keyless, len(different))
-    name, unknown = _partitioner_of(found, keyed, before)
+    key_moves = KeyMoves(records, keyless, len(different))
+    name, unknown = _partitioner_of(key_moves, keyed, before)
     if unknown:
         return KeyMoves(records, keyless, len(different), unknown=unknown)
     partitioner = _PARTITIONERS[name]
@@ -143,11 +143,13 @@ def moves(sample: KeySample, before: int, after: int) -> KeyMoves:
     )
 
 
-def _partitioner_of(found: KeyMoves, keyed: Mapping[int, Sequence[bytes]], before: int) -> tuple[str, str]:
+def _partitioner_of(key_moves: KeyMoves, keyed: Mapping[int, Sequence[bytes]], before: int) -> tuple[str, str]:
     """Return the partitioner by which all records lie where they do, and why that is not known; one of them empty."""
-    if not found.records:
+    if not key_moves.records:
         return "", (
-            f"none of the newest {found.keyless:,} records has a key" if found.keyless else "no record was found"
+            f"none of the newest {key_moves.keyless:,} records has a key"
+            if key_moves.keyless
+            else "no record was found"
         )
     if before == 1:
         return "", "with one partition nothing shows how the producers place their keys"
@@ -157,12 +159,12 @@ def _partitioner_of(found: KeyMoves, keyed: Mapping[int, Sequence[bytes]], befor
         partition, key = astray["murmur2"] or (0, b"")
         count = sum(1 for _ in _astray(keyed, partition_of, before))
         return "", (
-            f"{count:,} of the newest {found.records:,} records do not lie where Kafka's default partitioner puts "
+            f"{count:,} of the newest {key_moves.records:,} records do not lie where Kafka's default partitioner puts "
             f"their keys (one lies in partition {partition}, its key belongs to {partition_of(key, before)}): "
             "another partitioner sends them, or they are older than the last growth"
         )
-    if before**-found.keys > _CHANCE or len(fits) > 1:
-        keys = "1 key is" if found.keys == 1 else f"{found.keys:,} keys are"
+    if before**-key_moves.keys > _CHANCE or len(fits) > 1:
+        keys = "1 key is" if key_moves.keys == 1 else f"{key_moves.keys:,} keys are"
         return "", f"{keys} too few to show how the producers place them"
     return fits[0], ""
 

@@ -166,12 +166,12 @@ def settle(breaks: OrderBreaks, state: TopicState, clock: Clock) -> OrderBreak |
     return breaks.confirm(last.topic_id, last.after, at=clock.now(), drained=False)
 
 
-def happened(found: Iterable[OrderBreak], state: TopicState) -> tuple[OrderBreak, ...]:
+def happened(breaks: Iterable[OrderBreak], state: TopicState) -> tuple[OrderBreak, ...]:
     """Return the growths that a topic has gone through, of those on record of its name, oldest first.
 
     An intent counts if the topic has exactly so many partitions now: it was cut off after the topic had grown.
     """
-    own = [each for each in found if each.topic_id == state.topic_id]
+    own = [each for each in breaks if each.topic_id == state.topic_id]
     return tuple(each for each in own if each.grown_at is not None or each.after == state.partitions)
 
 
@@ -182,10 +182,11 @@ def _existing(cluster: KafkaAdministration, topic: str) -> TopicState:
     return state
 
 
-def grown_already(found: OrderBreak) -> RefusedError:
+def grown_already(order_break: OrderBreak) -> RefusedError:
     """Return the error for a growth that is on record as done."""
     return RefusedError(
-        f"{found.topic} has grown to {found.after} partitions already.", fix="look again: `sluice topics plan`."
+        f"{order_break.topic} has grown to {order_break.after} partitions already.",
+        fix="look again: `sluice topics plan`.",
     )
 
 

@@ -126,11 +126,11 @@ class RecordSample:
         """Count one record; it is not kept."""
         self.records += 1
         self.keyed += record.key is not None
-        found = read_object(record.value)
-        if found is None:
+        fields = read_object(record.value)
+        if fields is None:
             return
         self.objects += 1
-        for name, value in found.items():
+        for name, value in fields.items():
             if re.fullmatch(NAME_PATTERN, name) is None:
                 self.others.add(name)
             else:

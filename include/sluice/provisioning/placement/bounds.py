@@ -55,8 +55,8 @@ def leader_bounds(counts: Mapping[int, int], eligible: Mapping[int, Brokers], fi
 def _led_by_others(group: tuple[int, ...], eligible: Mapping[int, Brokers]) -> Brokers:
     """Return the brokers that partitions outside a group can have as their leader."""
     others = [brokers for factor, brokers in eligible.items() if factor not in group]
-    found: Brokers = np.logical_or.reduce(others) if others else np.zeros_like(next(iter(eligible.values())))
-    return found
+    led: Brokers = np.logical_or.reduce(others) if others else np.zeros_like(next(iter(eligible.values())))
+    return led
 
 
 def _first(holds: Callable[[int], bool], greatest: int) -> int:

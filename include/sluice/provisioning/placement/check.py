@@ -105,8 +105,8 @@ def _violations(
 
 
 def _skew(loads: Mapping[int, int], counted: Sequence[int]) -> int:
-    found = [loads.get(broker, 0) for broker in counted]
-    return max(found) - min(found) if found else 0
+    counts = [loads.get(broker, 0) for broker in counted]
+    return max(counts) - min(counts) if counts else 0
 
 
 def usable_brokers(topology: Topology, replication: int) -> frozenset[int]:
@@ -150,8 +150,8 @@ class _Search:
         for position, values in enumerate(candidates):
             if capacity[values]:
                 capacity[values] -= 1
-                found = self._from([*chosen, values], candidates[position:], capacity)
+                complete = self._from([*chosen, values], candidates[position:], capacity)
                 capacity[values] += 1
-                if found:
+                if complete:
                     return True
         return False

@@ -51,8 +51,8 @@ class _Twice(list[tuple[str, Any]]):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> object:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _Twice(pairs)
+    mapping = dict(pairs)
+    return mapping if len(mapping) == len(pairs) else _Twice(pairs)
 
 
 def read_placement(
@@ -103,10 +103,10 @@ def _parsed(content: bytes, faults: _Faults, shape: str) -> Mapping[str, Any]:
     except (json.JSONDecodeError, RecursionError) as error:
         faults.add("", f"is not JSON: {error}.", fix)
         return {}
-    found = _object(data, "", faults, fix)
-    for key in found.keys() - json.loads(shape).keys() - _OPTIONAL.get(shape, set()):
+    document = _object(data, "", faults, fix)
+    for key in document.keys() - json.loads(shape).keys() - _OPTIONAL.get(shape, set()):
         faults.add(_shown(key), "is no key of this file, and would be ignored.", fix)
-    return found
+    return document
 
 
 _OPTIONAL = {ASSIGNMENT_SHAPE: {"replication", "sizes"}}
@@ -238,7 +238,7 @@ def _entries(entries: Mapping[str, Any], where: str, faults: _Faults) -> Iterato
 def _replication(data: object, topics: Mapping[str, Any], faults: _Faults) -> Mapping[str, int]:
     """Return the declared replicas of each topic that has them in the file."""
     fix = 'write "replication": {"orders": 3}, or leave it out.'
-    found = {}
+    factors = {}
     for topic, factor in _object(data, "replication", faults, fix).items():
         where = f"replication.{topic}"
         if topic not in topics:
@@ -246,14 +246,14 @@ def _replication(data: object, topics: Mapping[str, Any], faults: _Faults) -> Ma
         elif not _is_number(factor, MAX_REPLICATION) or factor == 0:
             faults.add(where, f"found {_kind(factor)}; it is a whole number from 1 to {MAX_REPLICATION}.", fix)
         else:
-            found[topic] = factor
-    return found
+            factors[topic] = factor
+    return factors
 
 
 def _sizes(data: object, topics: Mapping[str, Any], faults: _Faults) -> Mapping[tuple[str, int], int]:
     """Return the bytes of a replica, where the file says so."""
     fix = 'write "sizes": {"orders": {"0": 1048576}} in bytes, or leave it out.'
-    found = {}
+    by_partition = {}
     for topic, listed in _object(data, "sizes", faults, fix).items():
         for key, size in _object(listed, f"sizes.{topic}", faults, fix).items():
             where, number = f"sizes.{topic}.{key}", _number(key)
@@ -263,8 +263,8 @@ def _sizes(data: object, topics: Mapping[str, Any], faults: _Faults) -> Mapping[
             elif not _is_number(size, MAX_SIZE):
                 faults.add(where, f"found {_kind(size)}; a size is a whole number of bytes up to {MAX_SIZE:,}.", fix)
             else:
-                found[topic, number] = size
-    return found
+                by_partition[topic, number] = size
+    return by_partition
 
 
 def _check_brokers(partitions: Sequence[Partition], known: set[int], faults: _Faults) -> None:

@@ -192,5 +192,5 @@ class _Flow:
         led = led[(extra == self._arcs[giver, taker]) & (self._costs[led, taker] != NEVER)]
         home = self._present[led]
         order = np.argsort((home == giver).astype(np.int8) - (home == taker), kind="stable")
-        found: Numbers = led[order]
-        return found
+        ordered: Numbers = led[order]
+        return ordered

@@ -63,22 +63,22 @@ def move_costs(present: Sequence[Present], cells: Cells, valid: ValidSets) -> Co
     distinct = dict.fromkeys(partition.pattern for partition in present)
     patterns = {pattern: number for number, pattern in enumerate(distinct)}
     eligible = valid.openings(())
-    found = [_pattern_moves(pattern, eligible, valid) for pattern in patterns]
-    by_cell = _by_cell(found, cells, valid.replication)
+    by_pattern = [_pattern_moves(pattern, eligible, valid) for pattern in patterns]
+    by_cell = _by_cell(by_pattern, cells, valid.replication)
     rows = np.fromiter((patterns[partition.pattern] for partition in present), np.intp, len(present))
     costs = np.empty((len(present), len(cells.of_broker)), dtype=np.int8)
     for start in range(0, len(rows), _ROWS):
         costs[start : start + _ROWS] = by_cell[rows[start : start + _ROWS]][:, cells.of_broker]
     for row, partition in enumerate(present):
         if partition.brokers:
-            costs[row, partition.brokers] = found[rows[row]].staying
+            costs[row, partition.brokers] = by_pattern[rows[row]].staying
     return costs
 
 
-def _by_cell(found: Sequence[_PatternMoves], cells: Cells, replication: int) -> Costs:
-    by_cell = np.full((len(found), len(cells.sizes)), NEVER, dtype=np.int8)
+def _by_cell(by_pattern: Sequence[_PatternMoves], cells: Cells, replication: int) -> Costs:
+    by_cell = np.full((len(by_pattern), len(cells.sizes)), NEVER, dtype=np.int8)
     for moves in range(1, replication + 1):
-        by_cell[cells.unpacked([pattern.coming[moves - 1] for pattern in found])] = moves
+        by_cell[cells.unpacked([pattern.coming[moves - 1] for pattern in by_pattern])] = moves
     return by_cell
 
 

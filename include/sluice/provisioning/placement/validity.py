@@ -34,14 +34,14 @@ class ValidSets:
 
     def _some_opening(self, chosen: Chosen) -> int:
         """Go through the cells that may do; what can follow one of them could as well have come first."""
-        found, undecided = 0, self._useful(chosen)
+        opening, undecided = 0, self._useful(chosen)
         while undecided:
             cell = next(members(undecided))
             undecided &= ~(1 << cell)
             if self.extendable(further := _and(chosen, cell)):
-                found |= 1 << cell | self.openings(further)
-                undecided &= ~found
-        return found
+                opening |= 1 << cell | self.openings(further)
+                undecided &= ~opening
+        return opening
 
     def extendable(self, chosen: Chosen) -> bool:
         """Return whether some valid set contains brokers of these cells."""

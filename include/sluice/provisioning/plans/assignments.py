@@ -56,16 +56,16 @@ def plan_assignments(declared: Declared, actual: ActualCluster) -> Assignments:
                 refused.append(unjudged)
         else:
             groups[rule].append(name)
-    found: dict[str, Assignment] = {}
+    planned: dict[str, Assignment] = {}
     for rule, names in groups.items():
         topology = _topology(declared, actual, rule or ())
         if isinstance(topology, Topology):
             assignments, violations = _planned(declared, actual, topology, names)
-            found |= assignments
+            planned |= assignments
             refused += [_refusal(declared, actual, name, *whys) for name, whys in violations.items()]
         else:
             refused += [_refusal(declared, actual, name, *topology) for name in names]
-    return Assignments(found, tuple(refused), tuple(kept))
+    return Assignments(planned, tuple(refused), tuple(kept))
 
 
 def is_managed(declared: Declared, topic: str) -> bool:
@@ -117,14 +117,14 @@ def _topology(declared: Declared, actual: ActualCluster, domains: Sequence[str])
             "name the parts of broker.rack in `failure_domains` of the deployment, in their order",
         )
     parts = {broker.id: (broker.rack or "").split("/") for broker in actual.brokers}
-    odd = [identity for identity, found in parts.items() if len(found) != len(declared.domains) or not all(found)]
+    odd = [identity for identity, values in parts.items() if len(values) != len(declared.domains) or not all(values)]
     if odd:
         shape = "/".join(declared.domains)
         return (
             f"broker.rack has not the form {shape} at {_brokers(odd)}",
             "set it there, or name its parts in `failure_domains` of the deployment",
         )
-    named = {identity: dict(zip(declared.domains, found, strict=True)) for identity, found in parts.items()}
+    named = {identity: dict(zip(declared.domains, values, strict=True)) for identity, values in parts.items()}
     return Topology(Broker(identity, {name: of[name] for name in domains}) for identity, of in named.items())
 
 
@@ -157,10 +157,10 @@ def _planned(
         why[partition.topic] = reason, "add such a broker, or declare fewer replicas or domains"
     for violation in report.violations:
         why[violation.topic] = f"the plan breaks its own rule ({violation})", "report this: it is a fault of Sluice"
-    found: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    assigned: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     for partition in after:
-        found[partition.topic].append(partition.replicas)
-    return {name: tuple(assignment) for name, assignment in found.items() if name not in why}, why
+        assigned[partition.topic].append(partition.replicas)
+    return {name: tuple(assignment) for name, assignment in assigned.items() if name not in why}, why
 
 
 def _partitions(declared: Declared, actual: ActualCluster, topic: str) -> Iterator[Partition]:

@@ -156,11 +156,11 @@ class PlannedChange:
 
     def decided(self) -> dict[str, Any]:
         """Return what an approval stands for, as values for JSON: not how many records have arrived since."""
-        found = asdict(self)
-        del found["why"]
+        fields = asdict(self)
+        del fields["why"]
         if isinstance(self.detail, Reassignment):
-            del found["detail"]["under_way"]
-        return found
+            del fields["detail"]["under_way"]
+        return fields
 
     def __str__(self) -> str:
         """Return it in one clause."""

@@ -95,16 +95,16 @@ class ActualCluster:
     def of(cls, declared: Declared, administration: KafkaAdministration) -> Self:
         """Ask the cluster for all that a plan needs."""
         names = declared.topics.keys() | declared.absent
-        found = cls(administration.describe(names), administration.cluster())
-        movable = [name for name in declared.topics if _may_move(declared, found, name)]
+        actual = cls(administration.describe(names), administration.cluster())
+        movable = [name for name in declared.topics if _may_move(declared, actual, name)]
         if not movable:  # then the right to see moves and disks is not needed
-            return found
+            return actual
         moving = administration.moving()
         # Described again after that: a move that has ended in between leaves no broker any more.
         topics = administration.describe(names)
         ours = {key: leaving for key, leaving in moving.items() if key[0] in topics}
         sizes = {key: max(of.values(), default=0) for key, of in administration.sizes(movable).items()}
-        return replace(found, topics=topics, moving=ours, sizes=sizes)
+        return replace(actual, topics=topics, moving=ours, sizes=sizes)
 
     def settled(self, topic: str) -> tuple[tuple[int, ...], ...]:
         """Return a topic's replicas as they are when running moves have ended; () of a topic that does not exist."""

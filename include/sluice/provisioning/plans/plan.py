@@ -130,15 +130,15 @@ def differences_as_dict(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _change(change: PlannedChange) -> dict[str, Any]:
-    found = {
+    record = {
         "change": change.kind.value,
         "principal" if is_principal(change.subject) else "topic": change.subject,
         **{name: getattr(change, name) for name in ("value", "current", "wanted", "why")},
         "risk": change.risk.value,
     }
     if isinstance(change.detail, Reassignment):
-        found["assignment"] = {str(p): list(replicas) for p, replicas in enumerate(change.detail.after)}
-    return found
+        record["assignment"] = {str(p): list(replicas) for p, replicas in enumerate(change.detail.after)}
+    return record
 
 
 def _renamed(values: Mapping[str, Any], subject: str) -> dict[str, Any]:

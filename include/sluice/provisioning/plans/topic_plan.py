@@ -24,15 +24,15 @@ def plan_topics(declared: Declared, actual: ActualCluster) -> Plan:
     Topics without a spec, and configurations that a spec does not name, belong to others: they are no difference.
     """
     assignments = plan_assignments(declared, actual)
-    found: list[_Difference] = [*assignments.refused, *assignments.kept]
+    differences: list[_Difference] = [*assignments.refused, *assignments.kept]
     for name in sorted(declared.topics):
-        found += _differences(declared, actual, name, assignments.of.get(name, ()))
-    found += [delete(name, actual.topics[name].partitions) for name in declared.absent if name in actual.topics]
-    found.sort(key=lambda each: (each.subject, each.value))
+        differences += _differences(declared, actual, name, assignments.of.get(name, ()))
+    differences += [delete(name, actual.topics[name].partitions) for name in declared.absent if name in actual.topics]
+    differences.sort(key=lambda each: (each.subject, each.value))
     return Plan(
-        tuple(each for each in found if isinstance(each, PlannedChange)),
-        tuple(each for each in found if isinstance(each, Refused)),
-        tuple(each for each in found if isinstance(each, Kept)),
+        tuple(each for each in differences if isinstance(each, PlannedChange)),
+        tuple(each for each in differences if isinstance(each, Refused)),
+        tuple(each for each in differences if isinstance(each, Kept)),
         tuple(
             replace(actual.topics[name], replicas=actual.settled(name))
             for name in sorted(declared.topics.keys() | declared.absent)

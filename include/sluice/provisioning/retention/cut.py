@@ -178,8 +178,8 @@ def deletes(cleanup_policy: str | None) -> bool:
 
 def unread_of(cut: Cut, committed: Mapping[str, Position]) -> tuple[Unread, ...]:
     """Return which streams lose records that they have yet to read, or may: all of a partition that was never read."""
-    found = [_unread(cut, stream, position) for stream, position in sorted(committed.items())]
-    return tuple(each for each in found if each is not None)
+    unread = [_unread(cut, stream, position) for stream, position in sorted(committed.items())]
+    return tuple(each for each in unread if each is not None)
 
 
 def observe_cut(
@@ -192,8 +192,8 @@ def observe_cut(
         UnreachableError: the cluster did not answer.
     """
     extent = cluster.extent(topic)
-    found = cut_by_time(topic, extent, stays_at(cluster, topic, extent, retention_ms, now=now))
-    return replace(found, unread=unread_of(found, committed))
+    cut = cut_by_time(topic, extent, stays_at(cluster, topic, extent, retention_ms, now=now))
+    return replace(cut, unread=unread_of(cut, committed))
 
 
 def observe_cut_by_size(
@@ -222,8 +222,8 @@ def observe_cut_by_size(
         return cut_by_time(topic, extent, extent.beginnings)
     replicas = cluster.sizes([topic])
     sizes = {partition: max(of.values()) for (name, partition), of in replicas.items() if name == topic and of}
-    found = cut_by_size(topic, extent, keep_bytes, sizes, largest_bytes=largest_bytes)
-    return replace(found, unread=unread_of(found, committed))
+    cut = cut_by_size(topic, extent, keep_bytes, sizes, largest_bytes=largest_bytes)
+    return replace(cut, unread=unread_of(cut, committed))
 
 
 def stays_at(
@@ -241,8 +241,8 @@ def kept_at(cluster: KafkaAdministration, topic: str, *, now: datetime) -> Calla
     def kept(retention_ms: int) -> int:
         if retention_ms not in known:
             stays = stays_at(cluster, topic, extent, retention_ms, now=now)
-            found = cut_by_time(topic, extent, stays)
-            known[retention_ms] = found.held - found.going
+            cut = cut_by_time(topic, extent, stays)
+            known[retention_ms] = cut.held - cut.going
         return known[retention_ms]
 
     return kept

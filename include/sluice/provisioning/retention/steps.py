@@ -57,11 +57,11 @@ def steps(
     if after_ms < 0 or not 0 < share < 1:
         raise ValueError(f"a target of {after_ms} ms in steps of a share of {share} is no shorter retention")
     now_ms = longest_ms if before_ms is None or before_ms < 0 else before_ms
-    found = []
+    lowered = []
     while after_ms < now_ms:
         now_ms = _next(now_ms, after_ms, kept, (1 - share) * kept(now_ms), grain_ms)
-        found.append(now_ms)
-    return tuple(found) or (after_ms,)
+        lowered.append(now_ms)
+    return tuple(lowered) or (after_ms,)
 
 
 def _next(now_ms: int, after_ms: int, kept: Callable[[int], int], least: float, grain_ms: int) -> int:

@@ -39,14 +39,14 @@ def examine(
     """Return of each declared deadline whether it is missed."""
     now = _Observation(seen, verdict, window)
     runs = seen.driver is not None and seen.driver.state is DriverState.RUNNING and not seen.stop_requested
-    found = {}
+    states = {}
     for deadline, (name, question, advice) in _QUESTIONS.items():
         limit = getattr(declared, name)
         if limit is None:
             continue
         missed, since, why = question(now, limit) if runs else (None, seen.at, "It is not running.")
-        found[deadline] = DeadlineState(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
-    return found
+        states[deadline] = DeadlineState(deadline, missed, since, why, advice.format(unit=seen.unit) if missed else "")
+    return states
 
 
 def _lag(now: _Observation, limit: timedelta) -> _Judgement:

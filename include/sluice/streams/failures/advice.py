@@ -59,8 +59,8 @@ def advice(kind: FailureClass, unit: str, stream: str = "") -> str:
 
 def failed_stream(reason: str) -> str:
     """Return the stream that an end on record names; empty if it names none."""
-    found = _STREAM.search(reason)
-    return found[1] if found else ""
+    match = _STREAM.search(reason)
+    return match[1] if match else ""
 
 
 def _reset_commands(unit: str, stream: str, why: str) -> tuple[str, ...]:

@@ -33,14 +33,14 @@ class Thrown:
     @property
     def condition(self) -> str:
         """The name of the error condition, such as `KAFKA_DATA_LOSS.PARTITIONS_DELETED`; empty without one."""
-        found = _CONDITION.match(self.message)
-        return found[1] if found else ""
+        match = _CONDITION.match(self.message)
+        return match[1] if match else ""
 
     @property
     def sqlstate(self) -> str:
         """The SQLSTATE of the condition; empty without one."""
-        found = _SQLSTATE.search(self.message) if self.condition else None
-        return found[1] if found else ""
+        match = _SQLSTATE.search(self.message) if self.condition else None
+        return match[1] if match else ""
 
     @property
     def is_ours(self) -> bool:
@@ -200,5 +200,5 @@ def classify(thrown: Iterable[Thrown]) -> tuple[FailureClass, Thrown]:
 
 def quoted(message: str) -> Iterator[Thrown]:
     """Yield the exceptions that a message quotes, in the order of the text."""
-    for found in _QUOTED.finditer(message):
-        yield Thrown(found[1], found[2])
+    for match in _QUOTED.finditer(message):
+        yield Thrown(match[1], match[2])

@@ -119,8 +119,8 @@ class Failure:
 
     def __str__(self) -> str:
         """Return it as one line."""
-        said = f"{self.error}: {self.message}" if self.message else self.error
-        return f"stream {self.stream}: {said}" if self.stream else said
+        text = f"{self.error}: {self.message}" if self.message else self.error
+        return f"stream {self.stream}: {text}" if self.stream else text
 
 
 def to_record(failure: Failure) -> dict[str, Any]:

@@ -107,12 +107,12 @@ def availability(
         *(record.at for record in verdicts),
     }
     living: set[int] = set()
-    found = Availability()
+    total = Availability()
     for begin, until in pairwise(sorted(moments)):
         living = (living | born.get(begin, set())) - died.get(begin, set())
         if start <= begin and until <= end and wanted.at(begin):
-            found += _spent(_health(living, judged, begin), until - begin)
-    return found
+            total += _spent(_health(living, judged, begin), until - begin)
+    return total
 
 
 def availabilities(
@@ -172,8 +172,8 @@ def _health(living: Iterable[int], judged: Mapping[int, _Steps], moment: datetim
     newest = max(living, default=None)
     if newest is None:
         return Health.STOPPED
-    found: Health | None = judged[newest].at(moment) if newest in judged else None
-    return found or Health.UNKNOWN
+    health: Health | None = judged[newest].at(moment) if newest in judged else None
+    return health or Health.UNKNOWN
 
 
 def _spent(health: Health, time: timedelta) -> Availability:

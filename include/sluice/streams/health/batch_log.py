@@ -96,8 +96,8 @@ def batches(file: Path, *, most: int = 1000) -> Sequence[BatchFigures]:
 
 def newest_batch(file: Path) -> BatchFigures | None:
     """Return the newest batch alone, which costs a small part of reading all; None if there is none."""
-    found = [figures for line in _lines(file, _TAIL_BYTES) if (figures := _figures(line)) is not None]
-    return found[-1] if found else None
+    rows = [figures for line in _lines(file, _TAIL_BYTES) if (figures := _figures(line)) is not None]
+    return rows[-1] if rows else None
 
 
 def _lines(file: Path, max_bytes: int = 2 * MAX_BYTES) -> list[bytes]:
@@ -112,23 +112,23 @@ def _lines(file: Path, max_bytes: int = 2 * MAX_BYTES) -> list[bytes]:
 
 def _figures(line: bytes) -> BatchFigures | None:
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
         return BatchFigures(
-            number=int(said["batch_id"]),
-            generation=int(said["generation"]),
-            at=datetime.fromisoformat(said["at"]),
-            rows=int(said["rows"]),
-            input_rate=_number(said.get("input_rows_per_second")),
-            process_rate=_number(said.get("processed_rows_per_second")),
-            phases={str(name): float(value) for name, value in dict(said.get("duration_ms") or {}).items()},
-            watermark=_instant(said.get("watermark")),
-            state_rows=int(said.get("state_rows") or 0),
-            state_bytes=int(said.get("state_bytes") or 0),
-            late_rows=int(said.get("dropped_by_watermark") or 0),
-            quarantined=_counts(said.get("quarantined")),
-            lag_records=None if said.get("lag_records") is None else int(said["lag_records"]),
-            cpu_seconds=_number(said.get("cpu_seconds")),
-            read=None if said.get("read") is None else int(said["read"]),
+            number=int(fields["batch_id"]),
+            generation=int(fields["generation"]),
+            at=datetime.fromisoformat(fields["at"]),
+            rows=int(fields["rows"]),
+            input_rate=_number(fields.get("input_rows_per_second")),
+            process_rate=_number(fields.get("processed_rows_per_second")),
+            phases={str(name): float(value) for name, value in dict(fields.get("duration_ms") or {}).items()},
+            watermark=_instant(fields.get("watermark")),
+            state_rows=int(fields.get("state_rows") or 0),
+            state_bytes=int(fields.get("state_bytes") or 0),
+            late_rows=int(fields.get("dropped_by_watermark") or 0),
+            quarantined=_counts(fields.get("quarantined")),
+            lag_records=None if fields.get("lag_records") is None else int(fields["lag_records"]),
+            cpu_seconds=_number(fields.get("cpu_seconds")),
+            read=None if fields.get("read") is None else int(fields["read"]),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -138,12 +138,12 @@ def _counts(value: object) -> Mapping[str, int] | None:
     return {str(name): int(count) for name, count in value.items()} if isinstance(value, dict) else None
 
 
-def quarantined(found: Sequence[BatchFigures]) -> Mapping[str, int] | None:
+def quarantined(batches: Sequence[BatchFigures]) -> Mapping[str, int] | None:
     """Return how many records these batches quarantined by reason, most first; None if no driver counted them.
 
     A batch that is repeated after a crash counts once, as it was done last.
     """
-    counted = [each for each in found if each.quarantined is not None]
+    counted = [each for each in batches if each.quarantined is not None]
     total = Counter[str]()
     for each, after in zip_longest(counted, counted[1:]):
         if after is None or after.number != each.number:
@@ -162,10 +162,10 @@ def _instant(value: object) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else None
 
 
-def runs(found: Sequence[BatchFigures]) -> Iterator[Sequence[BatchFigures]]:
+def runs(batches: Sequence[BatchFigures]) -> Iterator[Sequence[BatchFigures]]:
     """Yield the batches of each generation, in their order."""
     begin = 0
-    for end in range(1, len(found) + 1):
-        if end == len(found) or found[end].generation != found[begin].generation:
-            yield found[begin:end]
+    for end in range(1, len(batches) + 1):
+        if end == len(batches) or batches[end].generation != batches[begin].generation:
+            yield batches[begin:end]
             begin = end

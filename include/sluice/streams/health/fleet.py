@@ -100,7 +100,7 @@ def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[Str
     ended = newest is None or newest.state is AttemptState.ENDED
     halted = status.halted(now) if ended and newest is not None else ""
     begun = (a for a in records.attempts if a.generation > 1 and now - a.intended_at <= RESTARTS_SPAN)
-    found = StreamStatus(
+    stream_status = StreamStatus(
         unit=unit.name,
         stream="",
         verdict=_at_rest(status, now) if ended else _UNSEEN,
@@ -112,7 +112,7 @@ def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[Str
         generation=0 if newest is None else newest.generation,
         changed_at=_changed_at(records),
     )
-    return [_of(stream, found, records, now, ended=ended) for stream in unit.streams]
+    return [_of(stream, stream_status, records, now, ended=ended) for stream in unit.streams]
 
 
 def _changed_at(records: UnitRecords) -> datetime | None:
@@ -125,7 +125,7 @@ def _changed_at(records: UnitRecords) -> datetime | None:
 
 _UNSEEN = Verdict(
     Health.UNKNOWN,
-    "Nobody has looked at it since its attempt began.",
+    "It was not observed since its attempt began.",
     "see whether Airflow's triggerer runs; `sluice status` looks by itself.",
     completeness=0.0,
 )
@@ -188,7 +188,7 @@ def _at_rest(status: UnitStatus, now: datetime) -> Verdict:
     """Return the verdict on a unit whose newest attempt is on record as ended, or that has none."""
     desired, attempt = status.desired, status.attempt
     if desired is None:
-        return Verdict(Health.STOPPED, "Nobody ever asked for it to run.", f"`sluice streams start {status.unit}`.")
+        return Verdict(Health.STOPPED, "It was never asked to run.", f"`sluice streams start {status.unit}`.")
     if desired.state is Desired.STOPPED:
         return Verdict(Health.STOPPED, f"{desired.by} stopped it: {desired.why}.")
     if attempt is None:

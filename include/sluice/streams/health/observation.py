@@ -88,8 +88,8 @@ class Observation:
         """What an open transaction holds back, as the end of a sentence; nothing if there is none."""
         which, offsets = max(self.held.items(), key=lambda item: item[1], default=("", 0))
         held = f"; an open transaction holds back {sum(self.held.values()):,} offsets, {offsets:,} of them of {which}"
-        said = f"{held}: nobody may read them before it ends (kafka-transactions.sh find-hanging says whether it will)"
-        return said if self.held else ""
+        note = f"{held}: they cannot be read before it ends (kafka-transactions.sh find-hanging says whether it will)"
+        return note if self.held else ""
 
     @cached_property
     def lag_records(self) -> int | None:

@@ -110,15 +110,17 @@ def observe(
         for target in targets
     }
     extents = _extents({source.topic for target in targets for source in target.sources.values()}, cluster)
-    found = {target.unit: _unit_observations(target, checkpoints[target.unit], extents, at) for target in targets}
+    observations = {
+        target.unit: _unit_observations(target, checkpoints[target.unit], extents, at) for target in targets
+    }
     if stamps is Stamps.NEVER:
-        return found
+        return observations
     return {
         target.unit: {
             stream: _stamped(observation, target.sources[stream].topic, cluster)
             if _wants_stamps(observation, stamps)
             else observation
-            for stream, observation in found[target.unit].items()
+            for stream, observation in observations[target.unit].items()
         }
         for target in targets
     }
@@ -132,8 +134,8 @@ def _extents(topics: Collection[str], cluster: Callable[[], TopicReadings]) -> M
     if answer.value is None:
         return dict.fromkeys(topics, _Answer(notes=answer.notes))
     return {
-        topic: _Answer(notes=(str(said),)) if isinstance(said, SluiceError) else _Answer(_Held.of(topic, said))
-        for topic, said in answer.value.items()
+        topic: _Answer(notes=(str(extent),)) if isinstance(extent, SluiceError) else _Answer(_Held.of(topic, extent))
+        for topic, extent in answer.value.items()
     }
 
 

@@ -70,20 +70,20 @@ class StreamTracker:
         self._windows = {
             stream: self._windows.get(stream, Window()).add(observation) for stream, observation in observations.items()
         }
-        self._verdicts = found = {
+        self._verdicts = verdicts = {
             stream: judge(
                 observation, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation)
             )
             for stream, observation in observations.items()
         }
-        last, self._last = self._last, {stream: verdict.health for stream, verdict in found.items()}
+        last, self._last = self._last, {stream: verdict.health for stream, verdict in verdicts.items()}
         self._periods = {
             stream: VerdictPeriod.after(self._periods.get(stream), verdict.health, generation, observations[stream].at)
-            for stream, verdict in found.items()
+            for stream, verdict in verdicts.items()
         }
         return {
             stream: verdict
-            for stream, verdict in found.items()
+            for stream, verdict in verdicts.items()
             if worth_recording(
                 records.get(stream), verdict, generation, last=last.get(stream), now=observations[stream].at
             )

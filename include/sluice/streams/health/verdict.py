@@ -87,8 +87,8 @@ def judge(
         *(_judge_life, _judge_visibility, _judge_position, _judge_loss),
         *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
     )
-    found = next((judgement for question in ask if (judgement := question(facts)) is not None), None)
-    health, why, what_to_do = found or _judge_rest(facts)
+    judged = next((judgement for question in ask if (judgement := question(facts)) is not None), None)
+    health, why, what_to_do = judged or _judge_rest(facts)
     watermark = observed.watermark
     return Verdict(
         health,
@@ -117,7 +117,7 @@ def _judge_life(facts: Diagnosis) -> _Judgement | None:
         return None if driver is None or observed.stop_requested else _judge_end_alone(observed)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
     if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing for the operator to do
-        return Health.STOPPED, f"Nobody has asked for it to run; `sluice streams start {observed.unit}` does.", ""
+        return Health.STOPPED, f"It was never asked to run; `sluice streams start {observed.unit}` does.", ""
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:
@@ -158,7 +158,7 @@ def _judge_visibility(facts: Diagnosis) -> _Judgement | None:
     """What could not be looked at, and a stop that is not done."""
     observed = facts.observation
     sources = {"driver": observed.driver, "checkpoint": observed.committed, "broker": observed.ends or None}
-    if blind := [name for name, found in sources.items() if found is None]:
+    if blind := [name for name, answer in sources.items() if answer is None]:
         why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *observed.notes])
         return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
     if observed.stop_requested:

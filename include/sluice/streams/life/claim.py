@@ -81,7 +81,7 @@ def decide(desired: DesiredState | None, attempt: Attempt | None, report: Driver
 
 def _decide_unwanted(desired: DesiredState | None) -> Decision:
     if desired is None:
-        return Refuse("nobody asked for it to run; `sluice streams start` does")
+        return Refuse("it was never asked to run; `sluice streams start` does")
     return Refuse(f"{desired.by} asked for it to be stopped ({desired.why}); `sluice streams start` revokes that")
 
 

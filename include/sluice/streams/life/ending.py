@@ -24,11 +24,11 @@ class Ending:
 
 def ending(report: DriverReport) -> Ending:
     """Return what is to be recorded of a proven death."""
-    said = report.failure
+    recorded = report.failure
     reason = explain_exit(report.exit_code)
     # A driver that was killed while it ended after a failure ended because of that failure.
-    kind = class_of_exit(report.exit_code) if said is None else said.kind
-    return Ending(report.exit_code, kind, reason if said is None else f"{reason} ({said})", report.ended_at)
+    kind = class_of_exit(report.exit_code) if recorded is None else recorded.kind
+    return Ending(report.exit_code, kind, reason if recorded is None else f"{reason} ({recorded})", report.ended_at)
 
 
 def as_ended(attempt: Attempt, report: DriverReport | None, observed_at: datetime) -> Attempt:

@@ -98,8 +98,8 @@ class UnitLife:
                         return Claim(held)
                     self._reserve(decision, status)
                     why = decision.why
-        found = f"{_MAX_STEPS} generations after another are dead or taken; the last is {status}"
-        raise RefusedError(f"{self.unit}: {found}.")
+        exhausted = f"{_MAX_STEPS} generations after another are dead or taken; the last is {status}"
+        raise RefusedError(f"{self.unit}: {exhausted}.")
 
     def submit(self, attempt: Attempt) -> Attempt:
         """Submit under the attempt's key and record what came of it: BOUND, or ENDED if it is dead already.

@@ -91,7 +91,7 @@ def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: ti
         return _watching(f"Generation {end.generation} ended a moment ago; a restart may be under way.")
     when = f" at {end.ended_at:%Y-%m-%d %H:%M:%S} UTC" if known and end.ended_at is not None else ""
     unit = status.unit
-    why = f"The driver of unit {unit} is dead and nobody asked for that. {ended}{when}."
+    why = f"The driver of unit {unit} is dead and no stop was requested. {ended}{when}."
     halted, following = _what_follows(status, now)
     return WatchFinding(WatchState.DIED, f"{why}{halted}", f"Read its log (`sluice streams logs {unit}`); {following}.")
 

@@ -85,7 +85,7 @@ def test_a_dead_driver_is_told_once_though_its_task_and_its_run_fail(airflow: Ai
         airflow.pager = None
     airflow.twin.streams.life("flights").start("ada", "launch")
     watch = TaskInstance("r1", "stream_flights", "watch", succeeded=0)
-    airflow.task_callback(watch, ValueError("The driver of unit flights is dead and nobody asked for that."))
+    airflow.task_callback(watch, ValueError("The driver of unit flights is dead and no stop was requested."))
     airflow.ends("stream_flights", "r1", "failed")
     airflow.dag_callback(watch)
     airflow.rounds(3)

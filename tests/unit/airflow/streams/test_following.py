@@ -70,4 +70,4 @@ def test_nothing_follows_a_stop_or_broken_specs(project: InMemoryProject) -> Non
     project.streams.life("flights").record_end()
     assert "specs are broken" in skipped(project, broken=True)
     project.streams.life("flights").stop("bob", "enough", 60)
-    assert "nobody wants it to run" in skipped(project)
+    assert "it is not wanted to run" in skipped(project)

@@ -41,7 +41,7 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
     assert page is not None
     assert page["losing"] == []
     assert page["plan"] in page["subject"]
-    assert page["body"].startswith("2 changes to topics. One of them needs somebody who has read this.")
+    assert page["body"].startswith("2 changes to topics. One of them needs a person who has read this.")
     assert "| flights | partitions | 2 | 4 | approval | partitions can never be taken away again |" in page["body"]
     assert "**Reject** applies nothing." in page["body"]
     assert "may go" not in page["body"]
@@ -57,9 +57,9 @@ def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text()
 @pytest.mark.parametrize(
     ("guarded", "safe", "said"),
     [
-        (1, 0, "1 change to topics. It needs somebody"),
-        (2, 0, "2 changes to topics. All of them need somebody"),
-        (2, 1, "3 changes to topics. 2 of them need somebody"),
+        (1, 0, "1 change to topics. It needs a person"),
+        (2, 0, "2 changes to topics. All of them need a person"),
+        (2, 1, "3 changes to topics. 2 of them need a person"),
     ],
 )
 def test_the_page_says_how_much_needs_somebody(guarded: int, safe: int, said: str) -> None:

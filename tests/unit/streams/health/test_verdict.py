@@ -49,7 +49,7 @@ def test_an_open_transaction_is_said_and_neither_lag_nor_a_rewind() -> None:
     held = replace(AT_WORK, ends={"flights/0": 50, "flights/1": 40}, held={"flights/0": 12})
     verdict = judge(held)  # it has read to 60, when records of open transactions were read
     assert (verdict.health, verdict.lag_records) == (Health.OK, 0)
-    assert "an open transaction holds back 12 offsets, 12 of them of flights/0: nobody may read them" in verdict.why
+    assert "an open transaction holds back 12 offsets, 12 of them of flights/0: they cannot be read" in verdict.why
     assert judge(replace(held, held={"flights/0": 9})).health is Health.REWOUND, "position 60 lies beyond 59"
     behind = judge(replace(AT_WORK, ends={"flights/0": 70, "flights/1": 40}, held={"flights/1": 3}))
     assert (behind.health, behind.lag_records) == (Health.OK, 10)
@@ -150,7 +150,7 @@ def test_what_nobody_ever_asked_for_is_stopped_and_asks_nobody_for_anything() ->
     absent = DriverReport("flights", DriverState.ABSENT)
     verdict = judge(replace(AT_WORK, driver=absent, never_requested=True))
     assert (verdict.health, verdict.what_to_do) == (Health.STOPPED, "")
-    assert verdict.why == "Nobody has asked for it to run; `sluice streams start flights` does."
+    assert verdict.why == "It was never asked to run; `sluice streams start flights` does."
     asked = judge(replace(AT_WORK, driver=absent))
     assert asked.what_to_do == "sluice streams start flights"
 
