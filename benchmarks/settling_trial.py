@@ -31,6 +31,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import Reach
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
+from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.stream_run import Stream
@@ -39,7 +40,7 @@ from sluice.spark.records.pipeline import PipelineCode, partition_column, result
 from sluice.spark.records.static import read_static
 from sluice.spark.session.session import session
 from sluice.spark.settling.ends import log_ends
-from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.sinks.interval_stream import prepare_pipeline
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw, raw_records
@@ -87,7 +88,7 @@ class Trial:
 
     def settle_again(self) -> dict[str, float]:
         """Compute some single intervals once more, and return what one costs: seconds, and seconds of a processor."""
-        rules = settling_rules(self.code.pipeline)
+        rules = SettlingRules.of(self.code.pipeline)
         source = RawTableSource(self.spark, self.raw, self.code, rules, lambda: Reach({}))
         costs = []
         for number in range(8):
@@ -100,7 +101,7 @@ class Trial:
 
     def _settle_all(self, ends: Callable[[], Reach]) -> int:
         """Settle until nothing is due; return the number of commits."""
-        rules, numbers = replace(settling_rules(self.code.pipeline), arrival_disorder=DISORDER), count()
+        rules, numbers = replace(SettlingRules.of(self.code.pipeline), arrival_disorder=DISORDER), count()
         empty = result_rows(raw_records(self.spark.read.format("delta").load(str(self.raw))), self.code)
         column = partition_column(self.code.pipeline.intervals)
         ensure_table(self.table, empty.schema.json(), partition_by=[column])

@@ -18,8 +18,8 @@ PACKAGE = HOME / "include" / "sluice"
 LAYERS = (
     ("errors", "clock", "explained", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
-    ("intervals/backfill", "settling", "specs/model"),
-    ("live", "specs/deployments", "specs/expectations"),
+    ("intervals/backfill", "specs/model"),
+    ("live", "settling", "specs/deployments", "specs/expectations"),
     ("settings", "specs/catalog"),
     ("failpoints", "specs/reading", "topics"),
     (

@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sluice.cli.advance import advance
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.instants import METAVAR, SinceOption, UntilOption, start_of
@@ -99,6 +100,9 @@ def show(
     data = {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due}
     emit(output, data, lambda: _print_row(pipeline, row, code, advice))
     _print_notes([reading])
+
+
+app.command()(advance)
 
 
 def states_of(text: str) -> set[State]:

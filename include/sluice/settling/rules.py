@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Self
 
 from sluice.intervals.alignment import Interval, interval_of
+from sluice.specs.model.model import PipelineSpec
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,16 @@ class SettlingRules:
     max_advance: timedelta = timedelta(days=1)
     lookback: timedelta = timedelta()
     lookahead: timedelta = timedelta()
+
+    @classmethod
+    def of(cls, pipeline: PipelineSpec) -> Self:
+        """Return the rules that a pipeline's spec amounts to."""
+        return cls(
+            length=pipeline.intervals.interval_length,
+            allowed_lateness=pipeline.time.allowed_lateness,
+            arrival_disorder=pipeline.time.arrival_disorder,
+            max_advance=pipeline.time.max_advance,
+        )
 
     @property
     def margin(self) -> timedelta:

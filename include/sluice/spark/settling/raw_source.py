@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows
+from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.reach import RawPosition, Reach
@@ -27,9 +28,9 @@ from sluice.spark.records.content import content_of_collected, with_hash
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.settling.arrivals import Narrow, between, examined_columns
+from sluice.spark.sinks.collected import brought
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable, Records
-from sluice.specs.model.model import PipelineSpec
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -93,11 +94,21 @@ class RawTableSource:
         return Interval(intervals.start, min(max(end, intervals.start + length), intervals.end))
 
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows:
-        """See the port."""
+        """See the port.
+
+        Raises:
+            RefusedError: the rows do not fit into the driver.
+        """
         column = partition_column(self.code.pipeline.intervals)
         stored = self._stored(pinned, below, intervals)
-        rows = result_rows(raw_records(stored), self.code)
-        found, content = content_of_collected(_inside(with_hash(rows).toArrow(), column, intervals), column)
+        rows = brought(with_hash(result_rows(raw_records(stored), self.code)))
+        if rows is None:
+            raise RefusedError(
+                f"the rows of {intervals.start:%F %R} to {intervals.end:%F %R} UTC outgrow the driver, which holds the "
+                f"rows of a settlement until they are committed.",
+                fix="declare a shorter interval, or `engine: append`.",
+            )
+        found, content = content_of_collected(_inside(rows, column, intervals), column)
         return CollectedRows(found, content)
 
     def _stored(self, pinned: RawPosition, below: Reach, intervals: Interval) -> DataFrame:
@@ -136,14 +147,4 @@ def _inside(rows: pa.Table, column: str, intervals: Interval) -> pa.Table:
     start = rows.column(column)
     return rows.filter(
         pc.and_(pc.greater_equal(start, pa.scalar(intervals.start)), pc.less(start, pa.scalar(intervals.end)))
-    )
-
-
-def settling_rules(pipeline: PipelineSpec) -> SettlingRules:
-    """Return the rules that a pipeline's spec amounts to."""
-    return SettlingRules(
-        length=pipeline.intervals.interval_length,
-        allowed_lateness=pipeline.time.allowed_lateness,
-        arrival_disorder=pipeline.time.arrival_disorder,
-        max_advance=pipeline.time.max_advance,
     )

@@ -23,12 +23,13 @@ from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import UnreachableError
 from sluice.intervals.reach import Reach
+from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.settling.ends import Extents, log_ends
-from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
@@ -110,7 +111,7 @@ class SettleSink:
         self._table.check_fence()
 
     def _settler(self, spark: SparkSession, ends: Callable[[], Reach]) -> Settler[CollectedRows]:
-        rules = settling_rules(self._code.pipeline)
+        rules = SettlingRules.of(self._code.pipeline)
         source = RawTableSource(spark, self._places.raw, self._code, rules, ends)
         return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
@@ -134,6 +135,7 @@ class SettleSink:
             log.warning(
                 "arrival times beyond max_advance settle nothing until something bears them out",
                 table=self._places.table.name,
+                see=f"sluice intervals advance {self._code.pipeline.name}",
                 settled_until=None if done.settled_until is None else done.settled_until.isoformat(),
             )
         self._held = done
@@ -156,7 +158,7 @@ def prepare_settled(
     def opened() -> Opened:
         ensure_table(places.table, schema, partition_by=[column])
         beginning = None if epoch.start is None else Reach(epoch.start, (places.source.topic_id,))
-        name, rules = settler_name(code.pipeline.name), settling_rules(code.pipeline)
+        name, rules = settler_name(code.pipeline.name), SettlingRules.of(code.pipeline)
         table = SettledLog(places.table, column, name, generation, rules, beginning=beginning)
         table.open()
         return Opened(records, SettleSink(code, places, Checkpoint(epoch.checkpoint), table, generation=generation))

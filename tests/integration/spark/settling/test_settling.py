@@ -16,11 +16,14 @@ from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
+from sluice.errors import RefusedError
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.pipeline import partition_column
-from sluice.spark.settling.raw_source import RawTableSource, settling_rules
+from sluice.spark.settling import raw_source
+from sluice.spark.settling.raw_source import RawTableSource
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.oracle import departures, differences
 
@@ -39,7 +42,7 @@ class Settled:
         code = self.drained.code
         raw = self.drained.project.folder.table(code.topic.raw.table)
         position = self.drained.project.tables.raw_position(code.topic.name)
-        rules = replace(settling_rules(code.pipeline), arrival_disorder=IN_FLIGHT)
+        rules = replace(SettlingRules.of(code.pipeline), arrival_disorder=IN_FLIGHT)
         return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, most)
 
     def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
@@ -108,6 +111,15 @@ def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Set
     wrong = {start for start in ledger.rows if differences(_of(settled.rows(), start), _of(expected, start))}
     assert wrong
     assert wrong == marked
+
+
+def test_rows_that_outgrow_the_driver_are_refused_and_nothing_is_written(
+    settled: Settled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_source, "brought", lambda _rows: None)
+    with pytest.raises(RefusedError, match=r"2013-01-01 10:00 to .* outgrow the driver"):
+        settled.settle(settled.source())
+    assert settled.rows().empty
 
 
 class HalfRead(RawTableSource):
