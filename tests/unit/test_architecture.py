@@ -16,7 +16,7 @@ HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
-    ("errors", "clock", "explained", "wording"),
+    ("errors", "clock", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
@@ -67,7 +67,7 @@ LAYERS = (
 )
 """All rooms (folders, and modules that lie loose), from the ground up: each may know only those in layers below it."""
 
-LOOSE = {"errors", "clock", "explained", "wording", "disk", "settings", "failpoints"}
+LOOSE = {"errors", "clock", "wording", "disk", "settings", "failpoints"}
 """Modules in no folder."""
 
 FOREIGN_ALLOWED = {
