@@ -30,8 +30,8 @@ from sqlalchemy import insert
 
 from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.tables import attempt, desired_state, verdict
-from sluice.launch.flock import try_lock
 from sluice.launch.keeper import EXIT, LOCK, PID, START, start_ticks
+from sluice.launch.processes import try_lock
 from sluice.settings import StateFolder
 from sluice.streams.life.identity import submission_key
 from sluice.topics.administration import TopicCreation

@@ -16,7 +16,7 @@ HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
-    ("errors", "clock", "explained", "wording"),
+    ("errors", "clock", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
@@ -67,7 +67,7 @@ LAYERS = (
 )
 """All rooms (folders, and modules that lie loose), from the ground up: each may know only those in layers below it."""
 
-LOOSE = {"errors", "clock", "explained", "wording", "disk", "settings", "failpoints"}
+LOOSE = {"errors", "clock", "wording", "disk", "settings", "failpoints"}
 """Modules in no folder."""
 
 FOREIGN_ALLOWED = {
@@ -247,3 +247,41 @@ def test_reading_specs_imports_neither_spark_nor_kafka_nor_airflow() -> None:
     code = f"import sys, sluice.specs.load; print(sorted({FOREIGN!r} & sys.modules.keys()))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_what_is_imported_from_the_package_is_there() -> None:
+    """Benchmarks and long tests are imported by nothing else, so a module that moved would be missed late."""
+    files = python_files("benchmarks", "dags", "plugins", "spark_jobs", "tests")
+    ours = {(name(path), each) for path in files for each in imports_from_outside(path) if each.startswith("sluice.")}
+    assert {(file, imported) for file, imported in ours if not is_defined(imported)} == set()
+
+
+def imports_from_outside(path: Path) -> Iterator[str]:
+    for node in ast.walk(syntax(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_defined(imported: str) -> bool:
+    """Whether a full name is a module or a package of ours, or stands at the top of one."""
+    if imported in known_modules() or (PACKAGE.parent / Path(*imported.split("."))).is_dir():
+        return True
+    module, _, attribute = imported.rpartition(".")
+    file = PACKAGE.parent / Path(*module.split("."))
+    source = file.with_suffix(".py") if file.with_suffix(".py").exists() else file / "__init__.py"
+    return source.exists() and attribute in top_names(source)
+
+
+@cache
+def top_names(path: Path) -> frozenset[str]:
+    names: set[str] = set()
+    for node in ast.walk(syntax(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return frozenset(names)

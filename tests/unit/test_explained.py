@@ -8,9 +8,9 @@ import pickle
 
 import pytest
 
-from sluice.explained import ExplainedEnum
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
+from sluice.wording import ExplainedEnum
 
 
 @pytest.mark.parametrize("member", [Health.OK, FailureClass.DATA_LOSS])

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.json_record import JsonRecord
 from sluice.alerts.runs import RunCount
-from sluice.explained import ExplainedEnum
+from sluice.wording import ExplainedEnum
 
 IN_FLIGHT = timedelta(seconds=20)
 """Longer than any delivery may take: an alert without an outcome after this never gets one."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
 from sluice.intervals.reach import Reach
 from sluice.intervals.record_positions import PartitionRange
+from sluice.wording import ExplainedEnum
 
 
 class State(ExplainedEnum):

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Protocol
 
 from sluice.errors import RefusedError, SpecError
-from sluice.explained import ExplainedEnum
 from sluice.intervals.record_positions import RecordPositions
+from sluice.wording import ExplainedEnum
 
 
 class CaseState(ExplainedEnum):

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sluice.explained import ExplainedEnum
 from sluice.specs.reading.diagnosis import nearest
+from sluice.wording import ExplainedEnum
 
 
 class JsonKind(StrEnum):

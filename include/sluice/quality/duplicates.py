@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.explained import ExplainedEnum
 from sluice.topics.records import RecordPosition
+from sluice.wording import ExplainedEnum
 
 
 class Duplicate(ExplainedEnum):

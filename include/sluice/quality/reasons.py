@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from sluice.explained import ExplainedEnum
+from sluice.wording import ExplainedEnum
 
 
 class Outcome(ExplainedEnum):

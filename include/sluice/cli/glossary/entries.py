@@ -9,7 +9,6 @@ from functools import cache
 from sluice.alerts.delivery import DeliveryOutcome
 from sluice.cli.glossary.terms import TERMS
 from sluice.errors import exit_codes
-from sluice.explained import ExplainedEnum
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
@@ -19,6 +18,7 @@ from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
+from sluice.wording import ExplainedEnum
 
 _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "verdicts of a stream": Health,

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Protocol
 
 from sluice.errors import RefusedError
-from sluice.explained import ExplainedEnum
 from sluice.intervals.backfill.request import Request
+from sluice.wording import ExplainedEnum
 
 
 class BackfillState(ExplainedEnum):

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
-from sluice.explained import ExplainedEnum
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_CHECKED, OPEN
+from sluice.wording import ExplainedEnum
 
 
 class ParityOutcome(ExplainedEnum):

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self, TypeAlias
 
-from sluice.explained import ExplainedEnum
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
 from sluice.topics.administration import TopicCreation
+from sluice.wording import ExplainedEnum
 
 Assignment: TypeAlias = tuple[tuple[int, ...], ...]
 """Broker ids per partition, the preferred leader first."""

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from sluice.explained import ExplainedEnum
 from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.spec import Name, Spec
+from sluice.wording import ExplainedEnum
 
 
 class AlertClass(ExplainedEnum):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from sluice.explained import ExplainedEnum
 from sluice.streams.failures.exits import ExitCode
+from sluice.wording import ExplainedEnum
 
 FILE = "failure.json"
 """Where a driver leaves its last words, in the folder that its launcher keeps of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.explained import ExplainedEnum
+from sluice.wording import ExplainedEnum
 
 
 class Health(ExplainedEnum):

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from sluice.cli.glossary.entries import GlossaryEntry, entries, find
 from sluice.cli.main import app
 from sluice.errors import SluiceError
-from sluice.explained import ExplainedEnum
 from sluice.quality.drift import Drift
 from sluice.quality.duplicates import Duplicate
+from sluice.wording import ExplainedEnum
 
 
 @pytest.mark.parametrize("entry", entries(), ids=str)
