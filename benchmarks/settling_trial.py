@@ -54,7 +54,7 @@ DISORDER = timedelta(minutes=15)
 
 
 class Trial:
-    """A session and the places that it writes to."""
+    """A session and the context that it writes to."""
 
     def __init__(self, bootstrap: str, topic_id: str, folder: Path) -> None:
         include = settings().home / "include"

@@ -15,7 +15,7 @@ from sluice.intervals.reach import RawPosition, Reach
 from sluice.settings import settings
 from sluice.settling.examination import Examination, RecordTimes, examined
 from sluice.settling.rules import SettlingRules
-from sluice.spark.settling.arrivals import Narrow, examined_columns
+from sluice.spark.settling.arrivals import TimeColumns, examined_columns
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TimeRules
 
@@ -61,7 +61,7 @@ records = st.lists(
 @given(records, st.integers(0, 24))
 def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]], settled: int) -> None:
     until = START + settled * HOUR
-    plain, narrow, refused = [], [], set()
+    plain, columns, refused = [], [], set()
     for offset, (partition, event, delay, behind, kind) in enumerate(drawn):
         arrived, broker = event + delay, event + delay + behind
         decodes = kind != "undecodable"
@@ -73,14 +73,14 @@ def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]
         first = event if credible and not early else None
         plain.append((record(offset, event if taken else None, arrived if credible else None, partition), first))
         times = [START + m * MINUTE if decodes else None for m in (event, arrived)]
-        narrow.append(["topic0", partition, offset, *times, START + broker * MINUTE])
+        columns.append(["topic0", partition, offset, *times, START + broker * MINUTE])
     schema = pa.schema(
         [
             *(("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
             *((name, pa.timestamp("us", tz="UTC")) for name in ("event_time", "arrival_time", "timestamp")),
         ]
     )
-    columns = list(zip(*narrow, strict=True)) or [[]] * 6
+    columns = list(zip(*columns, strict=True)) or [[]] * 6
     table = pa.table(
         [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
     )
@@ -88,7 +88,7 @@ def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]
     def validated(suspects: pa.Table) -> pa.Table:
         return suspects.filter(pa.array([offset not in refused for offset in suspects.column("offset").to_pylist()]))
 
-    found = examined_columns(Narrow(table, "t", Reach(END, ("topic0",))), TIMES, RULES, until, validated)
+    found = examined_columns(TimeColumns(table, "t", Reach(END, ("topic0",))), TIMES, RULES, until, validated)
     expected = examined((each for each, _ in plain), END, RULES, until)
     assert _without_beginning(found) == _without_beginning(expected)
     on_time = [each for each, (_, _, delay, _, _) in zip(plain, drawn, strict=True) if delay <= 180]
@@ -110,5 +110,5 @@ def test_a_raw_table_that_holds_nothing_yet_is_read_without_a_fault(tmp_path: Pa
     write_deltalake(str(tmp_path / "raw"), schema.empty_table())
     nothing = RawPosition(0, Reach({}, ("topic0",)))
     topic = load_catalog(settings().home / "include").topics["flights"]
-    assert Narrow.read(tmp_path / "raw", nothing, Reach({}), topic).rows.num_rows == 0
-    assert Narrow.read(tmp_path / "raw", nothing, Reach({"flights/0": 3}, ("topic0",)), topic).rows.num_rows == 0
+    assert TimeColumns.read(tmp_path / "raw", nothing, Reach({}), topic).rows.num_rows == 0
+    assert TimeColumns.read(tmp_path / "raw", nothing, Reach({"flights/0": 3}, ("topic0",)), topic).rows.num_rows == 0

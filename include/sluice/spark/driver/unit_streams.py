@@ -20,7 +20,7 @@ from sluice.spark.driver.rehearsal import refuse_incompatible
 from sluice.spark.driver.stream_run import Stream
 from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.settling.stream import SettledPlaces, prepare_settled
+from sluice.spark.settling.stream import SettlingContext, prepare_settled
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.history import SourceHistory
@@ -225,8 +225,8 @@ class _Preparation:
     def _settled(self, pipeline: PipelineSpec, code: PipelineCode, epoch: EpochInForce) -> Prepared:
         table, topic = self._project.folder.table, self._topics[pipeline.source]
         cluster = partial(self._project.kafka.administration, Role.STREAM)
-        places = SettledPlaces(topic, table(code.topic.raw.table), table(pipeline.intervals.table), cluster)
-        return prepare_settled(self._spark, code, places, epoch=epoch, generation=self._generation)
+        context = SettlingContext(topic, table(code.topic.raw.table), table(pipeline.intervals.table), cluster)
+        return prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)

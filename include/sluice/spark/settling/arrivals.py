@@ -29,8 +29,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
-class Narrow:
-    """The narrow columns of the records between two reaches.
+class TimeColumns:
+    """What an examination reads of the records between two reaches.
 
     Attributes:
         rows: `topic_id` string, `partition` int, `offset` long; `event_time`, `arrival_time`, `timestamp` times,
@@ -44,7 +44,7 @@ class Narrow:
     end: Reach
 
     @classmethod
-    def read(cls, folder: Path, pinned: RawPosition, since: Reach, topic: TopicSpec) -> Narrow:
+    def read(cls, folder: Path, pinned: RawPosition, since: Reach, topic: TopicSpec) -> TimeColumns:
         """Read them from a raw table; files that hold nothing else are passed over.
 
         Args:
@@ -59,7 +59,7 @@ class Narrow:
 
 
 def examined_columns(
-    narrow: Narrow,
+    columns: TimeColumns,
     times: TimeRules,
     rules: SettlingRules,
     settled_until: datetime | None,
@@ -68,35 +68,37 @@ def examined_columns(
     """Judge records; see `sluice.settling.examination.examined`.
 
     Args:
-        narrow: the records.
+        columns: the records.
         times: the pipeline's: how far arrival times and event times may be ahead.
         rules: the pipeline's, for settling.
         settled_until: see there.
-        taken: returns those of some records that the pipeline takes into rows: what the narrow columns do not say.
+        taken: returns those of some records that the pipeline takes into rows: what these columns do not say.
     """
-    rows = narrow.rows.filter(_believed(narrow.rows, times))
+    rows = columns.rows.filter(_believed(columns.rows, times))
     on_time = rows.filter(_is_on_time(rows, times))
-    spans, disorder = _arrivals(rows, narrow.topic, rules)
+    spans, disorder = _arrivals(rows, columns.topic, rules)
     first = pc.min(on_time.column("event_time")).as_py()
-    overtaken = {} if settled_until is None else _overtaken(on_time, narrow, rules, settled_until, taken)
-    return Examination(narrow.end.offsets, spans, overtaken, None if first is None else first.astimezone(UTC), disorder)
+    overtaken = {} if settled_until is None else _overtaken(on_time, columns, rules, settled_until, taken)
+    return Examination(
+        columns.end.offsets, spans, overtaken, None if first is None else first.astimezone(UTC), disorder
+    )
 
 
 def _overtaken(
     on_time: pa.Table,
-    narrow: Narrow,
+    columns: TimeColumns,
     rules: SettlingRules,
     settled_until: datetime,
     taken: Callable[[pa.Table], pa.Table],
 ) -> dict[datetime, dict[str, int]]:
     before = pc.less(on_time.column("event_time"), pa.scalar(settled_until + rules.lookahead))
     suspects = on_time.filter(before)
-    newest = narrow.end.topics[-1] if narrow.end.topics else None
+    newest = columns.end.topics[-1] if columns.end.topics else None
     found: dict[datetime, dict[str, int]] = defaultdict(dict)
     for row in taken(suspects).to_pylist() if suspects.num_rows else ():
         for interval in rules.touched(row["event_time"].astimezone(UTC)):
             if interval.end <= settled_until:
-                ends, name = found[interval.start], f"{narrow.topic}/{row['partition']}"
+                ends, name = found[interval.start], f"{columns.topic}/{row['partition']}"
                 ends[name] = max(row["offset"] + 1 if newest in (None, row["topic_id"]) else 0, ends.get(name, 0))
     return found
 

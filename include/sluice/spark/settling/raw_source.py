@@ -27,7 +27,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.spark.records.content import content_of_collected, with_hash
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
-from sluice.spark.settling.arrivals import Narrow, between, examined_columns
+from sluice.spark.settling.arrivals import TimeColumns, between, examined_columns
 from sluice.spark.sinks.collected import brought
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable, Records
@@ -45,7 +45,7 @@ class RawTableSource:
         code: the pipeline's.
         rules: the pipeline's, for settling.
         ends: lists the ends of the topic now, and its id.
-        most: records that one computation takes, if it takes more than one interval.
+        max_records: that one computation takes, if it takes more than one interval.
     """
 
     spark: SparkSession
@@ -53,7 +53,7 @@ class RawTableSource:
     code: PipelineCode
     rules: SettlingRules
     ends: Callable[[], Reach]
-    most: int = 500_000
+    max_records: int = 500_000
 
     def pin(self) -> RawPosition:
         """See the port."""
@@ -65,9 +65,9 @@ class RawTableSource:
 
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         """See the port."""
-        narrow = Narrow.read(self.folder, pinned, since, self.code.topic)
+        columns = TimeColumns.read(self.folder, pinned, since, self.code.topic)
         taken = partial(self._taken, pinned)
-        return examined_columns(narrow, self.code.pipeline.time, self.rules, settled_until, taken)
+        return examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
 
     def _taken(self, pinned: RawPosition, suspects: pa.Table) -> pa.Table:
         """Return those of some records that validation lets through; a heartbeat is none."""
@@ -82,11 +82,11 @@ class RawTableSource:
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
         """See the port. How many records there are is read from the log alone."""
         length, rules = self.rules.length, self.rules
-        most, end = self.most, intervals.start + self.rules.length
+        left, end = self.max_records, intervals.start + self.rules.length
         files = self._files(pinned, Interval(intervals.start - rules.lookback, intervals.end + rules.lookahead))
         for first, records in files:
-            most -= records
-            if most < 0:
+            left -= records
+            if left < 0:
                 break
             end = interval_of(first - rules.lookahead, length).start
         else:
@@ -118,7 +118,7 @@ class RawTableSource:
         Spark need not generate and compile code for other literals.
         """
         read = Interval(intervals.start - self.rules.lookback, intervals.end + self.rules.lookahead)
-        if sum(records for _, records in self._files(pinned, read)) <= self.most:
+        if sum(records for _, records in self._files(pinned, read)) <= self.max_records:
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)

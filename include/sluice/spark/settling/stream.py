@@ -21,7 +21,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.delta.table import ensure_table, refuse_unfit
-from sluice.errors import UnreachableError
+from sluice.errors import CorruptionError, UnreachableError
 from sluice.intervals.reach import Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
@@ -51,7 +51,7 @@ def settler_name(pipeline: str) -> str:
 
 
 @dataclass(frozen=True)
-class SettledPlaces:
+class SettlingContext:
     """Where a settler reads and writes.
 
     Attributes:
@@ -72,7 +72,7 @@ class SettleSink:
 
     Args:
         code: the pipeline's.
-        places: where it reads and writes.
+        context: where it reads and writes.
         checkpoint: of the stream.
         table: the interval table, opened.
         generation: the attempt.
@@ -81,60 +81,71 @@ class SettleSink:
     def __init__(
         self,
         code: PipelineCode,
-        places: SettledPlaces,
+        context: SettlingContext,
         checkpoint: Checkpoint,
         table: SettledLog,
         *,
         generation: int,
     ) -> None:
-        self._places = places
+        self._context = context
         self._checkpoint = checkpoint
         self._table = table
         self._clock: Clock = SystemClock()
         self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
         self._code = code
+        self._settler: Settler[CollectedRows] | None = None
         self._held: Round | None = None
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw table holds the batch, then settle what is complete."""
         batch = planned_batch(self._checkpoint, batch_id)
-        self._await_raw(Reach(batch.end.offsets, (self._places.source.topic_id,)))
-        with self._places.cluster() as extents:
-            settler = self._settler(rows.sparkSession, partial(log_ends, extents, self._places.source.name))
-            done = settler.round()
-            while done.outcome is not RoundOutcome.WAITING:
-                done = settler.round()
-        self._tell(done)
+        self._await_raw(Reach(batch.end.offsets, (self._context.source.topic_id,)))
+        if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
+            self._settler = self._new_settler(rows.sparkSession)
+        done = self._settler.round()
+        while done.outcome is not RoundOutcome.WAITING:
+            if done.outcome is RoundOutcome.RAW_BEHIND:
+                raise CorruptionError(
+                    f"{self._context.raw} holds the batch, and lacks records that {self._context.table} was settled "
+                    "from.",
+                    fix="restore the raw table; until then nothing is settled.",
+                )
+            done = self._settler.round()
+        self._warn(done)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""
         self._table.check_fence()
 
-    def _settler(self, spark: SparkSession, ends: Callable[[], Reach]) -> Settler[CollectedRows]:
+    def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows]:
         rules = SettlingRules.of(self._code.pipeline)
-        source = RawTableSource(spark, self._places.raw, self._code, rules, ends)
+        source = RawTableSource(spark, self._context.raw, self._code, rules, self._ends)
         return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
+
+    def _ends(self) -> Reach:
+        with self._context.cluster() as cluster:
+            return log_ends(cluster, self._context.source.name)
 
     def _await_raw(self, target: Reach) -> None:
         deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
-        while not (position := raw_position(self._places.raw)).reach.covers(target):
+        while not (position := raw_position(self._context.raw)).reach.covers(target):
             if position.version != before:
                 deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
             if self._clock.monotonic() > deadline:
                 raise UnreachableError(
-                    f"{self._places.raw} ends at {dict(position.reach.offsets)} and has not grown for "
+                    f"{self._context.raw} ends at {dict(position.reach.offsets)} and has not grown for "
                     f"{_PATIENCE_SECONDS:.0f} s; the topic has records up to {dict(target.offsets)}.",
-                    fix=f"see why the raw stream of {self._places.source.name} does not go on.",
+                    fix=f"see why the raw stream of {self._context.source.name} does not go on.",
                 )
             self.check_fence()
             self._clock.sleep(_POLL_SECONDS)
 
-    def _tell(self, done: Round) -> None:
+    def _warn(self, done: Round) -> None:
         """Log what holds the table back, once for each reason."""
         if done.unconfirmed and not (self._held and self._held.unconfirmed):
             log.warning(
                 "arrival times beyond max_advance settle nothing until something bears them out",
-                table=self._places.table.name,
+                table=self._context.table.name,
                 see=f"sluice intervals advance {self._code.pipeline.name}",
                 settled_until=None if done.settled_until is None else done.settled_until.isoformat(),
             )
@@ -142,7 +153,7 @@ class SettleSink:
 
 
 def prepare_settled(
-    spark: SparkSession, code: PipelineCode, places: SettledPlaces, *, epoch: EpochInForce, generation: int
+    spark: SparkSession, code: PipelineCode, context: SettlingContext, *, epoch: EpochInForce, generation: int
 ) -> Prepared:
     """Return the stream that settles the intervals of a pipeline.
 
@@ -150,21 +161,21 @@ def prepare_settled(
         SpecError: the transform cannot be loaded, or returns what the output cannot take.
     """
     output = code.pipeline.intervals
-    records = read_stream(spark, places.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
+    records = read_stream(spark, context.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
     rows = result_rows(spark.createDataFrame([], records.schema), code)
     refuse_unwritable(rows, [output])
     schema, column = rows.schema.json(), partition_column(output)
 
     def opened() -> Opened:
-        ensure_table(places.table, schema, partition_by=[column])
-        beginning = None if epoch.start is None else Reach(epoch.start, (places.source.topic_id,))
+        ensure_table(context.table, schema, partition_by=[column])
+        beginning = None if epoch.start is None else Reach(epoch.start, (context.source.topic_id,))
         name, rules = settler_name(code.pipeline.name), SettlingRules.of(code.pipeline)
-        table = SettledLog(places.table, column, name, generation, rules, beginning=beginning)
+        table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
-        return Opened(records, SettleSink(code, places, Checkpoint(epoch.checkpoint), table, generation=generation))
+        return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
 
     checks = (
-        partial(refuse_unfit, places.table, schema, partition_by=[column]),
+        partial(refuse_unfit, context.table, schema, partition_by=[column]),
         partial(_refuse_state, epoch.checkpoint, code.pipeline.name),
     )
     return Prepared(records, checks, opened)

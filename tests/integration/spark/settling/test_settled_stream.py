@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
-from sluice.delta.log import read_log
+from sluice.delta.log import append_entry, read_log
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
@@ -117,3 +118,18 @@ def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
     feed.send_rest()
     assert own.finish(spark, generation=2) == ExitCode.STOPPED
     assert differences(own.table("departures"), departures(*EXPECTED)) == []
+
+
+def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
+    place: DriverPlace, two_days: int, spark: SparkSession
+) -> None:
+    own = settled(place)
+    assert own.finish(spark, generation=1) == ExitCode.STOPPED
+    newest = settlements(own)[-1]
+    beyond = {partition: offset + 1 for partition, offset in newest.examined.items()}
+    append_entry(
+        own.state / "tables" / "departures", replace(newest, nonce="of a raw table that is gone", examined=beyond)
+    )
+    assert two_days
+    shutil.rmtree(own.state / "checkpoints" / "departures")
+    assert own.finish(spark, generation=2) == ExitCode.CORRUPT

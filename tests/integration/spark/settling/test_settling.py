@@ -38,12 +38,12 @@ class Settled:
     drained: Drained
     table: Path
 
-    def source(self, most: int = 500_000, ends: Reach | None = None) -> RawTableSource:
+    def source(self, max_records: int = 500_000, ends: Reach | None = None) -> RawTableSource:
         code = self.drained.code
         raw = self.drained.project.folder.table(code.topic.raw.table)
         position = self.drained.project.tables.raw_position(code.topic.name)
         rules = replace(SettlingRules.of(code.pipeline), arrival_disorder=IN_FLIGHT)
-        return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, most)
+        return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, max_records)
 
     def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
         numbers = count()
@@ -89,7 +89,7 @@ def test_settling_gives_the_rows_of_the_append_engine_and_of_the_oracle(settled:
 
 
 def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled: Settled) -> None:
-    outcomes = settled.settle(settled.source(most=1))
+    outcomes = settled.settle(settled.source(max_records=1))
     assert outcomes.count(RoundOutcome.SETTLED) > 1
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
 
