@@ -51,6 +51,7 @@ streams reset flights --to earliest --why x
 streams heal flights --why x
 intervals list
 intervals show departures 2013-01-01T00:00:00Z
+intervals advance departures
 backfill plan departures --from 2013-01-01 --to 2013-01-02
 backfill run departures --from 2013-01-01 --to 2013-01-02
 backfill accept x
