@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import RLock
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction, write_deltalake
@@ -41,7 +42,7 @@ class CollectedRows:
 
 
 class SettledLog:
-    """Implements `sluice.settling.ports.SettledTable`.
+    """Implements `sluice.settling.ports.SettledTable`. Batches and the driver's own thread may use it at once.
 
     Args:
         folder: of the table, which exists.
@@ -63,6 +64,7 @@ class SettledLog:
         beginning: Reach | None = None,
     ) -> None:
         self._delta = DeltaTable(str(folder))
+        self._lock = RLock()  # another thread that looks in between would hide a new mark from a read or a write
         self._folder = folder
         self._column = column
         self._writer = writer
@@ -82,8 +84,9 @@ class SettledLog:
 
     def read(self) -> SettledState:
         """See the port."""
-        self.check_fence()
-        version = self._delta.version()
+        with self._lock:
+            self.check_fence()
+            version = self._delta.version()
         log = (logged for logged in newest_first(self._folder) if logged.version <= version)
         return settled_state(log, version, self._rules, self._beginning)
 
@@ -94,8 +97,14 @@ class SettledLog:
 
     def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
         """See the port."""
-        if self._delta.version() != state.version:  # it was read again since
-            return False
+        with self._lock:
+            if self._delta.version() != state.version:  # it was read again since
+                return False
+            done = self._write(state, entry, rows)
+        failpoint("after_write_before_commit", self._folder.name)
+        return done
+
+    def _write(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
         properties = entry_properties(entry, Transaction(self._writer, state.version + 1), max_retries=0)
         if rows is None or entry.since is None or entry.settled_until is None:
             write = partial(write_no_files, self._delta, properties)
@@ -110,15 +119,12 @@ class SettledLog:
             )
         failpoint("before_write", self._folder.name)
         try:
-            done = try_commit(self._delta, write)
+            return try_commit(self._delta, write)
         except (DeltaError, OSError) as error:
             raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
-        failpoint("after_write_before_commit", self._folder.name)
-        return done
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
         """See the port."""
-        self._delta.update_incremental()
         return any(
             logged.version == state.version + 1
             and isinstance(logged.entry, SettleEntry)
@@ -156,8 +162,9 @@ class SettledLog:
         return f"{self._writer}:generation"
 
     def _marked(self) -> int:
-        self._delta.update_incremental()
-        return self._delta.transaction_version(self._fence) or 0
+        with self._lock:
+            self._delta.update_incremental()
+            return self._delta.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self._folder, marked, self._generation)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.log import append_entry, entry_properties, read_log
+from sluice.delta import settled_log
+from sluice.delta.log import append_entry, entry_properties, read_log, try_commit
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
@@ -117,6 +119,23 @@ def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Path, ope
     with pytest.raises(FencedError):
         opened(1)
     assert held(table) == {}
+
+
+def test_a_look_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = opened(1)
+    state = log.read()
+    ended: list[bool] = []
+
+    def written(delta: DeltaTable, write: Callable[[], object]) -> bool:
+        looking = Thread(target=log.check_fence, daemon=True)
+        looking.start()
+        looking.join(0.3)
+        ended.append(not looking.is_alive())
+        return try_commit(delta, write)
+
+    monkeypatch.setattr(settled_log, "try_commit", written)
+    assert log.commit(state, entry("a", 0, 1), staged(0))
+    assert ended == [False]
 
 
 def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Path, opened: Opened) -> None:
