@@ -78,7 +78,14 @@ class Shape:
         position = self.drained.project.tables.raw_position(self.code.topic.name)
         rules = SettlingRules.of(self.code.pipeline)
         return RawTableSource(
-            self.drained.spark, raw, self.code, rules, lambda: position.reach, max_records, settled=self.table
+            self.drained.spark,
+            raw,
+            self.code,
+            rules,
+            lambda: position.reach,
+            self.drained.project.folder.staging / self.name,
+            max_records,
+            settled=self.table,
         )
 
     def backfill(self, mode: Mode) -> Result:
