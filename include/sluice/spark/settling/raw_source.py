@@ -47,6 +47,7 @@ class RawTableSource:
         rules: the pipeline's, for settling.
         ends: lists the ends of the topic now, and its id.
         max_records: that one computation takes, if it takes more than one interval.
+        max_examined: how many records one examination reads.
         staging: the folder for rows that outgrow the driver.
         settled: the folder of the interval table; None: no row of it reaches further back than declared.
     """
@@ -58,6 +59,7 @@ class RawTableSource:
     ends: Callable[[], Reach]
     staging: Path
     max_records: int = 500_000
+    max_examined: int = 1_000_000
     settled: Path | None = None
 
     def pin(self) -> RawPosition:
@@ -70,10 +72,23 @@ class RawTableSource:
 
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         """See the port."""
-        columns = TimeColumns.read(self.folder, pinned, since, self.code.topic)
+        columns = TimeColumns.read(self.folder, self._first_of(pinned, since), since, self.code.topic)
         taken = partial(self._taken, pinned)
         found = examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
         return replace(found, overtaken=self._with_long_rows(found.overtaken)) if found.overtaken else found
+
+    def _first_of(self, pinned: RawPosition, since: Reach) -> RawPosition:
+        """Return how far one examination goes, which holds what it reads in memory.
+
+        Any cut will do: a partition of which records are left holds the clock at those that were read.
+        """
+        until = pinned.reach
+        if since.topics and since.topics[-1:] != until.topics[-1:]:
+            return pinned
+        least = pc.min(self._statistics(pinned).column("min.offset")).as_py() or 0
+        each = max(1, self.max_examined // max(1, len(until.offsets)))
+        ends = {p: min(end, since.offsets.get(p, least) + each) for p, end in until.offsets.items()}
+        return replace(pinned, reach=replace(until, offsets=ends))
 
     def _with_long_rows(self, overtaken: Mapping[datetime, Mapping[str, int]]) -> Mapping[datetime, Mapping[str, int]]:
         """Return overtaken intervals with those whose rows reach further back than declared, down to one of them."""
@@ -171,7 +186,7 @@ class RawTableSource:
 
     def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
         """Return earliest event time and records of the files that may hold records of a range, in order of time."""
-        files = pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))
+        files = self._statistics(pinned)
         names = ("min.event_time", "max.event_time", "num_records")
         rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
         return sorted(
@@ -179,3 +194,7 @@ class RawTableSource:
             for first, last, records in rows
             if first is not None and first < between.end and last >= between.start
         )
+
+    def _statistics(self, pinned: RawPosition) -> pa.Table:
+        """Return what the log says of the table's files."""
+        return pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))

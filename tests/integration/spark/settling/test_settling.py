@@ -100,6 +100,13 @@ def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled:
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
 
 
+def test_many_records_are_examined_in_parts(settled: Settled) -> None:
+    outcomes = settled.settle(replace(settled.source(), max_examined=400))
+    assert outcomes.count(RoundOutcome.EXAMINING) + outcomes.count(RoundOutcome.SETTLED) > 4
+    assert differences(settled.rows(), departures(FIRST, LAST)) == []
+    assert not any(row.dirty for row in settled.ledger.spans)
+
+
 def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: Settled) -> None:
     source = settled.source()
     known = source.listed_ends()
