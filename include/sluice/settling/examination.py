@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from sluice.intervals.arrivals import ArrivalSpan, joined
+from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan, joined
 from sluice.settling.rules import SettlingRules
 
 
@@ -45,7 +45,8 @@ class Examination:
         overtaken: by the start of an interval that was settled without them: the next offset per partition behind the
             records on time that it lacks, in the newest topic; 0 if they are all of an earlier one.
         first_event: the earliest event time of a record on time; None without one.
-        disorder: the farthest that an arrival time lay below the greatest before it in its partition.
+        disorder: the farthest that an arrival time lay below the greatest before it in its partition; what lies behind
+            an advance of more than the longest one is not measured against it: it may be a record of the future.
     """
 
     end: Mapping[str, int]
@@ -53,6 +54,21 @@ class Examination:
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     first_event: datetime | None = None
     disorder: timedelta = timedelta()
+
+    def disorder_after(self, clocks: ArrivalClocks, max_advance: timedelta) -> timedelta:
+        """Return the farthest that an arrival time lies below the greatest that was read of its partition before.
+
+        Args:
+            clocks: of what was read before.
+            max_advance: what lies further below is another advance, and no disorder.
+        """
+        below = (
+            clocks.accepted[partition] - span.first
+            for partition, spans in self.spans.items()
+            for span in spans
+            if partition in clocks.accepted
+        )
+        return max([timedelta(), *(length for length in below if length <= max_advance)])
 
 
 def examined(
@@ -69,14 +85,10 @@ def examined(
     arrivals: dict[str, list[ArrivalSpan]] = defaultdict(list)
     overtaken: dict[datetime, dict[str, int]] = defaultdict(dict)
     first: datetime | None = None
-    disorder = timedelta()
-    newest: dict[str, datetime] = {}
     for record in records:
         if record.arrival is None:
             continue
         arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival, record.witnessed))
-        newest[record.partition] = max(record.arrival, newest.get(record.partition, record.arrival))
-        disorder = max(disorder, newest[record.partition] - record.arrival)
         if record.event is None or record.arrival - record.event > rules.allowed_lateness:
             continue
         first = record.event if first is None else min(first, record.event)
@@ -84,4 +96,15 @@ def examined(
             if settled_until is not None and interval.end <= settled_until:
                 overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
     spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
+    disorder = max((_disorder(own, spans[partition]) for partition, own in arrivals.items()), default=timedelta())
     return Examination(end, spans, overtaken, first, disorder)
+
+
+def _disorder(arrivals: Iterable[ArrivalSpan], spans: Iterable[ArrivalSpan]) -> timedelta:
+    """Return the greatest distance of an arrival time of one partition from the greatest before it in its span."""
+    farthest, newest = timedelta(), dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC))
+    for arrival in (each.first for each in arrivals):
+        span = next(span for span in newest if span.first <= arrival <= span.last)
+        newest[span] = max(newest[span], arrival)
+        farthest = max(farthest, newest[span] - arrival)
+    return farthest
