@@ -7,12 +7,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from sluice.settling.status import SettlingStatus
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp
+
+
+@dataclass(frozen=True)
+class ObservedSettler:
+    """What was seen of the settler behind a stream.
+
+    Attributes:
+        pipeline: its name.
+        raw_stream: the stream that fills the table which it settles from.
+        status: where it stood after its newest round; None if that is not known.
+        decided: a person has decided since about the advance that it holds back.
+    """
+
+    pipeline: str
+    raw_stream: str
+    status: SettlingStatus | None = None
+    decided: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,7 @@ class Observation:
         shortage: why there is no capacity for the attempt that shall be submitted; empty if that is not so.
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
         ended_alone: why this stream has ended although its driver lives; None if it has not.
+        settler: of a settled table; None of any other stream.
     """
 
     at: datetime
@@ -75,6 +94,7 @@ class Observation:
     ended_alone: Failure | None = None
     epoch: int = 0
     held: Mapping[str, int] = field(default_factory=dict)
+    settler: ObservedSettler | None = None
 
     @cached_property
     def unread(self) -> Mapping[str, int] | None:
