@@ -43,7 +43,7 @@ class StreamTracker:
     def __init__(self) -> None:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: Mapping[str, Verdict] = {}
         self._periods: dict[str, VerdictPeriod] = {}
 
     @property

@@ -108,7 +108,7 @@ def judge(
         catch_up_seconds=facts.catch_up_seconds,
         loss_seconds=facts.loss_seconds,
         partitions=_partitions(observed),
-        settling=observed.settler and observed.settler.status,
+        settling=None if observed.settler is None else observed.settler.status,
     )
 
 
