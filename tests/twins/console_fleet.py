@@ -231,6 +231,7 @@ def settling_at(now: datetime, fleet: ConsoleFleet) -> SettlingStatus:
         newest=CLOSED_UNTIL + timedelta(hours=5),
         due=2,
         oldest_due=CLOSED_UNTIL,
+        overdue=timedelta(hours=1),
         due_since=now - timedelta(seconds=30),
         next_at=CLOSED_UNTIL + timedelta(hours=6),
         unread=(fleet.says("topic0005/1"),),

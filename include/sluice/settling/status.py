@@ -44,6 +44,7 @@ class SettlingStatus:
         newest: the greatest arrival time that counts; None before the first record.
         due: how many intervals are due and not settled.
         oldest_due: start of the first of them.
+        overdue: how far arrival times have passed the one that completes it.
         due_since: since when none of them was settled and `complete` has not moved.
         next_at: the arrival time that completes the next interval that is not due; None: it is not known where the
             table begins.
@@ -59,6 +60,7 @@ class SettlingStatus:
     newest: datetime | None = None
     due: int = 0
     oldest_due: datetime | None = None
+    overdue: timedelta = timedelta()
     due_since: datetime | None = None
     next_at: datetime | None = None
     unread: tuple[str, ...] = ()
@@ -135,15 +137,17 @@ def _status(
     rules: SettlingRules,
     at: datetime,
 ) -> SettlingStatus:
-    due, open_from = 0, begin
+    due, open_from, overdue = 0, begin, timedelta()
     if begin is not None and newest is not None and (until := rules.complete_until(newest)) > begin:
         due, open_from = (until - begin) // rules.length, until
+        overdue = newest - (begin + rules.length + rules.margin)
     return SettlingStatus(
         at,
         settled_until,
         newest=newest,
         due=due,
         oldest_due=begin if due else None,
+        overdue=overdue,
         next_at=None if open_from is None else open_from + rules.length + rules.margin,
         declared_disorder=rules.arrival_disorder,
     )

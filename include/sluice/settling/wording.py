@@ -8,7 +8,7 @@ from math import ceil
 
 from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.model.duration import format_duration
-from sluice.wording import counted, listed
+from sluice.wording import counted, listed, span
 
 _PARTITIONS_NAMED = 4
 
@@ -40,9 +40,10 @@ def progress_text(status: SettlingStatus) -> str:
 
 
 def due_text(status: SettlingStatus) -> str:
-    """Return how many intervals are due, and from when on, as a clause."""
+    """Return how many intervals are due, from when on, and for how long by arrival times, as a clause."""
     verb = "is" if status.due == 1 else "are"
-    since = "" if status.oldest_due is None else f", from {_minute(status.oldest_due)} UTC on"
+    overdue = span(status.overdue / timedelta(seconds=1))
+    since = "" if status.oldest_due is None else f", from {_minute(status.oldest_due)} UTC on, the oldest by {overdue}"
     return f"{counted(status.due, 'interval')} {verb} due{since}"
 
 

@@ -28,6 +28,7 @@ STATUS = SettlingStatus(
     newest=hour(9),
     due=2,
     oldest_due=hour(4),
+    overdue=timedelta(minutes=45),
     due_since=hour(8),
     next_at=hour(10),
     unread=("flights/1",),
@@ -56,8 +57,8 @@ def test_a_unit_shows_what_its_settler_waited_for_though_its_driver_is_gone(plac
     for line in (
         "departures: Settled until 2013-01-01 04:00 UTC; arrival times stand at 2013-01-01 09:00:00 UTC, and",
         "and every partition has passed 2013-01-01 05:00:00 UTC.",
-        "departures: 2 intervals are due, from 2013-01-01 04:00 UTC on; none of them was settled since 2013-01-01",
-        "2013-01-01 08:00:00 UTC: records of flights/1 are unread.",
+        "departures: 2 intervals are due, from 2013-01-01 04:00 UTC on, the oldest by 45 min; none of them was settled",
+        "since 2013-01-01 08:00:00 UTC: records of flights/1 are unread.",
         "departures: The next interval is complete when arrival times reach 2013-01-01 10:00:00 UTC.",
         "See `sluice intervals advance departures`.",
         "an arrival_disorder of 15 minutes: write `arrival_disorder: 17 minutes` under `time`",

@@ -124,7 +124,7 @@ def test_a_settled_table_shows_what_is_due_and_what_holds_it(visitor: TestClient
     stream, intervals = (text_of(visitor, f"/{page}/{pipeline_of(SETTLED)}") for page in ("streams", "intervals"))
     for words in (
         "Settled until 2013-01-21 00:00 UTC; arrival times stand at 2013-01-21 05:00:00 UTC.",
-        "2 intervals are due, from 2013-01-21 00:00 UTC on",
+        "2 intervals are due, from 2013-01-21 00:00 UTC on, the oldest by 60 min",
         "records of topic0005/1",
         "The next interval is complete when arrival times reach 2013-01-21 06:00:00 UTC.",
         "write `arrival_disorder: 90 seconds` under `time`",

@@ -63,7 +63,7 @@ def test_what_the_newest_arrival_completes_is_due_if_a_partition_holds_it() -> N
     status = status_after(None, done, RULES, AT)
     assert (status.due, status.oldest_due, status.due_since) == (3, START + 2 * HOUR, AT)
     assert (status.unread, status.complete, status.newest) == (("t/1",), START + 5 * HOUR, START + 9 * HOUR)
-    assert status.next_at == START + 9.25 * HOUR
+    assert (status.overdue, status.next_at) == (2.75 * HOUR, START + 9.25 * HOUR)
     due = status.due_intervals(HOUR)
     assert due is not None
     assert (due.start, due.end) == (START + 2 * HOUR, START + 5 * HOUR)
@@ -171,6 +171,7 @@ statuses = st.builds(
     newest=times,
     due=st.integers(0, 10_000),
     oldest_due=times,
+    overdue=lengths,
     due_since=times,
     next_at=times,
     unread=st.lists(st.text(max_size=5), max_size=3).map(tuple),

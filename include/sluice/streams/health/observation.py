@@ -14,6 +14,7 @@ from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp
+from sluice.wording import span
 
 
 @dataclass(frozen=True)
@@ -137,17 +138,6 @@ class Observation:
     def last_report_text(self) -> str:
         """When the driver last wrote its progress, as the end of a sentence; empty if that is not known."""
         return "" if self.reported_at is None else f", and last said something {ago(self.at, self.reported_at)}"
-
-
-_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
-
-
-def span(seconds: float) -> str:
-    """Return a duration in its largest unit that makes at least 2, such as `5 min`."""
-    for minimum, size, unit in _UNITS:
-        if seconds >= minimum:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def ago(at: datetime, moment: datetime) -> str:

@@ -12,16 +12,18 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from sluice.settling.status import SettlingStatus
 from sluice.settling.wording import advance_command, advance_text, due_text, holds_text, next_text, progress_text
-from sluice.streams.health.diagnosis import SILENT_CADENCES, Diagnosis
+from sluice.streams.health.diagnosis import SILENT_CADENCES, START_PATIENCE, Diagnosis, within
 from sluice.streams.health.health import WELL, Health
-from sluice.streams.health.observation import Observation, ObservedSettler, span
+from sluice.streams.health.observation import Observation, ObservedSettler
+from sluice.wording import span
 
 Judgement: TypeAlias = tuple[Health, str, str]
 """Health, the reason in one sentence or more, and what to do."""
 
 _WORSE_ALREADY = frozenset({Health.STOPPED, Health.REWOUND, Health.LOSS_RISK})
 """What a settler waits for changes nothing about these."""
-_OF_RAW = {
+_BY_SEVERITY = (Health.STARTING, Health.UNKNOWN, Health.LAGGING, Health.STALLED)
+_BY_RAW_HEALTH = {
     Health.STARTING: Health.STARTING,
     Health.UNKNOWN: Health.UNKNOWN,
     Health.LAGGING: Health.LAGGING,
@@ -83,7 +85,8 @@ def judge_settler(own: Judgement, facts: Diagnosis, raw: Judgement | None) -> Ju
     found = list(_findings(settler, facts, raw))
     if not found:
         return (health, f"{why.removesuffix('.')}{_outlook(settler)}.", what_to_do) if health in WELL else own
-    worst, reasons, advice = found[0][0], " ".join(reason for _, reason, _ in found), found[0][2]
+    worst = max((found_health for found_health, _, _ in found), key=_BY_SEVERITY.index)
+    reasons, advice = " ".join(reason for _, reason, _ in found), found[0][2]
     if health in WELL:
         return worst, reasons, advice
     if health is Health.LAGGING and worst is Health.STALLED:
@@ -93,12 +96,8 @@ def judge_settler(own: Judgement, facts: Diagnosis, raw: Judgement | None) -> Ju
 
 def _findings(settler: ObservedSettler, facts: Diagnosis, raw: Judgement | None) -> Iterator[Judgement]:
     """Yield what is wrong, the cause of most first."""
-    if raw is None:
-        why = f"It settles what {settler.raw_stream} has stored, and how that stream does is not known."
-        yield Health.UNKNOWN, why, "sluice streams list"
-    elif raw[0] not in WELL:
-        why = f"It settles what {settler.raw_stream} has stored, and that stream is {raw[0]}: {raw[1]}"
-        yield _OF_RAW.get(raw[0], Health.STALLED), why, raw[2]
+    if (finding := _raw_finding(settler, facts, raw)) is not None:
+        yield finding
     status = settler.status
     if status is None:
         return
@@ -106,6 +105,18 @@ def _findings(settler: ObservedSettler, facts: Diagnosis, raw: Judgement | None)
         yield Health.STALLED, advance_text(status.advance), advance_command(settler.pipeline)
     if (waited := _due_seconds(status, facts)) is not None and waited > _allowed_seconds(facts):
         yield _overdue(status, facts, waited)
+
+
+def _raw_finding(settler: ObservedSettler, facts: Diagnosis, raw: Judgement | None) -> Judgement | None:
+    if raw is not None and raw[0] in WELL:
+        return None
+    health, reason, advice = (Health.UNKNOWN, "It was not observed.", "sluice streams list") if raw is None else raw
+    why = f"It settles what {settler.raw_stream} has stored, and that stream is {health}: {reason}"
+    observed, driver = facts.observation, facts.observation.driver
+    young = driver is not None and within(observed.at, driver.started_at, START_PATIENCE)
+    if health is Health.UNKNOWN and young:
+        return Health.STARTING, why, advice  # the other unit may have begun a moment ago, too
+    return _BY_RAW_HEALTH.get(health, Health.STALLED), why, advice
 
 
 def _due_seconds(status: SettlingStatus, facts: Diagnosis) -> float | None:

@@ -18,11 +18,12 @@ from sluice.streams.health.cadence import MIN_SECONDS
 from sluice.streams.health.diagnosis import FIRST_COMMIT, SILENT_CADENCES, Diagnosis, within
 from sluice.streams.health.health import Health
 from sluice.streams.health.lag import MIN_SPAN_SECONDS
-from sluice.streams.health.observation import Observation, ago, span
+from sluice.streams.health.observation import Observation, ago
 from sluice.streams.health.retention import horizon_seconds, lost
 from sluice.streams.health.settlers import Judgement, judge_settler
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
+from sluice.wording import span
 
 PATIENCE = timedelta(minutes=2)
 IDLE_AFTER = timedelta(minutes=10)

@@ -32,7 +32,8 @@ def ago(**duration: float) -> datetime:
 HOUR = timedelta(hours=1)
 NINE = datetime(2013, 1, 5, 9, tzinfo=START.tzinfo)
 CALM = SettlingStatus(ago(seconds=5), NINE, NINE + 1.9 * HOUR, NINE + 1.9 * HOUR, next_at=NINE + 2.25 * HOUR)
-DUE = replace(CALM, complete=NINE, due=3, oldest_due=NINE, due_since=ago(minutes=12), unread=("flights/1",))
+SOON = replace(CALM, complete=NINE, due=3, oldest_due=NINE, overdue=HOUR * 0.75, unread=("flights/1",))
+DUE = replace(SOON, due_since=ago(minutes=12))
 HELD = replace(CALM, advance=HeldAdvance("flights/0", NINE + 8760 * HOUR))
 
 
@@ -96,9 +97,9 @@ CASES = [
     # intervals are due
     Case(
         "due for a moment: each interval is, while the last of its records are read",
-        seen(replace(DUE, due_since=ago(seconds=20))),
+        seen(replace(SOON, due_since=ago(seconds=20))),
         Health.OK,
-        ("3 intervals are due, from 2013-01-05 09:00 UTC on: records of flights/1 are unread",),
+        ("3 intervals are due, from 2013-01-05 09:00 UTC on, the oldest by 45 min: records of flights/1 are unread",),
     ),
     Case(
         "due for long",
@@ -161,7 +162,7 @@ CASES = [
         "the raw stream is unknown",
         seen(CALM),
         Health.UNKNOWN,
-        ("settles what raw_flights has stored, and how that stream does is not known",),
+        ("settles what raw_flights has stored, and that stream is UNKNOWN: It was not observed.",),
         "sluice streams list",
         raw=None,
     ),
@@ -186,6 +187,14 @@ CASES = [
         "the raw stream starts", seen(CALM), Health.STARTING, ("raw_flights",), raw=(Health.STARTING, "It starts.", "")
     ),
     Case(
+        "the raw stream was not observed yet, a moment after a start",
+        seen(CALM, **YOUNG),
+        Health.STARTING,
+        ("that stream is UNKNOWN: It was not observed.",),
+        "sluice streams list",
+        raw=None,
+    ),
+    Case(
         "both start",
         seen(None, **FIRST),
         Health.STARTING,
@@ -207,6 +216,14 @@ CASES = [
         ("that stream is STALLED: It stands.", "nothing bears them out"),
         "restart raw",
         raw=(Health.STALLED, "It stands.", "restart raw"),
+    ),
+    Case(
+        "the raw stream lags, and an advance is worse",
+        seen(HELD),
+        Health.STALLED,
+        ("that stream is LAGGING: It lags.", "nothing bears them out"),
+        "give it cores",
+        raw=(Health.LAGGING, "It lags.", "give it cores"),
     ),
     # what is worse already
     Case("a death", seen(DUE, **DEAD), Health.STOPPED, ("It does not run",), "sluice streams logs flights", raw=None),
@@ -263,7 +280,8 @@ def test_what_a_settler_waits_for_makes_no_verdict_better(
         assert of_any_stream.why in verdict.why
     if raw is None or raw[0] not in WELL:
         assert verdict.health not in WELL
-        assert verdict.health not in FINE or Health.STARTING in {raw and raw[0], of_any_stream.health}
+        young = situation is YOUNG and (raw is None or raw[0] is Health.UNKNOWN)
+        assert verdict.health not in FINE or young or Health.STARTING in {raw and raw[0], of_any_stream.health}
         assert "raw_flights" in verdict.why or of_any_stream.health in {Health.STOPPED, Health.REWOUND}
     if status is not None and status.advance is not None and not decided:
         assert verdict.health not in WELL
