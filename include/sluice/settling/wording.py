@@ -50,7 +50,7 @@ def due_text(status: SettlingStatus) -> str:
 def holds_text(status: SettlingStatus) -> str:
     """Return what keeps due intervals from being settled, as a clause."""
     if not status.unread:
-        return "they are at work"
+        return "what holds them is known after its next batch" if status.complete is None else "they are at work"
     return f"records of {listed(status.unread, _PARTITIONS_NAMED, 'partitions')} are unread"
 
 

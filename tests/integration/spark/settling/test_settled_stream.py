@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from sluice.intervals.entries import SettleEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch
 from tests.integration.spark.backfill.backfills import Drained
@@ -54,6 +56,15 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     ledger = own.project().tables.ledger("departures")
     assert ledger.closed_until is not None
     assert not any(row.dirty for row in ledger.spans)
+    status = settling_status(own.project().folder.settling_file("departures"))
+    assert status is not None
+    assert (status.settled_until, status.due, status.unread, status.advance) == (ledger.closed_until, 0, (), None)
+    assert status.next_at is not None
+    assert status.newest == status.complete
+    assert status.newest is not None
+    assert status.newest < status.next_at <= status.newest + timedelta(hours=1)
+    assert timedelta() < status.disorder <= timedelta(minutes=15), "the feed keeps records in flight for so long"
+    assert settlements(own)[-1].disorder <= status.disorder
     newest = Checkpoint(own.project().folder.checkpoint("departures")).read().newest
     assert newest is not None
     assert sum(newest.offsets.values()) == two_days

@@ -135,6 +135,12 @@ CASES = [
     ),
     Case("due and no partition holds it: it is at work", seen(replace(DUE, unread=())), Health.OK, ("are at work",)),
     Case(
+        "what only the log says to be due may be at work: it is no stall before a round has said what holds it",
+        seen(replace(DUE, unread=(), complete=None)),
+        Health.OK,
+        ("what holds them is known after its next batch",),
+    ),
+    Case(
         "due for long, and a start",
         seen(DUE, **{**FIRST, "ends": {"flights/0": 5}, "driver": replace(RUNNING, started_at=ago(minutes=8))}),
         Health.STARTING,
