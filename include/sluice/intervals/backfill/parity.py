@@ -31,6 +31,9 @@ class ParityOutcome(ExplainedEnum):
     )
 
 
+UNEXPLAINED = "nothing explains the difference"
+"""Why an interval differs of which nothing else is known."""
+
 PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED}
 
 
@@ -87,7 +90,7 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         return IntervalParity(interval, ParityOutcome.IDENTICAL, counts)
     if mode is Mode.CORRECT and counts.late:
         return IntervalParity(interval, ParityOutcome.EXPLAINED, counts)
-    return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, "nothing explains the difference")
+    return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, UNEXPLAINED)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,8 @@ class SettleSink:
         return done
 
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows]:
-        source = RawTableSource(spark, self._context.raw, self._code, self._rules, self._ends)
+        context = self._context
+        source = RawTableSource(spark, context.raw, self._code, self._rules, self._ends, settled=context.table)
         return Settler(self._identity, self._rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:
