@@ -221,7 +221,7 @@ class SettleEntry:
         content: what each interval with rows holds.
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
         code: hash of the code that computed them.
-        disorder: the farthest that an arrival time of these records lay below the greatest before it in its partition.
+        disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
     """
 
     writer: str

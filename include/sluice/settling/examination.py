@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -45,8 +46,8 @@ class Examination:
         overtaken: by the start of an interval that was settled without them: the next offset per partition behind the
             records on time that it lacks, in the newest topic; 0 if they are all of an earlier one.
         first_event: the earliest event time of a record on time; None without one.
-        disorder: the farthest that an arrival time lay below the greatest before it in its partition; what lies behind
-            an advance of more than the longest one is not measured against it: it may be a record of the future.
+        disorder: the farthest that an arrival time lay below the greatest before it in its partition, up to the longest
+            advance: what lies further ahead may be a record of the future, and measures nothing.
     """
 
     end: Mapping[str, int]
@@ -55,18 +56,20 @@ class Examination:
     first_event: datetime | None = None
     disorder: timedelta = timedelta()
 
-    def disorder_after(self, clocks: ArrivalClocks, max_advance: timedelta) -> timedelta:
-        """Return the farthest that an arrival time lies below the greatest that was read of its partition before.
+    def disorder_after(self, clocks: ArrivalClocks, drained: AbstractSet[str], max_advance: timedelta) -> timedelta:
+        """Return the farthest that an arrival time lies below one that was appended before it.
 
         Args:
             clocks: of what was read before.
+            drained: partitions that were read to their ends then: what is found in them was appended after all of that,
+                in whichever partition it lies. Of another one only its own records are known to be older.
             max_advance: what lies further below is another advance, and no disorder.
         """
         below = (
-            clocks.accepted[partition] - span.first
+            before - span.first
             for partition, spans in self.spans.items()
             for span in spans
-            if partition in clocks.accepted
+            if (before := clocks.newest if partition in drained else clocks.accepted.get(partition)) is not None
         )
         return max([timedelta(), *(length for length in below if length <= max_advance)])
 
@@ -96,15 +99,19 @@ def examined(
             if settled_until is not None and interval.end <= settled_until:
                 overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
     spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
-    disorder = max((_disorder(own, spans[partition]) for partition, own in arrivals.items()), default=timedelta())
+    disorder = max(
+        (_disorder(own, spans[partition], rules.max_advance) for partition, own in arrivals.items()),
+        default=timedelta(),
+    )
     return Examination(end, spans, overtaken, first, disorder)
 
 
-def _disorder(arrivals: Iterable[ArrivalSpan], spans: Iterable[ArrivalSpan]) -> timedelta:
-    """Return the greatest distance of an arrival time of one partition from the greatest before it in its span."""
+def _disorder(arrivals: Iterable[ArrivalSpan], spans: Iterable[ArrivalSpan], most: timedelta) -> timedelta:
+    """Return the farthest that an arrival time of one partition lies below the greatest before it in its span."""
     farthest, newest = timedelta(), dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC))
     for arrival in (each.first for each in arrivals):
         span = next(span for span in newest if span.first <= arrival <= span.last)
         newest[span] = max(newest[span], arrival)
-        farthest = max(farthest, newest[span] - arrival)
+        if (below := newest[span] - arrival) <= most:
+            farthest = max(farthest, below)
     return farthest

@@ -112,6 +112,7 @@ class Settler(Generic[R]):
         self._clock = clock
         self._nonce = nonce
         self._progress: _Progress | None = None
+        self._drained = (Reach({}), frozenset[str]())  # what was examined, and which partitions were read to their ends
 
     def round(self) -> Round:
         """Examine what is new, and settle what is complete, if anything is.
@@ -131,6 +132,7 @@ class Settler(Generic[R]):
             before = replace(before, clocks=before.clocks.of_new_topic())
         found = self._raw.examine(pinned, before.examined, state.settled_until)
         after = self._advance(before, pinned, found, state)
+        self._drained = (after.examined, _drained(after.examined, listed))
         complete = self._complete(after, listed)
         return self._settle(state, pinned, after, found, complete)
 
@@ -149,7 +151,9 @@ class Settler(Generic[R]):
         )
         events = [event for event in (before.first_event, found.first_event) if event is not None]
         examined = Reach(found.end, pinned.reach.topics)
-        disorder = max(before.disorder, found.disorder, found.disorder_after(before.clocks, self._rules.max_advance))
+        drained = self._drained[1] if self._drained[0] == before.examined else frozenset()
+        across = found.disorder_after(before.clocks, drained, self._rules.max_advance)
+        disorder = max(before.disorder, found.disorder, across)
         return _Progress(state.decided_at, examined, clocks, min(events, default=None), disorder)
 
     def _complete(self, progress: _Progress, listed: Reach) -> Completeness:
@@ -217,6 +221,12 @@ class Settler(Generic[R]):
         if lost is not None and not done:
             raise lost
         return RoundOutcome.SETTLED if done else RoundOutcome.RACED
+
+
+def _drained(examined: Reach, listed: Reach) -> frozenset[str]:
+    if _is_new_topic(examined, listed):
+        return frozenset()
+    return frozenset(name for name, end in listed.offsets.items() if examined.offsets.get(name, 0) >= end)
 
 
 def _is_new_topic(before: Reach, after: Reach) -> bool:

@@ -50,7 +50,7 @@ class SettlingStatus:
             table begins.
         unread: partitions that hold back what is due, because records of them were not read.
         advance: arrival times that do not count before a person or another source bears them out.
-        disorder: the farthest that an arrival time lay below the greatest before it in its partition.
+        disorder: the farthest that an arrival time lay below one that is known to be appended before.
         declared_disorder: what the pipeline's spec allows.
     """
 

@@ -140,6 +140,8 @@ class _History:
                 status = status_after(status, done, world.rules, world.clock.now())
                 if done.outcome == "waiting" and status.due and not status.unread:
                     raise BreachError(f"{status.due} intervals are due, and nothing is named that holds them")
+                if not (world.excused or world.poisoned) and done.disorder > DISORDER * MINUTE:
+                    raise BreachError(f"a disorder of {done.disorder} is measured that never was")
                 idle = idle + 1 if done.outcome == "waiting" else 0
                 if rounds == ROUNDS and idle == 3:
                     break

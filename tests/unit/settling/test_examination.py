@@ -125,7 +125,13 @@ def test_disorder_is_measured_against_what_was_read_before_too() -> None:
     found = examined([record(5, None, 90), record(6, None, 95), record(7, None, 20, partition=1)], END, RULES, None)
     before = ArrivalClocks({"t/0": START + 100 * MINUTE})
     assert found.disorder == timedelta()
-    assert found.disorder_after(before, RULES.max_advance) == 10 * MINUTE, "of t/1 nothing was read before"
-    assert found.disorder_after(ArrivalClocks({"t/0": START + 80 * MINUTE}), RULES.max_advance) == timedelta()
-    ahead = ArrivalClocks({"t/0": START + 365 * 24 * HOUR})
-    assert found.disorder_after(ahead, RULES.max_advance) == timedelta(), "that is another advance"
+
+    def disorder(clocks: ArrivalClocks, *drained: str) -> timedelta:
+        return found.disorder_after(clocks, set(drained), RULES.max_advance)
+
+    assert disorder(before) == 10 * MINUTE, "of t/1 nothing was read before"
+    assert disorder(before, "t/0") == 10 * MINUTE
+    assert disorder(before, "t/0", "t/1") == 80 * MINUTE, "t/1 had no more to read, so its record was appended later"
+    assert disorder(ArrivalClocks({"t/0": START + 80 * MINUTE})) == timedelta()
+    assert disorder(ArrivalClocks({"t/0": START + 365 * 24 * HOUR}), "t/1") == timedelta(), "that is another advance"
+    assert disorder(ArrivalClocks(), "t/0", "t/1") == timedelta()

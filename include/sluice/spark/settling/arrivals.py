@@ -161,7 +161,8 @@ def _arrivals(rows: pa.Table, topic: str, rules: SettlingRules) -> tuple[dict[st
         edges = _edges(np.sort(arrivals), gap)
         for first, last in edges:
             inside = arrivals[(first <= arrivals) & (arrivals <= last)]
-            disorder = max(disorder, int((np.maximum.accumulate(inside) - inside).max()))
+            below = np.maximum.accumulate(inside) - inside
+            disorder = max(disorder, int(below[below <= gap].max()))
         spans[f"{topic}/{number}"] = tuple(ArrivalSpan(instant(first), instant(last)) for first, last in edges)
     return spans, disorder * _MICROSECOND
 
