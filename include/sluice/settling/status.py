@@ -14,7 +14,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import Round
+from sluice.settling.settler import Round, RoundOutcome
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def status_after(before: SettlingStatus | None, done: Round, rules: SettlingRule
         status,
         complete=complete.clock,
         unread=complete.unread if status.due else (),
-        advance=_first(done.clocks.unconfirmed),
+        advance=_advance(before, done),
         disorder=done.disorder,
     )
     return replace(status, due_since=_due_since(before, status))
@@ -160,6 +160,14 @@ def _due_since(before: SettlingStatus | None, status: SettlingStatus) -> datetim
         return status.at
     further = status.complete is not None and (before.complete is None or status.complete > before.complete)
     return status.at if further else before.due_since
+
+
+def _advance(before: SettlingStatus | None, done: Round) -> HeldAdvance | None:
+    """Return what is held back; one that is new only once all is examined, because the rest may bear it out."""
+    found = _first(done.clocks.unconfirmed)
+    if done.outcome is RoundOutcome.WAITING or found is None:
+        return found
+    return None if before is None or before.advance is None else found
 
 
 def _first(unconfirmed: Mapping[str, tuple[ArrivalSpan, ...]]) -> HeldAdvance | None:

@@ -109,6 +109,16 @@ def test_the_earliest_arrival_time_that_does_not_count_is_named_with_its_partiti
     assert status.due == 0, "an advance that does not count makes nothing due"
 
 
+def test_an_advance_that_the_records_to_be_examined_may_bear_out_is_not_reported_yet() -> None:
+    done = waiting(1, Completeness(START + 5 * HOUR), clocks(5, 5, unconfirmed={"t/1": (YEAR,)}))
+    examining = replace(done, outcome=RoundOutcome.EXAMINING)
+    assert status_after(None, examining, RULES, AT).advance is None
+    held = status_after(None, done, RULES, AT)
+    assert held.advance is not None
+    assert status_after(held, examining, RULES, AT).advance == held.advance, "it was reported, and is not borne out"
+    assert status_after(held, replace(examining, clocks=clocks(5, 5)), RULES, AT).advance is None
+
+
 def test_before_the_first_round_the_log_says_how_far_it_is_and_not_what_is_unread() -> None:
     state = SettledState(7, START + 2 * HOUR, clocks=clocks(9, 5, unconfirmed={"t/1": (YEAR,)}), disorder=MINUTE)
     status = status_of_log(state, RULES, AT)

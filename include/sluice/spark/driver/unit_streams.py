@@ -234,6 +234,7 @@ class _Preparation:
             table(code.topic.raw.table),
             table(pipeline.intervals.table),
             cluster,
+            self._project.folder.staging / f"settle_{pipeline.name}",
             report=lambda status: replace_if_possible(file, to_record(status)),
             reported=partial(settling_status, file),
         )

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from uuid import uuid4
 
 import structlog
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
-from sluice.delta.settled_log import CollectedRows, SettledLog
+from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.intervals.reach import Reach
@@ -61,6 +62,7 @@ class SettlingContext:
         raw: the folder of its raw table.
         table: the folder of the interval table.
         cluster: see `Cluster`.
+        staging: a folder for rows that outgrow the driver; each generation has its own in it.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
     """
@@ -69,6 +71,7 @@ class SettlingContext:
     raw: Path
     table: Path
     cluster: Cluster
+    staging: Path
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
 
@@ -99,7 +102,7 @@ class SettleSink:
         self._clock: Clock = SystemClock()
         self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
         self._code = code
-        self._settler: Settler[CollectedRows] | None = None
+        self._settler: Settler[CollectedRows | StagedRows] | None = None
         self._rules = SettlingRules.of(code.pipeline)
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
@@ -134,16 +137,17 @@ class SettleSink:
         self._context.report(status)
         return status
 
-    def _round(self, settler: Settler[CollectedRows]) -> Round:
+    def _round(self, settler: Settler[CollectedRows | StagedRows]) -> Round:
         done = settler.round()
         self._status = status_after(self._status, done, self._rules, self._clock.now())
         self._context.report(self._status)
         self._warn(self._status)
         return done
 
-    def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows]:
+    def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
         context = self._context
-        source = RawTableSource(spark, context.raw, self._code, self._rules, self._ends, settled=context.table)
+        staging = context.staging / f"{context.table.name}_{self._identity.generation}"
+        source = RawTableSource(spark, context.raw, self._code, self._rules, self._ends, staging, settled=context.table)
         return Settler(self._identity, self._rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:
@@ -198,6 +202,7 @@ def prepare_settled(
         name, rules = settler_name(code.pipeline.name), SettlingRules.of(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
+        rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
         return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
 
     checks = (
