@@ -114,21 +114,35 @@ def advanced(
         clocks = ArrivalClocks(lead=None if clocks.base is None else clocks.lead, base=clocks.base)
     waiting = _joined(before, seen, max_advance)
     known = {partition: tuple(spans) for partition, spans in waiting.items()}
-    start = clocks.measure
-    if start is None:  # no record was read before: the earliest is where the clock begins
-        start = min((spans[0].first for spans in waiting.values() if spans), default=now)
-    borne_out = [start, *([] if clocks.lead is None else [now + clocks.lead]), believed_until or start]
+    limit = _borne_out(clocks, waiting, now, max_advance, believed_until) + max_advance
     live = _growing(before, waiting, now - max_advance)
     accepted = {**clocks.accepted}
-    for partition, time in _accepted(waiting, max(borne_out) + max_advance, live, max_advance).items():
+    for partition, time in _accepted(waiting, limit, live, max_advance).items():
         accepted[partition] = max(time, accepted.get(partition, time))
     unconfirmed = {partition: tuple(spans[:SPANS_KEPT]) for partition, spans in waiting.items() if spans}
     begun = {} if settled else {p: tuple(s for s in spans if s not in waiting[p]) for p, spans in known.items()}
     after = replace(clocks, accepted=accepted, unconfirmed=unconfirmed, begun=begun)
-    if after.newest is None or after.newest == clocks.newest:
-        return after
-    lead = after.newest - now
-    return replace(after, lead=lead if clocks.lead is None else max(lead, clocks.lead))
+    return after if after.newest in (None, clocks.newest) else replace(after, lead=_lead(after, clocks, now))
+
+
+def _borne_out(
+    clocks: ArrivalClocks,
+    waiting: Mapping[str, list[ArrivalSpan]],
+    now: datetime,
+    gap: timedelta,
+    believed_until: datetime | None,
+) -> datetime:
+    """Return how far the clock may stand by itself, by our own clock, or by what a person has confirmed."""
+    start = clocks.measure
+    if start is None:  # no record was read before: the earliest is where the clock begins, unless it has yet to come
+        firsts = (spans[0].first for spans in waiting.values() if spans)
+        start = min((first for first in firsts if first <= now + gap), default=now)
+    return max(start, believed_until or start, start if clocks.lead is None else now + clocks.lead)
+
+
+def _lead(after: ArrivalClocks, before: ArrivalClocks, now: datetime) -> timedelta | None:
+    leads = [after.newest - now] if after.newest is not None else []
+    return max([*leads, *([] if before.lead is None else [before.lead])], default=None)
 
 
 def _joined(

@@ -157,3 +157,11 @@ def test_until_something_is_settled_the_order_of_reading_changes_nothing(
     at = cut % (len(spans) + 1)
     one, other = clocks_of(spans), clocks_of(spans[at:], spans[:at])
     assert (one.accepted, one.unconfirmed) == (other.accepted, other.unconfirmed)
+
+
+def test_a_record_of_the_future_does_not_begin_the_clock() -> None:
+    future = ArrivalSpan(NOW + 300 * DAY, NOW + 300 * DAY)
+    for settled in (True, False):
+        clocks = advanced(ArrivalClocks(), {"t/0": [future]}, max_advance=DAY, now=NOW, settled=settled)
+        assert clocks.newest is None
+        assert clocks.unconfirmed == {"t/0": (future,)}
