@@ -11,6 +11,7 @@ from sluice.project.project import Project
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.executors import UnitFile, executors_of
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.unit_streams import unit_streams
@@ -67,7 +68,7 @@ def run_streams(
         )
         for s in streams
     }
-    codes = {pipeline: project.code_of(pipeline) for pipeline in unit.pipelines}
+    codes = {pipeline: keep_code(project, pipeline) for pipeline in unit.pipelines}
     unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
     driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=unit_file.update)
     return driver.run(available_now=available_now)
