@@ -36,7 +36,8 @@ from sluice.specs.model.model import PipelineSpec
 app = typer.Typer(help="Compute closed intervals in batches: verify, correct, recompute.", no_args_is_help=True)
 
 ModeOption = Annotated[
-    Mode, typer.Option(help="verify publishes nothing; correct adds late records; recompute applies today's code.")
+    Mode,
+    typer.Option(help="verify and try publish nothing; correct adds late records; recompute applies today's code."),
 ]
 OnlyOption = Annotated[Only, typer.Option(help="The intervals of the range that a recompute processes.")]
 KeyOption = Annotated[

@@ -134,13 +134,13 @@ def _judge(
         return IntervalParity(row.interval, ParityOutcome.INCONCLUSIVE, why=gone[start])
     compared = found.get(start, IntervalComparison())
     counts = replace(compared.counts, late=late.get(start, 0))
-    changed = _changed(row.base if mode is Mode.VERIFY else row.current, compared.table)
+    changed = unrecorded_change(row.base if mode is Mode.VERIFY else row.current, compared.table)
     if mode is Mode.RECOMPUTE:  # it is the repair of whatever happened; a dirty interval may hold anything
         return replace(judge_interval(mode, row.interval, counts), why="" if row.dirty else changed)
     return judge_interval(mode, row.interval, counts, changed)
 
 
-def _changed(written: Written | None, held: Content) -> str:
+def unrecorded_change(written: Written | None, held: Content) -> str:
     """Return how what the table holds differs from what the ledger recorded; empty if it does not."""
     recorded = written.content if written else NO_ROWS
     if held == recorded:

@@ -32,3 +32,10 @@ def test_a_correction_takes_everything_and_a_recompute_late_records_only_where_t
     assert bound_of(Mode.CORRECT, STREAMED) == IntervalBound(None, late=True)
     late = [bound_of(Mode.RECOMPUTE, row).late for row in (NEVER, STREAMED, CORRECTED)]
     assert late == [False, False, True]
+
+
+def test_a_trial_takes_exactly_what_is_behind_the_rows_that_readers_see() -> None:
+    assert bound_of(Mode.TRY, STREAMED) == IntervalBound(Reach({"t/0": 7}, ("first",)), late=False)
+    assert bound_of(Mode.TRY, CORRECTED) == IntervalBound(Reach({"t/0": 9}, ("first",)), late=True)
+    with pytest.raises(RefusedError, match="nothing to compare"):
+        bound_of(Mode.TRY, NEVER)
