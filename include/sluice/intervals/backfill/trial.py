@@ -97,6 +97,13 @@ class RowDifference:
         """Return it as one line for programs."""
         return json.dumps({**asdict(self), "interval": self.interval.isoformat(), "change": self.change})
 
+    @classmethod
+    def from_json(cls, line: str) -> RowDifference:
+        """Return what `to_json` has written."""
+        data = json.loads(line)
+        known = {field: data[field] for field in ("key", "old_rows", "new_rows", "old", "new")}
+        return cls(datetime.fromisoformat(data["interval"]), **known)
+
 
 def _said(value: str | None) -> str:
     return "null" if value is None else value
