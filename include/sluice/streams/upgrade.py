@@ -13,8 +13,8 @@ from sluice.specs.code.parts import CodeChanges
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput
 
 _STATE = (
-    "its checkpoint holds state, and whether that fits the new code is checked by the driver at its start, on a copy: "
-    "if it does not, the driver ends as `incompatible state` and is HALTED, and nothing is lost"
+    "its checkpoint holds state, and --try checks on a copy whether that fits the new code, as a driver does at its "
+    "start: one whose code does not fit ends as `incompatible state` and is HALTED, and nothing is lost"
 )
 _NO_STATE = "its checkpoint holds no state"
 _UNKNOWN_STATE = "whether it has state is not known: it has committed no batch yet, or its checkpoint cannot be read"

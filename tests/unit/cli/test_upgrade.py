@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner, Result
 
 from sluice.cli.streams import app
-from sluice.cli.upgrades import trial
+from sluice.cli.upgrades import command, trial
 from sluice.cli.views.backfill_run import BackfillRun
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
@@ -21,9 +21,12 @@ from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.trial import RowDifference
+from sluice.launch.rehearsal import Rehearsal
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
+from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.life.launcher import Job
 from tests.twins.departures_project import DeparturesProject, hour
 from tests.twins.flights_unit import FlightsUnit
 
@@ -57,6 +60,17 @@ class Bench(FlightsUnit):
     def edit_transform(self) -> None:
         text = self.transform.read_text(encoding="utf-8")
         self.transform.write_text(f"{text}\n# counts diversions too\n", encoding="utf-8")
+
+    def rehearse(self, exit_code: int = 0, failure: Failure | None = None) -> list[str]:
+        """Let rehearsals end in a way, and return the generations that were rehearsed."""
+        generations: list[str] = []
+
+        def ended(job: Job, folder: Path) -> Rehearsal:
+            generations.append(job.argv[job.argv.index("--generation") + 1])
+            return Rehearsal(exit_code, failure, folder / "rehearsal.log")
+
+        self.monkeypatch.setattr(command, "rehearse", ended)
+        return generations
 
     def newest_backfill(self) -> str:
         return self.project.records.backfills().recent(limit=1)[0].id
@@ -166,7 +180,28 @@ def finding(bench: Bench, outcome: ParityOutcome, *, code: int = 0) -> list[Requ
         return BackfillRun(ended, code, folder / "batch.log")
 
     bench.monkeypatch.setattr(trial, "run_backfill_process", run)
+    bench.rehearse()
     return asked
+
+
+def test_a_trial_says_first_whether_the_unit_would_start(bench: Bench) -> None:
+    bench.edit_transform()
+    finding(bench, ParityOutcome.IDENTICAL)
+    generations = bench.rehearse()
+    assert "flights would start with the code on disk" in words("--try")
+    assert generations == ["2"]
+    failure = Failure(
+        FailureClass.INCOMPATIBLE_STATE, "STATE_STORE", "the schema does not match", hour(0), "departures"
+    )
+    bench.rehearse(20, failure)
+    answer = upgrade("--try")
+    said = " ".join(answer.stdout.split())
+    assert answer.exit_code == 1
+    assert "flights would not start with the code on disk: incompatible state: stream departures: STATE_STORE" in said
+    assert "go back to the code that wrote the state" in said
+    assert "departures: identical" in said
+    assert "--promote" not in said
+    assert as_json("--try")["rehearsal"]["exit_code"] == 20
 
 
 def test_a_trial_shows_the_differences_row_by_row_and_exits_with_one(bench: Bench) -> None:
@@ -265,8 +300,8 @@ def test_code_that_is_put_back_is_promoted_like_any_other_and_what_it_wrote_is_f
     bench.transform.write_text(former, encoding="utf-8")
     found = as_json()["pipelines"]["departures"]
     assert (found["changed"], found["intervals"]["stale"]) == (True, 2)
-    (command,) = as_json("--promote", "--why", "diversions were wrong")["recompute"]
-    assert "--from 2013-01-01T04:00Z --to 2013-01-01T06:00Z" in command
+    (recompute,) = as_json("--promote", "--why", "diversions were wrong")["recompute"]
+    assert "--from 2013-01-01T04:00Z --to 2013-01-01T06:00Z" in recompute
     assert bench.launcher.started[-1] == "local.flights.g3"
 
 

@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from sluice.cli.terminal.arguments import DeadlineOption, UnitArgument, WhyOption
-from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.cli.terminal.user import requester
 from sluice.cli.upgrades.overview import print_upgrade, upgrade_as_dict
 from sluice.cli.upgrades.trial import PipelineTrial, print_trial, trial_as_dict, try_pipeline
 from sluice.cli.views.claim_view import claim_as_dict, claim_in_words, refuse_ended
 from sluice.errors import RefusedError, SpecError
+from sluice.launch.rehearsal import Rehearsal, rehearse
 from sluice.project.project import Project
 from sluice.project.upgrades import unit_upgrade
 from sluice.settings import settings
@@ -25,7 +26,7 @@ def upgrade(
     *,
     unit: UnitArgument,
     try_: Annotated[
-        bool, typer.Option("--try", help="Compute the newest closed intervals with the code on disk, and compare.")
+        bool, typer.Option("--try", help="Rehearse a start, compute the newest closed intervals, and compare.")
     ] = False,
     intervals: Annotated[
         int, typer.Option("--intervals", min=1, help="How many intervals of each table --try computes.")
@@ -40,13 +41,13 @@ def upgrade(
 ) -> None:
     """Show what a restart with the code on disk changes: parts of the code, outputs, stale intervals, and state.
 
-    With --try, compute the newest closed intervals of each interval table with it, from the records behind the
-    published rows, and show the differences row by row; nothing is published. With --promote, restart the unit. With
-    --rollback, show how to go back.
+    With --try, rehearse a start with it on copies of the checkpoints, compute the newest closed intervals of each
+    interval table with it, from the records behind the published rows, and show the differences row by row; nothing
+    is published. With --promote, restart the unit. With --rollback, show how to go back.
 
-    Exit codes: 0; 1 --try found a difference, or could not tell; 2 a spec or an argument is wrong; 3 Spark cannot
-    start, or the cluster has no capacity; 4 something did not answer; 5 refused: --promote of a unit that is not to
-    run, or another backfill overlaps; 6 a ledger cannot be read.
+    Exit codes: 0; 1 --try found a difference, or could not tell, or the unit would not start; 2 a spec or an argument
+    is wrong; 3 Spark cannot start, or the cluster has no capacity; 4 something did not answer; 5 refused: --promote of
+    a unit that is not to run, or another backfill overlaps; 6 a ledger cannot be read.
     """
     if try_ + promote + rollback > 1:
         raise SpecError("--try, --promote and --rollback exclude each other.", fix="do one after the other.")
@@ -68,21 +69,42 @@ def _look(project: Project, unit: str) -> UnitUpgrade:
 
 def _try(unit: str, intervals: int, why: str, output: Output) -> None:
     project = Project.open_strict(settings())
-    pipelines = [project.catalog.pipelines[name] for name in project.catalog.unit(unit).pipelines]
-    trials = [try_pipeline(project, spec, intervals, why) for spec in pipelines if spec.has_intervals]
-    data = {"unit": unit, "pipelines": {trial.pipeline: trial_as_dict(project, trial) for trial in trials}}
-    emit(output, data, lambda: _print_trials(unit, trials))
-    if code := max((trial.exit_code for trial in trials), default=0):
+    found = _look(project, unit)
+    rehearsal = None if found.in_force else _rehearse(project, unit)
+    specs = [project.catalog.pipelines[each.pipeline] for each in found.pipelines]
+    trials = [try_pipeline(project, spec, intervals, why) for spec in specs if spec.has_intervals]
+    data = {
+        "unit": unit,
+        "rehearsal": rehearsal and {"exit_code": rehearsal.exit_code, "why": rehearsal.why, "log": str(rehearsal.log)},
+        "pipelines": {trial.pipeline: trial_as_dict(project, trial) for trial in trials},
+    }
+    emit(output, data, lambda: _print_trials(unit, rehearsal, trials))
+    unstartable = rehearsal is not None and rehearsal.exit_code != 0
+    if code := max((*(trial.exit_code for trial in trials), int(unstartable))):
         raise typer.Exit(code)
 
 
-def _print_trials(unit: str, trials: list[PipelineTrial]) -> None:
+def _rehearse(project: Project, unit: str) -> Rehearsal:
+    """Rehearse the start of the next generation; the driver of this one goes on meanwhile."""
+    project.processes.refuse_unconfigured(unit)
+    attempt = project.records.registry().latest_attempt(unit)
+    job = project.processes.rehearsal(unit, 1 if attempt is None else attempt.generation + 1)
+    err_lines.print(f"{unit}: rehearsing a start, on copies of its checkpoints", style="dim")
+    return rehearse(job, project.folder.rehearsals / unit)
+
+
+def _print_trials(unit: str, rehearsal: Rehearsal | None, trials: list[PipelineTrial]) -> None:
+    if rehearsal is not None and rehearsal.exit_code:
+        out_lines.print(f"{unit} would not start with the code on disk: {rehearsal.why}", style="red")
+        out_lines.print(f"  log       {rehearsal.log}")
+    elif rehearsal is not None:
+        out_lines.print(f"{unit} would start with the code on disk: what it needs is there, and state fits.")
     if not trials:
         out_lines.print(f"{unit} fills no interval table: there are no closed results to compare with.")
-        return
     for trial in trials:
         print_trial(trial)
-    out_lines.print(f"Nothing was published. Next: sluice streams upgrade {unit} --promote --why '…'")
+    if rehearsal is not None and not rehearsal.exit_code:
+        out_lines.print(f"Nothing was published. Next: sluice streams upgrade {unit} --promote --why '…'")
 
 
 def _promote(unit: str, why: str, deadline: float, output: Output) -> None:

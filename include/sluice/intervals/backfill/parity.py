@@ -199,7 +199,7 @@ class ParityReport:
     def to_json(self) -> str:
         """Return the report for programs."""
         totals = {k: v for k, v in asdict(self.totals).items() if k != "samples"}
-        data = {
+        data: dict[str, object] = {
             "backfill": self.backfill,
             "pipeline": self.pipeline,
             "mode": self.mode,

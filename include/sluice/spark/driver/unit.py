@@ -14,7 +14,7 @@ from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
-from sluice.spark.driver.unit_streams import unit_streams
+from sluice.spark.driver.unit_streams import refuse_unstartable, unit_streams
 from sluice.spark.session.session import session
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import application_of, resources_of
@@ -43,6 +43,20 @@ def run_unit(
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, it must be told before the JVM that knows it is gone
         return exit_report.write(error)
+    finally:
+        spark.stop()
+
+
+def rehearse_unit(project: Project, name: str, generation: int) -> None:
+    """Look at everything that a start of a unit needs, in a session of its own, and change nothing.
+
+    Raises:
+        SluiceError: what stands against a start, or Spark could not be started.
+    """
+    unit = project.catalog.units()[name]
+    spark = unit_session(project, unit)
+    try:
+        refuse_unstartable(project, spark, unit, generation)
     finally:
         spark.stop()
 
