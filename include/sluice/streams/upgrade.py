@@ -132,8 +132,8 @@ class UnitUpgrade:
     pipelines: tuple[PipelineUpgrade, ...]
 
     @property
-    def changed(self) -> tuple[str, ...]:
-        """The pipelines whose code on disk is another one than the driver runs, as far as it has said so."""
+    def outdated(self) -> tuple[str, ...]:
+        """The pipelines of which the driver runs other code than is on disk, as far as it has said so."""
         return tuple(p.pipeline for p in self.pipelines if p.running is not None and p.running != p.disk)
 
     @property
@@ -184,7 +184,7 @@ def _effect(output: Output, state: str) -> str:
 def rollback_steps(upgrade: UnitUpgrade) -> tuple[str, ...]:
     """Return how to go back to the code before, step by step: there is no other way than that of a promotion."""
     show = f"sluice streams upgrade {upgrade.unit}"
-    if upgrade.changed:
+    if upgrade.outdated:
         in_force = f"generation {upgrade.generation} of {upgrade.unit} goes on with the code that it was started with"
         return (
             f"The code on disk is not in force: {in_force}. No result has to be undone.",

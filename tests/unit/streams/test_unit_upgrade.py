@@ -81,7 +81,7 @@ def test_a_unit_runs_the_code_on_disk_only_if_its_driver_has_said_so_of_every_pi
     assert UnitUpgrade("flights", 3, (same,)).in_force
     assert not UnitUpgrade("flights", None, (same,)).in_force
     assert not UnitUpgrade("flights", 3, (same, silent)).in_force
-    assert UnitUpgrade("flights", 3, (same, other, silent)).changed == ("q",)
+    assert UnitUpgrade("flights", 3, (same, other, silent)).outdated == ("q",)
 
 
 def test_to_go_back_there_is_nothing_to_undo_before_a_promotion_and_a_promotion_after_it() -> None:

@@ -111,7 +111,7 @@ def _promote(unit: str, why: str, deadline: float, output: Output) -> None:
     if not why.strip():
         raise SpecError("a promotion needs a reason.", fix="give --why; it goes on record.")
     project = Project.open_strict(settings())
-    before = _look(project, unit)
+    project.catalog.unit(unit)
     life = project.streams.life(unit)
     status = life.observe()
     if status.never_requested or status.stop_requested:
@@ -119,6 +119,7 @@ def _promote(unit: str, why: str, deadline: float, output: Output) -> None:
             f"{unit} is not to run, so there is nothing to restart: it takes the code on disk when it is started.",
             fix=f"run `sluice streams start {unit}`.",
         )
+    before = unit_upgrade(project, unit, status)
     if before.in_force:
         _emit_promoted(before, {}, f"{unit}: generation {before.generation} runs the code on disk already.", output)
         return

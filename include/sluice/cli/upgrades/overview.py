@@ -44,7 +44,7 @@ def _headline(upgrade: UnitUpgrade) -> str:
         return f"{unit} has no driver that lives; the next one takes the code on disk."
     if upgrade.in_force:
         return f"{unit}: generation {generation} runs the code on disk."
-    if upgrade.changed:
+    if upgrade.outdated:
         return f"{unit}: generation {generation} goes on with the code that it was started with until it is restarted."
     return f"{unit}: generation {generation} has not said which code it runs."
 
@@ -115,7 +115,7 @@ def _tried(pipeline: PipelineUpgrade) -> str:
 
 def _next(upgrade: UnitUpgrade) -> Iterator[str]:
     command = f"sluice streams upgrade {upgrade.unit}"
-    if upgrade.changed:
+    if upgrade.outdated:
         yield f"Next: {command} --try, then {command} --promote --why '…'"
         return
     if commands := upgrade.recompute_commands():
