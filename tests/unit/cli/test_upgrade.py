@@ -221,6 +221,16 @@ def test_a_trial_shows_the_differences_row_by_row_and_exits_with_one(bench: Benc
     assert f"1 interval: changed ({bench.newest_backfill()})" in words()
 
 
+def test_a_unit_that_never_ran_has_no_start_to_rehearse_and_nothing_to_compare_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FlightsUnit(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
+    said = words("--try")
+    assert "nothing was tried: no interval is closed yet" in said
+    assert "flights has no driver that lives" in words()
+    settings.cache_clear()
+
+
 def test_a_trial_that_finds_the_same_exits_with_zero(bench: Bench) -> None:
     bench.edit_transform()
     finding(bench, ParityOutcome.IDENTICAL)

@@ -84,11 +84,13 @@ def _try(unit: str, intervals: int, why: str, output: Output) -> None:
         raise typer.Exit(code)
 
 
-def _rehearse(project: Project, unit: str) -> Rehearsal:
-    """Rehearse the start of the next generation; the driver of this one goes on meanwhile."""
-    project.processes.refuse_unconfigured(unit)
+def _rehearse(project: Project, unit: str) -> Rehearsal | None:
+    """Rehearse the start of the next generation, while the driver of this one goes on; None if the unit never ran."""
     attempt = project.records.registry().latest_attempt(unit)
-    job = project.processes.rehearsal(unit, 1 if attempt is None else attempt.generation + 1)
+    if attempt is None:
+        return None
+    project.processes.refuse_unconfigured(unit)
+    job = project.processes.rehearsal(unit, attempt.generation + 1)
     err_lines.print(f"{unit}: rehearsing a start, on copies of its checkpoints", style="dim")
     return rehearse(job, project.folder.rehearsals / unit)
 
