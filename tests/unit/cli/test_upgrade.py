@@ -228,6 +228,7 @@ def test_a_unit_that_never_ran_has_no_start_to_rehearse_and_nothing_to_compare_w
     said = words("--try")
     assert "nothing was tried: no interval is closed yet" in said
     assert "flights has no driver that lives" in words()
+    assert "intervals none is closed yet." in words()
     settings.cache_clear()
 
 

@@ -99,6 +99,8 @@ def _value(value: object) -> str:
 
 
 def _stale(intervals: StaleIntervals) -> str:
+    if not intervals.closed:
+        return "none is closed yet."
     closed = counted(intervals.closed, "closed interval")
     if intervals.range is None:
         return f"none of {closed} is stale by the code on disk."
