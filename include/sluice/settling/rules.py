@@ -39,6 +39,8 @@ class SettlingRules:
             allowed_lateness=pipeline.time.allowed_lateness,
             arrival_disorder=pipeline.time.arrival_disorder,
             max_advance=pipeline.time.max_advance,
+            lookback=pipeline.intervals.lookback,
+            lookahead=pipeline.intervals.lookahead,
         )
 
     @property
@@ -49,6 +51,15 @@ class SettlingRules:
     def complete_until(self, clock: datetime) -> datetime:
         """Return the end of the last interval that is complete when the arrival clock stands here."""
         return interval_of(clock - self.margin, self.length).start
+
+    def read_range(self, intervals: Interval, breadth: int = 1) -> Interval:
+        """Return from when to when the records are that the rows of some intervals are made of.
+
+        Args:
+            intervals: from the start of the first to the end of the last.
+            breadth: how many times as far beyond them as declared.
+        """
+        return Interval(intervals.start - breadth * self.lookback, intervals.end + breadth * self.lookahead)
 
     def touched(self, event: datetime) -> Iterator[Interval]:
         """Yield the intervals whose rows a record of this event time may change, in order."""

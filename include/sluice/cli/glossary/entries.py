@@ -10,6 +10,7 @@ from sluice.alerts.delivery import DeliveryOutcome
 from sluice.cli.glossary.terms import TERMS
 from sluice.errors import exit_codes
 from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.convictions import Conviction
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.ledger import State
 from sluice.provisioning.plans.changes import Risk
@@ -26,6 +27,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "states of an interval": State,
     "states of a backfill": BackfillState,
     "results of a comparison": ParityOutcome,
+    "faults of a transform that a comparison names": Conviction,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,
     "states of a case": CaseState,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.request import Mode
@@ -54,6 +56,41 @@ def bound_of(mode: Mode, row: LedgerRow, replays: RecordPositions = NO_POSITIONS
         case Mode.RECOMPUTE:
             late = row.current is not None and row.current.late
             return IntervalBound(None, late=late, replayed=_replayed(row) | replays)
+
+
+def with_common_reach(
+    bounds: Mapping[datetime, IntervalBound], settled: Container[datetime]
+) -> dict[datetime, IntervalBound]:
+    """Give settled intervals the furthest reach of them all, so that one computation serves for all of them.
+
+    What lies between the reaches of two settlements was examined before the second one. A record on time among it would
+    have marked the first if its rows were made of it; so the rows of an interval without a mark do not change.
+
+    Args:
+        bounds: by the start of the interval.
+        settled: intervals without a mark that a settler wrote.
+    """
+    own = {start: bound for start, bound in bounds.items() if start in settled and not bound.late and bound.reach}
+    reaches = [bound.reach for bound in own.values() if bound.reach is not None and not bound.replayed.count]
+    furthest = next((reach for reach in reversed(reaches) if all(reach.covers(other) for other in reaches)), None)
+    if furthest is None:
+        return dict(bounds)
+    return {
+        start: replace(bound, reach=furthest) if start in own and not bound.replayed.count else bound
+        for start, bound in bounds.items()
+    }
+
+
+def by_bound(bounds: Mapping[datetime, IntervalBound]) -> list[tuple[IntervalBound, list[datetime]]]:
+    """Return the bounds, each with the intervals that have it."""
+    groups: list[tuple[IntervalBound, list[datetime]]] = []
+    for start, bound in sorted(bounds.items(), key=lambda item: item[0]):
+        known = next((starts for other, starts in groups if other == bound), None)
+        if known is None:
+            groups.append((bound, [start]))
+        else:
+            known.append(start)
+    return groups
 
 
 def published_bound(row: LedgerRow) -> IntervalBound:

@@ -37,6 +37,9 @@ class ParityOutcome(ExplainedEnum):
     )
 
 
+UNEXPLAINED = "nothing explains the difference"
+"""Why an interval differs of which nothing else is known."""
+
 PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED, ParityOutcome.CHANGED}
 
 
@@ -95,7 +98,7 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         return IntervalParity(interval, ParityOutcome.CHANGED, counts)
     if mode is Mode.CORRECT and counts.late:
         return IntervalParity(interval, ParityOutcome.EXPLAINED, counts)
-    return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, "nothing explains the difference")
+    return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, UNEXPLAINED)
 
 
 def with_samples(parity: IntervalParity, differences: Iterable[RowDifference]) -> IntervalParity:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from sluice.failpoints import failpoint
-from sluice.intervals.backfill.bounds import IntervalBound, bound_of
-from sluice.intervals.backfill.parity import Counts, IntervalParity, ParityOutcome, judge_interval
+from sluice.intervals.alignment import Interval, intervals_between
+from sluice.intervals.backfill.bounds import IntervalBound, bound_of, with_common_reach
+from sluice.intervals.backfill.parity import UNEXPLAINED, Counts, IntervalParity, ParityOutcome, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.record_positions import RecordPositions
 from sluice.spark.backfill.comparison import IntervalComparison, compare
+from sluice.spark.backfill.convicting import convict
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable, by_version
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.records import AS_DECLARED, RawTable, Records, Variation
+from sluice.specs.model.outputs import IntervalsOutput
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,10 @@ class ChunkExaminer:
         """Return the records behind intervals."""
         return Records(self.spark, self.raw, self.code, bounds)
 
+    def records_behind(self, chunk: Sequence[LedgerRow], bounds: Mapping[datetime, IntervalBound]) -> Records:
+        """Return the records behind intervals of a chunk, for as few computations as give their rows."""
+        return self.records(with_common_reach(bounds, _settled(chunk)) if self._output.reaches_beyond else bounds)
+
     def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> ExaminedChunk:
         """Compute a chunk and compare it.
 
@@ -86,25 +94,51 @@ class ChunkExaminer:
         gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
-        records = self.records(bounds)
+        records = self.records_behind(chunk, bounds)
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
             self.table.fit(records.results().schema)
-        stage, found = self._compare(records, compared_with, number)
+        stage, found = self._compare(records, self._variation(mode), compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
+        parities = tuple(_judge(mode, row, found, late, gone) for row in chunk)
         return ExaminedChunk(
-            parities=tuple(_judge(mode, row, found, late, gone) for row in chunk),
+            parities=tuple(self._convicted(parities, bounds)) if mode is Mode.VERIFY else parities,
             computed={start: found[start].computed if start in found else NO_ROWS for start in bounds},
             late={start: bound.late for start, bound in bounds.items()},
             files=lambda starts: self.table.files(starts, version),
             stage=stage,
         )
 
+    @property
+    def _output(self) -> IntervalsOutput:
+        return self.code.pipeline.intervals
+
+    def _variation(self, mode: Mode) -> Variation:
+        """Return how records are read: to verify what was settled, by the same code, in any way but the settler's."""
+        verifies = mode is Mode.VERIFY and self._output.engine == "settle"
+        return Variation(breadth=2, shuffled=True) if verifies else AS_DECLARED
+
+    def _convicted(
+        self, parities: Sequence[IntervalParity], bounds: Mapping[datetime, IntervalBound]
+    ) -> Iterator[IntervalParity]:
+        """Say of the first interval that differs what the transform does wrong, if trying it out tells."""
+        first = next((parity for parity in parities if parity.why == UNEXPLAINED), None)
+        for parity in parities:
+            if parity is first:
+                alone = partial(self._alone, bounds[parity.interval.start])
+                found = convict(alone, parity.interval, self._output)
+                yield parity if found is None else replace(parity, why=found.sentence)
+            else:
+                yield parity
+
+    def _alone(self, bound: IntervalBound, intervals: Interval, variation: Variation) -> DataFrame:
+        length = self._output.interval_length
+        starts = [interval.start for interval in intervals_between(intervals.start, intervals.end, length)]
+        return self.records(dict.fromkeys(starts, bound)).results(variation)
+
     def _compare(
-        self, records: Records, versions: Mapping[datetime, int], number: int
+        self, records: Records, variation: Variation, versions: Mapping[datetime, int], number: int
     ) -> tuple[Stage, dict[datetime, IntervalComparison]]:
-        stage = Stage.write(
-            records.results(), self.staging / str(number), self.table.condition(versions), self.table.column
-        )
+        stage = self.staged(records, versions, number, variation)
         failpoint("after_stage", self.table.folder.name)
         if any(self.table.files(starts, version) for version, starts in by_version(versions).items()):
             held = self.table.rows_at(self.spark, versions)
@@ -113,6 +147,29 @@ class ChunkExaminer:
             content = stage.content(self.spark).items()
             compared = {start: IntervalComparison(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
         return stage, compared
+
+    def staged(
+        self, records: Records, starts: Iterable[datetime], number: int, variation: Variation = AS_DECLARED
+    ) -> Stage:
+        """Compute the rows of intervals from as far back as they reach, and stage them.
+
+        Args:
+            records: behind the intervals.
+            starts: of the intervals (UTC).
+            number: of their chunk.
+            variation: how the records are read.
+        """
+        folder, condition = self.staging / str(number), self.table.condition(starts)
+        while True:
+            stage = Stage.write(records.results(variation), folder, condition, self.table.column)
+            if self._output.since_column is None or stage.rows(self.spark).where(records.cut_off(variation)).isEmpty():
+                return stage
+            variation = replace(variation, breadth=2 * variation.breadth)
+
+
+def _settled(chunk: Sequence[LedgerRow]) -> set[datetime]:
+    """Return the intervals without a mark that a stream wrote."""
+    return {row.interval.start for row in chunk if not row.dirty and row.base and row.base.generation is not None}
 
 
 def _version_of(mode: Mode, row: LedgerRow, newest: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from sluice.delta.table import column_changes
 from sluice.intervals.backfill.parity import IntervalParity, judge_interval
@@ -53,11 +53,12 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
     """
     table, spark, version = examiner.table, examiner.spark, examiner.table.version()
     starts = [row.interval.start for row in chunk]
-    results = examiner.records({r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk}).results()
-    columns = column_changes(table.folder, results.schema.json(), partition_by=[table.column])
-    stage = Stage.write(results, examiner.staging / str(number), table.condition(starts), table.column)
+    records = examiner.records_behind(chunk, {r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk})
+    schema = records.results().schema
+    columns = column_changes(table.folder, schema.json(), partition_by=[table.column])
+    stage = examiner.staged(records, starts, number)
     held = table.rows(spark, starts, version)
-    common = [name for name in held.columns if name in _comparable(held, results)]
+    common = [name for name in held.columns if name in _comparable(held.schema, schema)]
     old, new = (frame.select(*map(named, common)) for frame in (held, stage.rows(spark)))
     output = _matched_by(common, table.output)
     published = content_of(held, table.column)
@@ -74,10 +75,10 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
     return TriedChunk(parities, columns, lambda: all_differences(old, new, output, table.column), stage)
 
 
-def _comparable(held: DataFrame, computed: DataFrame) -> set[str]:
+def _comparable(held: StructType, computed: StructType) -> set[str]:
     """Return the columns of one type on both sides, nullable or not."""
-    types = {field.name: field.dataType for field in computed.schema}
-    return {f.name for f in held.schema if f.name in types and f.dataType.json() == types[f.name].json()}
+    types = {field.name: field.dataType for field in computed}
+    return {f.name for f in held if f.name in types and f.dataType.json() == types[f.name].json()}
 
 
 def _matched_by(columns: Sequence[str], output: IntervalsOutput) -> IntervalsOutput:

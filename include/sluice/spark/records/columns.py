@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
@@ -28,12 +28,13 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
     types = {field.name: field.dataType for field in rows.schema}
     returned = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
     for output in outputs:
-        if isinstance(output, IntervalsOutput) and not isinstance(types.get(output.time_column), TimestampType):
-            raise SpecError(
-                f"output.time_column is {output.time_column!r}, and the transform returns no timestamp of that name; "
-                f"it returns {returned}.",
-                fix='add `F.col("window.start")` under that name, or correct the spec.',
-            )
+        for key, column, example in _times(output):
+            if not isinstance(types.get(column), TimestampType):
+                raise SpecError(
+                    f"output.{key} is {column!r}, and the transform returns no timestamp of that name; it returns "
+                    f"{returned}.",
+                    fix=f"add {example} under that name, or correct the spec.",
+                )
         if absent := [column for column in _named(output) if column not in types]:
             raise SpecError(
                 f"{_key(output)} names {', '.join(absent)}; the transform returns {returned}.",
@@ -44,6 +45,14 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
     names = [name.lower() for name in rows.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise SpecError(f"the transform returns {', '.join(twice)} more than once: {returned}.", fix="rename one.")
+
+
+def _times(output: Output) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys of an output that name a column of times, the column, and what it may hold."""
+    if isinstance(output, IntervalsOutput):
+        yield "time_column", output.time_column, '`F.col("window.start")`'
+        if output.since_column is not None:
+            yield "since_column", output.since_column, '`F.col("session_window.start")`'
 
 
 def _named(output: Output) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
 
 INTERVAL = "interval_start"
-"""The partition column of tables whose interval is longer than their window."""
+"""The partition column of tables whose rows say when in their interval they belong."""
 
 
 @dataclass(frozen=True)
@@ -90,35 +90,44 @@ def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:
-    """Return the rows of an interval table with their partition column. The first one off the grid stops the query.
+    """Return the rows of an interval table with their partition column. The first one that belongs nowhere stops it.
 
     Args:
         rows: what the transform returns, with `output.time_column` (timestamp).
         output: the table.
 
     Returns:
-        The same columns and, where a window is shorter than an interval, `INTERVAL` (timestamp).
+        The same columns and, unless a row's time is the start of its interval, `INTERVAL` (timestamp).
     """
-    rows = rows.withColumn(output.time_column, _on_grid(output))
+    belongs = _on_grid(output, output.window) if output.on_grid and output.window else _not_null(output)
+    rows = rows.withColumn(output.time_column, belongs)
     if window_is_interval(output):
         return rows
     return rows.withColumn(INTERVAL, F.date_trunc(output.interval, F.col(output.time_column)))
 
 
-def _on_grid(output: IntervalsOutput) -> Column:
+def _not_null(output: IntervalsOutput) -> Column:
+    time = F.col(output.time_column)
+    refusal = F.lit(f"{output.table}: a row has no {output.time_column}, and lies in no interval without it.")
+    return F.when(time.isNull(), F.raise_error(refusal).cast("timestamp")).otherwise(time)
+
+
+def _on_grid(output: IntervalsOutput, window: timedelta) -> Column:
     """Return the column with the windows' starts; whatever closes, publishes or compares counts on it.
 
     It is judged where the rows are made: a batch that closes no window on the grid publishes nothing, and would not
     see that one between two of them has closed.
     """
-    start, window = F.col(output.time_column), format_duration(output.window)
+    start, length = F.col(output.time_column), format_duration(window)
     refusal = F.concat(
         F.lit(f"{output.table}: a row's {output.time_column} is "),
         start.cast("string"),
-        F.lit(f" UTC, and windows of {window} begin every {window} from midnight UTC. "),
-        F.lit("Sliding and session windows and days of other time zones have no place in an interval table."),
+        F.lit(
+            f" UTC, and windows of {length} begin every {length} from midnight UTC. Sliding and session windows and "
+        ),
+        F.lit("days of other time zones need `engine: settle`, and a `lookback` or a `lookahead`."),
     )
-    off_grid = F.pmod(F.unix_micros(start), F.lit(output.window // timedelta(microseconds=1))) != 0
+    off_grid = F.pmod(F.unix_micros(start), F.lit(window // timedelta(microseconds=1))) != 0
     return F.when(off_grid, F.raise_error(refusal).cast("timestamp")).otherwise(start)
 
 
@@ -128,5 +137,5 @@ def partition_column(output: IntervalsOutput) -> str:
 
 
 def window_is_interval(output: IntervalsOutput) -> bool:
-    """Whether all rows of an interval appear at once."""
-    return output.window == output.interval_length
+    """Whether the time of a row is the start of its interval."""
+    return output.on_grid and output.window == output.interval_length

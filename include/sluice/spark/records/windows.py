@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 from pyspark.sql import DataFrame
 
 from sluice.errors import SpecError
-from sluice.specs.code.windows import WindowCall, unfit_windows
+from sluice.specs.code.window_rules import WindowCall, unfit_windows
+from sluice.specs.model.duration import parse_duration
 from sluice.specs.model.outputs import IntervalsOutput
 
 _FIXED = re.compile(r"- (-?\d+)\) % (\d+)\) < cast\(0 as bigint\)(?:(?!named_struct).)*\) - \d+\) \+ (\d+)\), LongType")
 """Offset, slide and length, in microseconds, as the analyzer writes the bounds of a window."""
-_SESSION = "named_struct(start, precisetimestampconversion(precisetimestampconversion("
+_SESSION = re.compile(
+    r"named_struct\(start, precisetimestampconversion\(precisetimestampconversion\((?:(?!named_struct).)*?end, "
+    r"(?:(?!named_struct).)*? \+ cast\(([^()]*) as interval\)"
+)
+_ANY_SESSION = "named_struct(start, precisetimestampconversion(precisetimestampconversion("
 _HERE = Path("the transform")
 
 
@@ -27,19 +34,39 @@ def refuse_other_windows(rows: DataFrame, output: IntervalsOutput) -> None:
         output: the table.
 
     Raises:
-        SpecError: the windows slide, have no fixed bounds, begin beside the grid, or are not the declared ones.
+        SpecError: the engine append gets windows that slide, have no fixed bounds or begin beside the grid, or the
+            engine settle some that reach further than declared; or they are not as long as declared.
     """
-    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - there is no other way to the plan
-    if unfit := next(unfit_windows([*_windows(plan)], output), None):
+    plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - there is no other way to the plan
+    edge = _edge(str(plan.toString()), str(plan.output().toString()), output.time_column)
+    windows = [replace(window, edge=edge) for window in _windows(str(plan.toString()))]
+    if unfit := next(unfit_windows(windows, output), None):
         _, message, fix = unfit
         raise SpecError(f"the transform does not fit the table {output.table}: {message}", fix=fix)
 
 
+def _edge(plan: str, columns: str, name: str) -> Literal["start", "end"] | None:
+    """Return which end of a window a column is; None where the plan does not say so at once."""
+    identity = re.search(rf"(?<![\w`]){re.escape(name)}#\d+", columns)
+    found = identity and re.search(rf"\.(start|end) AS {re.escape(identity[0])}\b", plan)
+    if not found:
+        return None
+    return "start" if found[1] == "start" else "end"
+
+
 def _windows(plan: str) -> Iterator[WindowCall]:
-    if _SESSION in plan:
-        yield WindowCall(_HERE, 0, session=True)
+    if _ANY_SESSION in plan:
+        gap = _SESSION.search(plan)
+        yield WindowCall(_HERE, 0, session=True, gap=None if gap is None else _duration(gap[1]))
     for offset, slide, length in set(_FIXED.findall(plan)):
         yield WindowCall(_HERE, 0, length=_micros(length), slide=_micros(slide), offset=_micros(offset))
+
+
+def _duration(text: str) -> timedelta | None:
+    try:
+        return parse_duration(text)
+    except ValueError:  # Spark knows more forms
+        return None
 
 
 def _micros(text: str) -> timedelta:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, interval_of
-from sluice.intervals.backfill.bounds import IntervalBound
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.settling.examination import Examination
@@ -30,7 +29,10 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, partition_
 from sluice.spark.settling.arrivals import TimeColumns, between, examined_columns
 from sluice.spark.sinks.collected import brought
 from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.ranges import within
+from sluice.spark.tables.records import RawTable, below_reach
+from sluice.specs.model.duration import format_duration
+from sluice.specs.model.outputs import IntervalsOutput
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -46,6 +48,7 @@ class RawTableSource:
         rules: the pipeline's, for settling.
         ends: lists the ends of the topic now, and its id.
         max_records: that one computation takes, if it takes more than one interval.
+        settled: the folder of the interval table; None: no row of it reaches further back than declared.
     """
 
     spark: SparkSession
@@ -54,6 +57,7 @@ class RawTableSource:
     rules: SettlingRules
     ends: Callable[[], Reach]
     max_records: int = 500_000
+    settled: Path | None = None
 
     def pin(self) -> RawPosition:
         """See the port."""
@@ -67,7 +71,20 @@ class RawTableSource:
         """See the port."""
         columns = TimeColumns.read(self.folder, pinned, since, self.code.topic)
         taken = partial(self._taken, pinned)
-        return examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
+        found = examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
+        return replace(found, overtaken=self._with_long_rows(found.overtaken)) if found.overtaken else found
+
+    def _with_long_rows(self, overtaken: Mapping[datetime, Mapping[str, int]]) -> Mapping[datetime, Mapping[str, int]]:
+        """Return overtaken intervals with those whose rows reach further back than declared, down to one of them."""
+        since, column = self._output.since_column, partition_column(self._output)
+        if since is None or self.settled is None:
+            return overtaken
+        first, last = min(overtaken), max(overtaken) + self.rules.length + self.rules.lookback
+        reaching = (ds.field(since) < pa.scalar(last)) & (ds.field(column) > pa.scalar(first))
+        starts = pc.unique(dataset_of(self.settled).to_table(columns=[column], filter=reaching).column(column))
+        ends = {name: end for each in overtaken.values() for name, end in each.items()}
+        furthest = {name: max(each.get(name, 0) for each in overtaken.values()) for name in ends}
+        return {**{start.astimezone(UTC): furthest for start in starts.to_pylist()}, **overtaken}
 
     def _taken(self, pinned: RawPosition, suspects: pa.Table) -> pa.Table:
         """Return those of some records that validation lets through; a heartbeat is none."""
@@ -83,7 +100,7 @@ class RawTableSource:
         """See the port. How many records there are is read from the log alone."""
         length, rules = self.rules.length, self.rules
         left, end = self.max_records, intervals.start + self.rules.length
-        files = self._files(pinned, Interval(intervals.start - rules.lookback, intervals.end + rules.lookahead))
+        files = self._files(pinned, rules.read_range(intervals))
         for first, records in files:
             left -= records
             if left < 0:
@@ -99,37 +116,66 @@ class RawTableSource:
         Raises:
             RefusedError: the rows do not fit into the driver.
         """
-        column = partition_column(self.code.pipeline.intervals)
-        stored = self._stored(pinned, below, intervals)
-        rows = brought(with_hash(result_rows(raw_records(stored), self.code)))
+        column, read = partition_column(self._output), self.rules.read_range(intervals)
+        rows = self._rows(pinned, below, read, intervals)
+        breadth = 1
+        while self._begins_near(_inside(rows, column, intervals), read.start + breadth * self.rules.lookback / 2):
+            breadth *= 2
+            read = self.rules.read_range(intervals, breadth)
+            rows = self._rows(pinned, below, read, intervals)
+        self._refuse_strays(rows, column, read)
+        found, content = content_of_collected(_inside(rows, column, intervals), column)
+        return CollectedRows(found, content)
+
+    @property
+    def _output(self) -> IntervalsOutput:
+        return self.code.pipeline.intervals
+
+    def _rows(self, pinned: RawPosition, below: Reach, read: Interval, intervals: Interval) -> pa.Table:
+        """Return the rows made of a range of records, with their hashes: those of some intervals, and others."""
+        rows = brought(with_hash(result_rows(raw_records(self._stored(pinned, below, read)), self.code)))
         if rows is None:
             raise RefusedError(
                 f"the rows of {intervals.start:%F %R} to {intervals.end:%F %R} UTC outgrow the driver, which holds the "
                 f"rows of a settlement until they are committed.",
                 fix="declare a shorter interval, or `engine: append`.",
             )
-        found, content = content_of_collected(_inside(rows, column, intervals), column)
-        return CollectedRows(found, content)
+        return rows
 
-    def _stored(self, pinned: RawPosition, below: Reach, intervals: Interval) -> DataFrame:
-        """Return the raw rows behind some intervals.
+    def _begins_near(self, rows: pa.Table, instant: datetime) -> bool:
+        """Whether a row may lack records from before those that were read: it begins before an instant."""
+        since = self._output.since_column
+        return since is not None and bool(pc.any(pc.less(rows.column(since), pa.scalar(instant))).as_py())
+
+    def _refuse_strays(self, rows: pa.Table, column: str, read: Interval) -> None:
+        """Refuse rows of intervals that are not made of the records that were read, as far as the spec says."""
+        rules, starts = self.rules, pc.min_max(rows.column(column)).as_py()
+        if (first := starts["min"]) is None:
+            return
+        least = interval_of(read.start - rules.lookahead, rules.length).start
+        most = interval_of(read.end + rules.lookback, rules.length).end
+        if first < least or starts["max"] >= most:
+            stray = first if first < least else starts["max"]
+            raise RefusedError(
+                f"{self._output.table}: of records from {read.start:%F %R} to {read.end:%F %R} UTC the transform makes "
+                f"a row of the interval {stray:%F %R} UTC, which is not made of them: `lookback` is "
+                f"{format_duration(rules.lookback)} and `lookahead` {format_duration(rules.lookahead)}.",
+                fix="declare under the output how far its rows reach, or mend the transform.",
+            )
+
+    def _stored(self, pinned: RawPosition, below: Reach, read: Interval) -> DataFrame:
+        """Return the raw rows of a range of time.
 
         Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
         Spark need not generate and compile code for other literals.
         """
-        read = Interval(intervals.start - self.rules.lookback, intervals.end + self.rules.lookahead)
         if sum(records for _, records in self._files(pinned, read)) <= self.max_records:
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
             return self.spark.createDataFrame(table)
-        bound = IntervalBound(below, late=False)
-        count = (intervals.end - intervals.start) // self.rules.length
-        bounds: Mapping[datetime, IntervalBound] = {
-            intervals.start + number * self.rules.length: bound for number in range(count)
-        }
-        raw = RawTable(self.folder, pinned.version, pinned.reach)
-        return Records(self.spark, raw, self.code, bounds).rows
+        rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
+        return rows.where(within("event_time", [read])).where(below_reach(below))
 
     def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
         """Return earliest event time and records of the files that may hold records of a range, in order of time."""

@@ -119,7 +119,8 @@ class SettleSink:
 
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows]:
         rules = SettlingRules.of(self._code.pipeline)
-        source = RawTableSource(spark, self._context.raw, self._code, rules, self._ends)
+        context = self._context
+        source = RawTableSource(spark, context.raw, self._code, rules, self._ends, settled=context.table)
         return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:

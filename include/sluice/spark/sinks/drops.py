@@ -173,7 +173,7 @@ class Drops:
         if before is not None and not before.read_whole(batch):
             rest = before.beyond(batch)
             beyond = seen if rest is batch else self._read_again(rest)
-        windows = dropped_windows(seen, beyond, batch, self._output.window, before)
+        windows = dropped_windows(seen, beyond, batch, self._output.tumbling_window, before)
         if not windows:
             return
         length = self._output.interval_length

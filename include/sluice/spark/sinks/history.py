@@ -41,7 +41,7 @@ class SourceHistory:
     def windows(self, batch: MicroBatch) -> set[datetime]:
         """Return the starts of the windows that the good records of a batch touch."""
         good = good_records(self.between(batch.start, batch.end.offsets), self._code)
-        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.window)
+        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.tumbling_window)
 
     def newest_before(self, origin: Mapping[str, int], *, created_again: bool = False) -> datetime | None:
         """Return the newest event time (UTC) of the good records that a lineage does not read; None if there are none.

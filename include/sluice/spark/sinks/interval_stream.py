@@ -153,7 +153,7 @@ class IntervalsSink:
     def _closes_a_window(self, watermark: datetime) -> bool:
         """Whether any window can have closed since the last commit."""
         before = self._closed_by
-        window = self._output.window
+        window = self._output.tumbling_window
         return before is None or interval_of(watermark, window).start > interval_of(before, window).start
 
     @property
@@ -164,7 +164,7 @@ class IntervalsSink:
     def _publishable(self, rows: DataFrame) -> DataFrame:
         before = self._closed_by
         if before is not None:
-            seconds = int(self._output.window.total_seconds())
+            seconds = int(self._output.tumbling_window.total_seconds())
             end = F.col(self._output.time_column) + F.expr(f"interval {seconds} seconds")
             rows = rows.where(end > F.lit(before))
         return rows
@@ -190,7 +190,7 @@ def prepare_pipeline(
     pipeline = code.pipeline
     records = read_stream(spark, source, start=epoch.start, most=pipeline.max_records_per_batch)
     good = good_records(records, code, counting=True)
-    windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.window), code)
+    windowed = transformed(observed(good, code.topic.value.event_time, pipeline.intervals.tumbling_window), code)
     refuse_unwritable(windowed, [pipeline.intervals])
     rows = partitioned(windowed, pipeline.intervals)
     schema, partition_by = rows.schema.json(), [partition_column(pipeline.intervals)]

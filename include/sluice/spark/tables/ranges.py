@@ -10,9 +10,18 @@ from sluice.intervals.alignment import Interval
 
 def within(column: str, ranges: Iterable[Interval]) -> str:
     """Return the SQL condition that a timestamp column lies in one of the ranges; of no range, that it never does."""
-    name = f"`{column.replace('`', '``')}`"
+    name = _quoted(column)
     parts = (f"({name} >= {_literal(r.start)} AND {name} < {_literal(r.end)})" for r in ranges)
     return " OR ".join(parts) or "false"
+
+
+def before(column: str, instant: datetime) -> str:
+    """Return the SQL condition that a timestamp column lies before an instant."""
+    return f"{_quoted(column)} < {_literal(instant)}"
+
+
+def _quoted(column: str) -> str:
+    return f"`{column.replace('`', '``')}`"
 
 
 def _literal(instant: datetime) -> str:

@@ -16,16 +16,17 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
-from sluice.intervals.backfill.bounds import IntervalBound
+from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.reasons import Outcome
+from sluice.settling.rules import SettlingRules
 from sluice.spark.records.instants import instant
 from sluice.spark.records.offsets import rows_at, rows_elsewhere
-from sluice.spark.records.pipeline import PipelineCode, good_records, result_rows
+from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.records.validation import OUTCOME, validate
 from sluice.spark.sinks.raw import raw_records, raw_rows
-from sluice.spark.tables.ranges import within
+from sluice.spark.tables.ranges import before, within
 
 _ENDS = pa.schema(
     {
@@ -67,6 +68,23 @@ class RawTable:
         return spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
 
 
+@dataclass(frozen=True)
+class Variation:
+    """How records are read for a computation. Whatever a table declares truly, none of it changes a row.
+
+    Attributes:
+        breadth: how many times as far beyond an interval as declared.
+        shuffled: whether in an order of no meaning, and spread over other tasks.
+    """
+
+    breadth: int = 1
+    shuffled: bool = False
+
+
+AS_DECLARED = Variation()
+"""As a settler reads."""
+
+
 class Records:
     """The records behind some intervals, each interval with a bound of its own.
 
@@ -78,31 +96,66 @@ class Records:
 
     Attributes:
         length: of an interval.
-        rows: the records as the raw table holds them.
+        rows: the records in the intervals, as the raw table holds them.
         whole: all that the raw table holds.
     """
 
     def __init__(
         self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, IntervalBound]
     ) -> None:
+        self._spark = spark
         self._code = code
+        self._bounds = bounds
+        self._rules = SettlingRules.of(code.pipeline)
         self.length = code.pipeline.intervals.interval_length
         self.whole = raw.rows(spark)
-        ranges = within("event_time", self._ranges(bounds))
-        rows = self.whole.where(ranges)
-        if (again := reduce(or_, (bound.replayed for bound in bounds.values()), RecordPositions())).count:
-            read_again = raw_rows(raw_records(rows_at(self.whole, again, spark)), code.topic)
-            rows = rows_elsewhere(rows, again, spark).unionByName(read_again.where(ranges))
+        again = reduce(or_, (bound.replayed for bound in bounds.values()), RecordPositions())
+        rows = self._between(self._ranges(bounds), again)
         self.rows = self._before(spark, rows, {start: bound.reach for start, bound in bounds.items()})
         late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))
 
-    def results(self) -> DataFrame:
+    def results(self, variation: Variation = AS_DECLARED) -> DataFrame:
         """Return the rows that the code makes of the records: those of the intervals, and maybe further ones.
 
-        They are not cut off here: Spark would push the condition below the aggregation, and judge every record.
+        Where rows are made of the records of their own interval, they are not cut off here: Spark would push the
+        condition below the aggregation, and judge every record.
         """
-        return result_rows(raw_records(self.rows), self._code, late=self._late)
+        if not self._code.pipeline.intervals.reaches_beyond:
+            return result_rows(raw_records(_in_order(self.rows, variation)), self._code, late=self._late)
+        groups = [self._results_of(bound, starts, variation) for bound, starts in by_bound(self._bounds)]
+        return reduce(DataFrame.unionByName, groups)
+
+    def cut_off(self, variation: Variation) -> str:
+        """Return the SQL condition that a row of `results` may lack records from before those that were read."""
+        output, parts = self._code.pipeline.intervals, []
+        if output.since_column is None:
+            return "false"
+        for _, starts in by_bound(self._bounds):
+            for target in self._ranges(starts):
+                own = within(partition_column(output), [target])
+                begun = self._rules.read_range(target, variation.breadth).start
+                near = before(output.since_column, begun + variation.breadth * self._rules.lookback / 2)
+                parts.append(f"(({own}) AND {near})")
+        return " OR ".join(parts)
+
+    def _results_of(self, bound: IntervalBound, starts: Iterable[datetime], variation: Variation) -> DataFrame:
+        """Return the rows of intervals with one bound, which holds for all that they are made of."""
+        targets = self._ranges(starts)
+        ranges = contiguous(self._rules.read_range(target, variation.breadth) for target in targets)
+        rows = self._between(ranges, bound.replayed)
+        rows = rows if bound.reach is None else rows.where(below_reach(bound.reach))
+        made = result_rows(raw_records(_in_order(rows, variation)), self._code, late=F.lit(bound.late))
+        return made.where(within(partition_column(self._code.pipeline.intervals), targets))
+
+    def _between(self, ranges: list[Interval], again: RecordPositions) -> DataFrame:
+        """Return the records of some ranges of time, with those that are read again in their place."""
+        inside = within("event_time", ranges)
+        rows = self.whole.where(inside)
+        if not again.count:
+            return rows
+        read_again = raw_rows(raw_records(rows_at(self.whole, again, self._spark)), self._code.topic)
+        return rows_elsewhere(rows, again, self._spark).unionByName(read_again.where(inside))
 
     def count(self) -> int:
         """Count the records, whatever validation makes of them: cheap, from the columns beside their bytes."""
@@ -126,15 +179,41 @@ class Records:
         return F.unix_micros(self._interval(instant))
 
     def count_late(self) -> dict[datetime, int]:
-        """Count the late records per interval, taken or not; intervals without any are not in the result."""
+        """Count the late records that rows of each interval are made of, taken or not; those without any are left out.
+
+        A record counts for every interval whose rows it may change.
+        """
         value, rules = self._code.topic.value, self._code.pipeline.time
         seconds = int(rules.allowed_lateness.total_seconds())
         # The raw table knows both times, so only what can be late is parsed.
-        suspects = raw_records(self.rows.where(f"arrival_time - event_time > interval {seconds} seconds"))
+        suspects = raw_records(self._touching().where(f"arrival_time - event_time > interval {seconds} seconds"))
         late = validate(suspects, value, rules, self._code.expected).where(F.col(OUTCOME) == Outcome.LATE.value)
-        start = self.start(self.event_time).alias("start")
-        counted = late.groupBy(start).agg(F.count("*").alias("records")).collect()
-        return {instant(row["start"]): row["records"] for row in counted}
+        touched = late.select(self._touched().alias("start")).select(F.unix_micros("start").alias("start"))
+        counted = touched.groupBy("start").agg(F.count("*").alias("records")).collect()
+        return {instant(row["start"]): row["records"] for row in counted if instant(row["start"]) in self._bounds}
+
+    def _touching(self) -> DataFrame:
+        """Return the records that rows of the intervals are made of."""
+        if not self._code.pipeline.intervals.reaches_beyond:
+            return self.rows
+        parts = [
+            (contiguous(map(self._rules.read_range, self._ranges(starts))), bound)
+            for bound, starts in by_bound(self._bounds)
+        ]
+        found = [
+            rows if bound.reach is None else rows.where(below_reach(bound.reach))
+            for ranges, bound in parts
+            for rows in [self._between(ranges, bound.replayed)]
+        ]
+        return reduce(DataFrame.unionByName, found)
+
+    def _touched(self) -> Column:
+        """Return the starts of the intervals whose rows a record may change, a row each."""
+        if not self._code.pipeline.intervals.reaches_beyond:
+            return self._interval(self.event_time)
+        first = self._interval(self.event_time - F.lit(self._rules.lookahead))
+        last = self.event_time + F.lit(self._rules.lookback)
+        return F.explode(F.sequence(first, last, F.lit(self.length)))
 
     def _before(self, spark: SparkSession, rows: DataFrame, reaches: Mapping[datetime, Reach | None]) -> DataFrame:
         """Keep the rows below the reach of their interval; where there is none, the pinned table is the bound.
@@ -150,7 +229,7 @@ class Records:
             return rows
         first, *others = bounded.values()
         if len(bounded) == len(reaches) and all(other == first for other in others):
-            return rows.where(_below(first))
+            return rows.where(below_reach(first))
         lines = [(start, *line) for start, reach in bounded.items() for line in _ends_by_topic(reach)]
         columns = [list(column) for column in zip(*lines, strict=True)]
         ends = F.broadcast(spark.createDataFrame(pa.table(columns, schema=_ENDS)))
@@ -166,7 +245,15 @@ class Records:
         return contiguous(Interval(start, start + self.length) for start in starts)
 
 
-def _below(reach: Reach) -> Column:
+def _in_order(rows: DataFrame, variation: Variation) -> DataFrame:
+    if not variation.shuffled:
+        return rows
+    order = F.xxhash64("offset", "partition")
+    return rows.repartition(order).sortWithinPartitions(order)
+
+
+def below_reach(reach: Reach) -> Column:
+    """Return the condition that a row of a raw table lies below a reach; read are its topic, partition and offset."""
     column, parts = F.col("topic_id"), []
     for topic, ends in _ends_by_topic(reach):
         below = F.lit(True) if ends is None else _before(ends)

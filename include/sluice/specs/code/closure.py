@@ -16,6 +16,7 @@ from sluice.disk import replacing
 from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.outputs import IntervalsOutput
 
 _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "name": True,
@@ -41,6 +42,8 @@ Of the outputs only the interval table's windows count: what else is delivered i
 """
 
 _NO_WINDOWS = {"table", "keys", "engine"}
+_UNLESS_OMITTED = {"lookback", "lookahead", "since_column"}
+"""Of the interval table. What was computed before these keys existed is not stale for their sake."""
 
 _WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {
     "event_id": True,
@@ -77,7 +80,7 @@ def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expecta
     Spark settings count: some change results, and there is no full list of them.
     """
     delay = int(pipeline.time.delay.total_seconds())
-    intervals = pipeline.intervals.model_dump(mode="json", exclude=_NO_WINDOWS) if pipeline.has_intervals else None
+    intervals = _windows(pipeline.intervals) if pipeline.has_intervals else None
     judged = [(e.expect, e.kwargs) for e in expected if e.severity is Severity.CRITICAL]
     return {
         **({"expected": judged} if judged else {}),
@@ -85,6 +88,12 @@ def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expecta
         "watermark_delay_seconds": delay,
         "value": topic.value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
     }
+
+
+def _windows(output: IntervalsOutput) -> dict[str, object]:
+    written = output.model_dump(mode="json", exclude=_NO_WINDOWS)
+    omitted = _UNLESS_OMITTED - output.model_dump(exclude_defaults=True).keys()
+    return {key: value for key, value in written.items() if key not in omitted}
 
 
 def build_archive(files: Iterable[tuple[str, bytes]], folder: Path) -> Path:

@@ -10,7 +10,8 @@ from sluice.contracts.breach import Loc
 from sluice.specs.code.closure import import_closure
 from sluice.specs.code.determinism import undetermined
 from sluice.specs.code.modules import parse_module
-from sluice.specs.code.windows import WindowCall, unfit_windows, windows_of
+from sluice.specs.code.window_rules import WindowCall, unfit_windows
+from sluice.specs.code.windows import windows_of
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import Fault, SpecFaults
 from sluice.specs.reading.kinds import Kind

@@ -1,8 +1,4 @@
-"""The windows of a transform, found by reading the code: an interval table needs those that its spec declares.
-
-What closes and publishes counts on windows that tumble and begin every `window` from midnight UTC. Rows of longer ones
-would be kept out where they close, and rows of shorter ones would close in batches that publish nothing.
-"""
+"""The windows of a transform, found by reading the code."""
 
 from __future__ import annotations
 
@@ -14,65 +10,17 @@ from datetime import timedelta
 from pathlib import Path
 
 from sluice.specs.code.modules import SPARK_FUNCTIONS, imported_names, origin_of, parse_module
-from sluice.specs.model.duration import format_duration, parse_duration
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.code.window_rules import WindowCall
+from sluice.specs.model.duration import parse_duration
 
 _CALLS = ("window", "session_window")
 _ARGUMENTS = ("timeColumn", "windowDuration", "slideDuration", "startTime")
+_SESSION_ARGUMENTS = ("timeColumn", "gapDuration")
 _SQL = re.compile(
     r"(?<![.\w])(session_)?window\s*\(\s*[^,()]+\s*,\s*(?:interval\s*)?'([^']*)'"
     r"(?:\s*,\s*(?:interval\s*)?'([^']*)')?(?:\s*,\s*(?:interval\s*)?'([^']*)')?",
     re.IGNORECASE,
 )
-_TUMBLES = "an interval table takes windows that tumble and begin every {window} from midnight UTC"
-
-
-@dataclass(frozen=True)
-class WindowCall:
-    """One call that makes windows.
-
-    Attributes:
-        file: the module.
-        line: in it.
-        session: whether they end when nothing happens for a while.
-        length: None where reading the code does not tell.
-        slide: from one start to the next; None where they tumble, or where that is not known.
-        offset: of the starts from midnight UTC.
-    """
-
-    file: Path
-    line: int
-    session: bool = False
-    length: timedelta | None = None
-    slide: timedelta | None = None
-    offset: timedelta | None = None
-
-
-def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Iterator[tuple[WindowCall, str, str]]:
-    """Yield what an interval table cannot take: the call, why, and what to do.
-
-    Args:
-        windows: of the transform.
-        output: the table.
-    """
-    declared = format_duration(output.window)
-    rule = _TUMBLES.format(window=declared)
-    for window in windows:
-        if window.session:
-            yield window, f"session_window makes windows without fixed bounds, and {rule}.", "use F.window."
-        elif window.slide is not None and window.length is not None and window.slide != window.length:
-            finding = f"its windows of {format_duration(window.length)} slide by {format_duration(window.slide)}"
-            yield window, f"{finding}, and {rule}.", "leave the slide away, and sum windows up where the table is read."
-        elif window.offset is not None and window.offset % output.window:
-            finding = f"its windows begin {format_duration(window.offset)} after midnight UTC"
-            yield window, f"{finding}, and {rule}.", "leave startTime away, or declare a `window` that divides it."
-    lengths = {window.length for window in windows if not window.session}
-    if None in lengths or not lengths or output.window in lengths:  # of several, the last one makes the rows
-        return
-    actual = " and ".join(sorted(format_duration(length) for length in lengths if length is not None))
-    first = next(window for window in windows if not window.session)
-    message = f"its windows are {actual} long, and the spec declares {declared}: the stream would lose rows."
-    yield first, message, f"write `window: {actual}` under the output, or make windows of {declared}."
 
 
 def windows_of(path: Path, function: str, roots: Sequence[Path]) -> tuple[WindowCall, ...]:
@@ -140,13 +88,12 @@ class _Module:
         owner, _, name = (self.origin(node.func) or "").rpartition(".")
         if owner not in SPARK_FUNCTIONS or name not in _CALLS:
             return
-        if name == "session_window":
-            yield WindowCall(self._path, node.lineno, session=True)
-            return
-        given = dict(zip(_ARGUMENTS, node.args, strict=False))
+        session = name == "session_window"
+        arguments = _SESSION_ARGUMENTS if session else _ARGUMENTS
+        given = dict(zip(arguments, node.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        length, slide, offset = (self._length(given.get(name)) for name in _ARGUMENTS[1:])
-        yield WindowCall(self._path, node.lineno, length=length, slide=slide, offset=offset)
+        lengths = [self._length(given.get(name)) for name in arguments[1:]]
+        yield _window(self._path, node.lineno, lengths, session=session)
 
     def _length(self, node: ast.expr | None) -> timedelta | None:
         if isinstance(node, ast.Name):
@@ -156,8 +103,14 @@ class _Module:
 
 def _windows_in_sql(path: Path, line: int, text: str) -> Iterator[WindowCall]:
     for match in _SQL.finditer(text):
-        length, slide, offset = (_duration(part) for part in match.groups()[1:])
-        yield WindowCall(path, line, session=bool(match[1]), length=length, slide=slide, offset=offset)
+        yield _window(path, line, [_duration(part) for part in match.groups()[1:]], session=bool(match[1]))
+
+
+def _window(path: Path, line: int, lengths: Sequence[timedelta | None], *, session: bool) -> WindowCall:
+    if session:
+        return WindowCall(path, line, session=True, gap=lengths[0])
+    length, slide, offset = lengths
+    return WindowCall(path, line, length=length, slide=slide, offset=offset)
 
 
 def _duration(text: object) -> timedelta | None:

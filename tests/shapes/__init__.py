@@ -1,0 +1,1 @@
+"""Pipelines over the flights with windows and transformations of every kind, and what each of them must produce."""
