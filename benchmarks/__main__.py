@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, drain, floor, gate, house, idle, poison, settling, tax
+from benchmarks import console, drain, floor, gate, house, idle, poison, settling, shapes, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "placement": placement.run,
     "recover": recover.run,
     "settling": settling.run,
+    "shapes": shapes.run,
     "tax": tax.run,
     "verdicts": verdicts.run,
     "watch": watch.run,

@@ -89,7 +89,7 @@ class Trial:
     def settle_again(self) -> dict[str, float]:
         """Compute some single intervals once more, and return what one costs: seconds, and seconds of a processor."""
         rules = SettlingRules.of(self.code.pipeline)
-        source = RawTableSource(self.spark, self.raw, self.code, rules, lambda: Reach({}))
+        source = RawTableSource(self.spark, self.raw, self.code, rules, lambda: Reach({}), self.folder / "staging")
         costs = []
         for number in range(8):
             start = datetime(2013, 1, 3, 12 + number, tzinfo=UTC)
@@ -107,7 +107,7 @@ class Trial:
         ensure_table(self.table, empty.schema.json(), partition_by=[column])
         table = SettledLog(self.table, column, WRITER, 1, rules)
         table.open()
-        raw = RawTableSource(self.spark, self.raw, self.code, rules, ends)
+        raw = RawTableSource(self.spark, self.raw, self.code, rules, ends, self.folder / "staging")
         author = SettlerIdentity(WRITER, 1, self.code.code_hash)
         settler = Settler(author, rules, raw, table, clock=SystemClock(), nonce=lambda: f"{next(numbers)}")
         while settler.round().outcome is not RoundOutcome.WAITING:

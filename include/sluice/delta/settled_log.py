@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from shutil import rmtree
 from threading import RLock
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
@@ -39,6 +42,25 @@ class CollectedRows:
 
     def discard(self) -> None:
         """Do nothing: no file holds them."""
+
+
+@dataclass(frozen=True)
+class StagedRows:
+    """Computed rows in files that no log names. Implements `sluice.settling.ports.Staged`.
+
+    Attributes:
+        rows: with the columns of the table, or fewer; read while they are written to the table.
+        content: what each interval holds, by its start.
+        folder: of the files.
+    """
+
+    rows: ds.Scanner
+    content: Mapping[datetime, Content]
+    folder: Path
+
+    def discard(self) -> None:
+        """Delete the files."""
+        rmtree(self.folder, ignore_errors=True)
 
 
 class SettledLog:
@@ -95,16 +117,18 @@ class SettledLog:
         if (marked := self._marked()) > self._generation:
             raise self._fenced(marked)
 
-    def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
+    def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         """See the port."""
         with self._lock:
             if self._delta.version() != state.version:  # it was read again since
                 return False
             done = self._write(state, entry, rows)
+        if done and isinstance(rows, StagedRows):  # the table has a copy of them
+            rows.discard()
         failpoint("after_write_before_commit", self._folder.name)
         return done
 
-    def _write(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | None) -> bool:
+    def _write(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         properties = entry_properties(entry, Transaction(self._writer, state.version + 1), max_retries=0)
         if rows is None or entry.since is None or entry.settled_until is None:
             write = partial(write_no_files, self._delta, properties)
@@ -112,7 +136,7 @@ class SettledLog:
             write = partial(
                 write_deltalake,
                 self._delta,
-                filled(rows.rows, self._delta),
+                self._filled(rows),
                 mode="overwrite",
                 predicate=self._between(entry.since, entry.settled_until),
                 commit_properties=properties,
@@ -122,6 +146,13 @@ class SettledLog:
             return try_commit(self._delta, write)
         except (DeltaError, OSError) as error:
             raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
+
+    def _filled(self, rows: CollectedRows | StagedRows) -> pa.Table | pa.RecordBatchReader:
+        if isinstance(rows, CollectedRows):
+            return filled(rows.rows, self._delta)
+        empty = filled(rows.rows.projected_schema.empty_table(), self._delta)
+        batches = (filled(pa.Table.from_batches([batch]), self._delta) for batch in rows.rows.to_batches())
+        return pa.RecordBatchReader.from_batches(empty.schema, chain.from_iterable(t.to_batches() for t in batches))
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
         """See the port."""

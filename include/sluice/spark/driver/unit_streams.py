@@ -237,7 +237,8 @@ class _Preparation:
     def _settled(self, pipeline: PipelineSpec, code: PipelineCode, epoch: EpochInForce) -> Prepared:
         table, topic = self._project.folder.table, self._topics[pipeline.source]
         cluster = partial(self._project.kafka.administration, Role.STREAM)
-        context = SettlingContext(topic, table(code.topic.raw.table), table(pipeline.intervals.table), cluster)
+        staging = self._project.folder.staging / f"settle_{pipeline.name}"
+        context = SettlingContext(topic, table(code.topic.raw.table), table(pipeline.intervals.table), cluster, staging)
         return prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:

@@ -15,7 +15,8 @@ from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
 from sluice.spark.records.instants import instant
 
-_HASH = "__hash"
+HASH = "__hash"
+"""The column with the hash of a row."""
 
 
 def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
@@ -39,7 +40,7 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
 
 def with_hash(rows: DataFrame) -> DataFrame:
     """Return the rows, of any columns, with `__hash` (long): what `content_of_collected` takes."""
-    return rows.withColumn(_HASH, row_hash(rows.columns))
+    return rows.withColumn(HASH, row_hash(rows.columns))
 
 
 def content_of_collected(rows: pa.Table, column: str) -> tuple[pa.Table, Mapping[datetime, Content]]:
@@ -51,13 +52,13 @@ def content_of_collected(rows: pa.Table, column: str) -> tuple[pa.Table, Mapping
     Raises:
         RefusedError: a row belongs to no interval.
     """
-    hashes = rows.column(_HASH).cast(pa.decimal128(38, 0))  # a sum of long integers would run over
+    hashes = rows.column(HASH).cast(pa.decimal128(38, 0))  # a sum of long integers would run over
     starts = rows.column(column).cast(pa.int64())
     groups = (
         pa.table({"start": starts, "hash": hashes}).group_by("start").aggregate([("hash", "count"), ("hash", "sum")])
     )
     counted = zip(*(groups.column(name).to_pylist() for name in ("start", "hash_count", "hash_sum")), strict=True)
-    return rows.drop_columns([_HASH]), _contents(counted, column)
+    return rows.drop_columns([HASH]), _contents(counted, column)
 
 
 def _contents(groups: Iterable[tuple[int | None, int, Decimal]], column: str) -> Mapping[datetime, Content]:

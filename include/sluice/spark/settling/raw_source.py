@@ -16,18 +16,17 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
-from sluice.delta.settled_log import CollectedRows
+from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
-from sluice.spark.records.content import content_of_collected, with_hash
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.settling.arrivals import TimeColumns, between, examined_columns
-from sluice.spark.sinks.collected import brought
+from sluice.spark.settling.computed import ComputedRows
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import within
 from sluice.spark.tables.records import RawTable, below_reach
@@ -48,6 +47,8 @@ class RawTableSource:
         rules: the pipeline's, for settling.
         ends: lists the ends of the topic now, and its id.
         max_records: that one computation takes, if it takes more than one interval.
+        max_examined: how many records one examination reads.
+        staging: the folder for rows that outgrow the driver.
         settled: the folder of the interval table; None: no row of it reaches further back than declared.
     """
 
@@ -56,7 +57,9 @@ class RawTableSource:
     code: PipelineCode
     rules: SettlingRules
     ends: Callable[[], Reach]
+    staging: Path
     max_records: int = 500_000
+    max_examined: int = 1_000_000
     settled: Path | None = None
 
     def pin(self) -> RawPosition:
@@ -69,10 +72,23 @@ class RawTableSource:
 
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         """See the port."""
-        columns = TimeColumns.read(self.folder, pinned, since, self.code.topic)
+        columns = TimeColumns.read(self.folder, self._first_of(pinned, since), since, self.code.topic)
         taken = partial(self._taken, pinned)
         found = examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
         return replace(found, overtaken=self._with_long_rows(found.overtaken)) if found.overtaken else found
+
+    def _first_of(self, pinned: RawPosition, since: Reach) -> RawPosition:
+        """Return how far one examination goes, which holds what it reads in memory.
+
+        Any cut will do: a partition of which records are left holds the clock at those that were read.
+        """
+        until = pinned.reach
+        if since.topics and since.topics[-1:] != until.topics[-1:]:
+            return pinned
+        least = pc.min(self._statistics(pinned).column("min.offset")).as_py() or 0
+        each = max(1, self.max_examined // max(1, len(until.offsets)))
+        ends = {p: min(end, since.offsets.get(p, least) + each) for p, end in until.offsets.items()}
+        return replace(pinned, reach=replace(until, offsets=ends))
 
     def _with_long_rows(self, overtaken: Mapping[datetime, Mapping[str, int]]) -> Mapping[datetime, Mapping[str, int]]:
         """Return overtaken intervals with those whose rows reach further back than declared, down to one of them."""
@@ -110,52 +126,43 @@ class RawTableSource:
             end = intervals.end
         return Interval(intervals.start, min(max(end, intervals.start + length), intervals.end))
 
-    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows:
+    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows | StagedRows:
         """See the port.
 
         Raises:
-            RefusedError: the rows do not fit into the driver.
+            RefusedError: rows lie in intervals that are not made of the records that were read.
         """
-        column, read = partition_column(self._output), self.rules.read_range(intervals)
-        rows = self._rows(pinned, below, read, intervals)
-        breadth = 1
-        while self._begins_near(_inside(rows, column, intervals), read.start + breadth * self.rules.lookback / 2):
+        read, breadth = self.rules.read_range(intervals), 1
+        rows = self._rows(pinned, below, read)
+        while self._may_lack_records(rows, intervals, read.start + breadth * self.rules.lookback / 2):
             breadth *= 2
             read = self.rules.read_range(intervals, breadth)
-            rows = self._rows(pinned, below, read, intervals)
-        self._refuse_strays(rows, column, read)
-        found, content = content_of_collected(_inside(rows, column, intervals), column)
-        return CollectedRows(found, content)
+            rows = self._rows(pinned, below, read)
+        self._refuse_strays(rows, read)
+        return rows.only(intervals)
 
     @property
     def _output(self) -> IntervalsOutput:
         return self.code.pipeline.intervals
 
-    def _rows(self, pinned: RawPosition, below: Reach, read: Interval, intervals: Interval) -> pa.Table:
-        """Return the rows made of a range of records, with their hashes: those of some intervals, and others."""
-        rows = brought(with_hash(result_rows(raw_records(self._stored(pinned, below, read)), self.code)))
-        if rows is None:
-            raise RefusedError(
-                f"the rows of {intervals.start:%F %R} to {intervals.end:%F %R} UTC outgrow the driver, which holds the "
-                f"rows of a settlement until they are committed.",
-                fix="declare a shorter interval, or `engine: append`.",
-            )
-        return rows
+    def _rows(self, pinned: RawPosition, below: Reach, read: Interval) -> ComputedRows:
+        rows = result_rows(raw_records(self._stored(pinned, below, read)), self.code)
+        return ComputedRows.of(rows, partition_column(self._output), self.staging)
 
-    def _begins_near(self, rows: pa.Table, instant: datetime) -> bool:
-        """Whether a row may lack records from before those that were read: it begins before an instant."""
+    def _may_lack_records(self, rows: ComputedRows, intervals: Interval, instant: datetime) -> bool:
+        """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""
         since = self._output.since_column
-        return since is not None and bool(pc.any(pc.less(rows.column(since), pa.scalar(instant))).as_py())
+        return since is not None and rows.any_before(since, instant, intervals)
 
-    def _refuse_strays(self, rows: pa.Table, column: str, read: Interval) -> None:
+    def _refuse_strays(self, rows: ComputedRows, read: Interval) -> None:
         """Refuse rows of intervals that are not made of the records that were read, as far as the spec says."""
-        rules, starts = self.rules, pc.min_max(rows.column(column)).as_py()
-        if (first := starts["min"]) is None:
+        rules, span = self.rules, rows.span()
+        if span is None:
             return
         least = interval_of(read.start - rules.lookahead, rules.length).start
         most = interval_of(read.end + rules.lookback, rules.length).end
-        if first < least or starts["max"] >= most:
-            stray = first if first < least else starts["max"]
+        if span[0] < least or span[1] >= most:
+            stray = span[0] if span[0] < least else span[1]
             raise RefusedError(
                 f"{self._output.table}: of records from {read.start:%F %R} to {read.end:%F %R} UTC the transform makes "
                 f"a row of the interval {stray:%F %R} UTC, which is not made of them: `lookback` is "
@@ -179,7 +186,7 @@ class RawTableSource:
 
     def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
         """Return earliest event time and records of the files that may hold records of a range, in order of time."""
-        files = pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))
+        files = self._statistics(pinned)
         names = ("min.event_time", "max.event_time", "num_records")
         rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
         return sorted(
@@ -188,9 +195,6 @@ class RawTableSource:
             if first is not None and first < between.end and last >= between.start
         )
 
-
-def _inside(rows: pa.Table, column: str, intervals: Interval) -> pa.Table:
-    start = rows.column(column)
-    return rows.filter(
-        pc.and_(pc.greater_equal(start, pa.scalar(intervals.start)), pc.less(start, pa.scalar(intervals.end)))
-    )
+    def _statistics(self, pinned: RawPosition) -> pa.Table:
+        """Return what the log says of the table's files."""
+        return pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))

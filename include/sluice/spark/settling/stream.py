@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from uuid import uuid4
 
 import structlog
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
-from sluice.delta.settled_log import CollectedRows, SettledLog
+from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.intervals.reach import Reach
@@ -59,12 +60,14 @@ class SettlingContext:
         raw: the folder of its raw table.
         table: the folder of the interval table.
         cluster: see `Cluster`.
+        staging: a folder for rows that outgrow the driver; each generation has its own in it.
     """
 
     source: KafkaTopic
     raw: Path
     table: Path
     cluster: Cluster
+    staging: Path
 
 
 class SettleSink:
@@ -93,7 +96,7 @@ class SettleSink:
         self._clock: Clock = SystemClock()
         self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
         self._code = code
-        self._settler: Settler[CollectedRows] | None = None
+        self._settler: Settler[CollectedRows | StagedRows] | None = None
         self._held: Round | None = None
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
@@ -117,10 +120,11 @@ class SettleSink:
         """Raise FencedError if a newer generation owns the table."""
         self._table.check_fence()
 
-    def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows]:
+    def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
         rules = SettlingRules.of(self._code.pipeline)
         context = self._context
-        source = RawTableSource(spark, context.raw, self._code, rules, self._ends, settled=context.table)
+        staging = context.staging / f"{context.table.name}_{self._identity.generation}"
+        source = RawTableSource(spark, context.raw, self._code, rules, self._ends, staging, settled=context.table)
         return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:
@@ -173,6 +177,7 @@ def prepare_settled(
         name, rules = settler_name(code.pipeline.name), SettlingRules.of(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
+        rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
         return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
 
     checks = (

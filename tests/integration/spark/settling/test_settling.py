@@ -8,21 +8,21 @@ from itertools import count
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 
 from sluice.clock import SystemClock
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
-from sluice.errors import RefusedError
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.pipeline import partition_column
-from sluice.spark.settling import raw_source
+from sluice.spark.settling import computed
 from sluice.spark.settling.raw_source import RawTableSource
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.oracle import departures, differences
@@ -38,12 +38,18 @@ class Settled:
     drained: Drained
     table: Path
 
+    @property
+    def staging(self) -> Path:
+        return self.table.with_name("staging")
+
     def source(self, max_records: int = 500_000, ends: Reach | None = None) -> RawTableSource:
         code = self.drained.code
         raw = self.drained.project.folder.table(code.topic.raw.table)
         position = self.drained.project.tables.raw_position(code.topic.name)
         rules = replace(SettlingRules.of(code.pipeline), arrival_disorder=IN_FLIGHT)
-        return RawTableSource(self.drained.spark, raw, code, rules, lambda: ends or position.reach, max_records)
+        return RawTableSource(
+            self.drained.spark, raw, code, rules, lambda: ends or position.reach, self.staging, max_records
+        )
 
     def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
         numbers = count()
@@ -94,6 +100,13 @@ def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled:
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
 
 
+def test_many_records_are_examined_in_parts(settled: Settled) -> None:
+    outcomes = settled.settle(replace(settled.source(), max_examined=400))
+    assert outcomes.count(RoundOutcome.EXAMINING) + outcomes.count(RoundOutcome.SETTLED) > 4
+    assert differences(settled.rows(), departures(FIRST, LAST)) == []
+    assert not any(row.dirty for row in settled.ledger.spans)
+
+
 def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: Settled) -> None:
     source = settled.source()
     known = source.listed_ends()
@@ -113,20 +126,25 @@ def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Set
     assert wrong == marked
 
 
-def test_rows_that_outgrow_the_driver_are_refused_and_nothing_is_written(
-    settled: Settled, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(raw_source, "brought", lambda _rows: None)
-    with pytest.raises(RefusedError, match=r"2013-01-01 10:00 to .* outgrow the driver"):
-        settled.settle(settled.source())
-    assert settled.rows().empty
+def test_rows_that_outgrow_the_driver_go_through_files(settled: Settled, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_memory = settled.settle(settled.source())
+    wanted = {start: row.current.content for start, row in settled.ledger.rows.items() if row.current}
+    monkeypatch.setattr(computed, "brought", lambda _rows: None)
+    other = replace(settled, table=settled.table.with_name("by_files"))
+    ensure_table(other.table, DeltaTable(str(settled.table)).schema().to_json(), partition_by=["hour"])
+    wider = pa.field("added_since", pa.string())
+    DeltaTable(str(other.table)).alter.add_columns(Schema.from_arrow(pa.schema([wider])).fields)
+    assert other.settle(other.source()) == in_memory
+    assert differences(other.rows(), departures(FIRST, LAST)) == []
+    assert {start: row.current.content for start, row in other.ledger.rows.items() if row.current} == wanted
+    assert not other.staging.exists()
 
 
 class HalfRead(RawTableSource):
     """A source of which only the first half of two partitions was read, and that says that there is no more."""
 
     def __init__(self, whole: RawTableSource) -> None:
-        super().__init__(whole.spark, whole.folder, whole.code, whole.rules, lambda: self.pin().reach)
+        super().__init__(whole.spark, whole.folder, whole.code, whole.rules, lambda: self.pin().reach, whole.staging)
 
     def pin(self) -> RawPosition:
         whole = super().pin()

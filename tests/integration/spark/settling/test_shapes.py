@@ -30,7 +30,7 @@ from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
-from tests.shapes import transforms
+from tests.shapes import faulty, transforms
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import SHAPES, pipeline_of
 
@@ -78,7 +78,14 @@ class Shape:
         position = self.drained.project.tables.raw_position(self.code.topic.name)
         rules = SettlingRules.of(self.code.pipeline)
         return RawTableSource(
-            self.drained.spark, raw, self.code, rules, lambda: position.reach, max_records, settled=self.table
+            self.drained.spark,
+            raw,
+            self.code,
+            rules,
+            lambda: position.reach,
+            self.drained.project.folder.staging / self.name,
+            max_records,
+            settled=self.table,
         )
 
     def backfill(self, mode: Mode) -> Result:
@@ -102,6 +109,7 @@ _SAMPLE = {"hopping", "sessions", "once"}
 @pytest.fixture(autouse=True)
 def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transforms.shapes", transforms)
+    monkeypatch.setitem(sys.modules, "transforms.faulty", faulty)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,180 @@
+"""Windows and transformations of every kind, settled by drivers that are killed, against pandas.
+
+Two days of flights, a twentieth of them sent twice, are drained into a raw table. Then each shape of `tests.shapes` is
+settled by drivers of its own: the first is killed before the commit of a settlement, the second right after it, the
+third goes on. Records that were on time and are sent only now must mark every interval whose rows they change; what a
+repair computes then must be right everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from kafka import KafkaProducer
+
+from benchmarks.project_copy import copied_project
+from benchmarks.topics import private_topics
+from sluice.delta.reading import read_rows
+from sluice.failpoints import marker
+from sluice.intervals.ledger import Ledger
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.project.project import Project
+from sluice.settings import Settings, settings
+from sluice.streams.failures.exits import ExitCode
+from tests.integration.spark.conftest import values_of
+from tests.oracle import flights
+from tests.shapes import transforms
+from tests.shapes.oracle import differences, rows_of
+from tests.shapes.specs import SHAPES, pipeline_document
+
+_DAYS = ("2013-01-01", "2013-01-02")
+_LATE_AFTER_MINUTES = 180
+_KILLS = ("before_write", "after_write_before_commit")
+_SIZES = {"full": SHAPES, "small": ("hopping", "sessions")}
+
+
+def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return `shapes` (how many), `wrong_rows` after a repair, `silent` intervals before it, and `kills` that fired."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="sluice-shapes-") as place, private_topics(Path(place)) as topics:
+        bench = Bench.prepared(Path(place), topics.bootstrap, _SIZES[size])
+        kept, sent = bench.send_all_but_some()
+        bench.drive("flights", 1)
+        killed = {shape: bench.settle_with_kills(shape) for shape in _SIZES[size]}
+        bench.send(kept)
+        bench.drive("flights", 2)
+        everything = pd.concat([sent, kept])
+        for shape in _SIZES[size]:
+            found[shape] = {"kills": killed[shape], **bench.mark_and_repair(shape, everything)}
+            print(shape, found[shape], file=sys.stderr, flush=True)
+    figures = {
+        "shapes": len(found),
+        "kills": sum(each["kills"] for each in found.values()),
+        "marked": sum(each["marked"] for each in found.values()),
+        "silent": sum(each["silent"] for each in found.values()),
+        "wrong_rows": sum(each["wrong_rows"] for each in found.values()),
+    }
+    return figures, {"size": size, "of_shapes": found}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A project with a pipeline per shape, each with a driver of its own, and its state folder."""
+
+    home: Path
+    state: Path
+    bootstrap: str
+
+    @classmethod
+    def prepared(cls, folder: Path, bootstrap: str, shapes: tuple[str, ...]) -> Bench:
+        """Write the project."""
+        home = copied_project(folder / "project", "include", "spark_jobs")
+        for spec in ("pipelines", "expectations", "feeds"):
+            for file in (home / "include" / spec).glob("*.yaml"):
+                file.unlink()
+        source = Path(transforms.__file__).read_bytes()
+        (home / "spark_jobs" / "transforms" / "shapes.py").write_bytes(source)
+        for shape in shapes:
+            document = {**pipeline_document(shape), "driver": shape, "backfill": {"schedule": None}}
+            (home / "include" / "pipelines" / f"{shape}.yaml").write_text(json.dumps(document), encoding="utf-8")
+        state = folder / "state"
+        write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(bootstrap,), airflow_url=""))
+        return cls(home, state, bootstrap)
+
+    @property
+    def _log(self) -> Path:
+        return self.state / "drivers.log"
+
+    @property
+    def project(self) -> Project:
+        """The project in its state folder."""
+        return Project.open_strict(Settings(home=self.home, state=self.state))
+
+    def send_all_but_some(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Send two days of flights, some of them twice, and the heartbeat; return those left out, and those sent."""
+        table = flights(*_DAYS)
+        on_time = ~(table["dep_delay"] > _LATE_AFTER_MINUTES)
+        noon = table["scheduled"].between(pd.Timestamp("2013-01-01T15:00Z"), pd.Timestamp("2013-01-01T20:00Z"))
+        kept = table[on_time & noon].iloc[::40]
+        sent = table.drop(kept.index)
+        sent = pd.concat([sent, sent.iloc[::20]])
+        self.send(sent)
+        closes = (table["hour_utc"].max() + pd.Timedelta(hours=36)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._produce([{"heartbeat": True, "scheduled_at": closes, "observed_at": closes}])
+        return kept, sent
+
+    def send(self, table: pd.DataFrame) -> None:
+        """Send flights, in the order in which their fate became known."""
+        self._produce(values_of(table))
+
+    def _produce(self, values: list[dict[str, object]]) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap)
+        for value in values:
+            key = str(value.get("carrier", "")).encode()
+            producer.send("flights", key=key, value=json.dumps(value).encode())
+        producer.close()
+
+    def drive(self, unit: str, generation: int, failpoint: str = "") -> None:
+        """Run a driver until it has read everything, or dies at the failpoint."""
+        command = [sys.executable, str(self.home / "spark_jobs" / "stream.py"), "--unit", unit]
+        code = self._run([*command, "--generation", str(generation), "--available-now"], failpoint)
+        fired = bool(failpoint) and marker(Settings(state=self.state, failpoint=failpoint)).exists()
+        if fired != bool(failpoint) or not (fired or code == ExitCode.STOPPED):
+            log = self._log.read_text(encoding="utf-8")[-4000:]
+            raise RuntimeError(f"the driver of {unit} ended with {code}; {failpoint!r} fired: {fired}. Its log: {log}")
+
+    def settle_with_kills(self, shape: str) -> int:
+        """Settle a shape, with drivers that die on the way; return how many did."""
+        for generation, kill in enumerate(_KILLS, start=1):
+            self.drive(shape, generation, f"{kill}@{shape}")
+        self.drive(shape, len(_KILLS) + 1)
+        return len(_KILLS)
+
+    def mark_and_repair(self, shape: str, everything: pd.DataFrame) -> dict[str, int]:
+        """Let a shape examine what came late, compare, repair and compare again."""
+        self.drive(shape, len(_KILLS) + 2)
+        ledger, wanted = self._ledger(shape), rows_of(shape, everything)
+        wanted = wanted[wanted["at"] < pd.Timestamp(ledger.closed_until)]
+        before = self._wrong_intervals(shape, wanted)
+        marked = {pd.Timestamp(start) for start, row in ledger.rows.items() if row.dirty}
+        first, last = ledger.spans[0].interval.start, ledger.spans[-1].interval.end
+        self._repair(shape, first.isoformat(), last.isoformat())
+        wrong = differences(shape, read_rows(self.state / "tables" / shape).to_pandas(), wanted)
+        return {
+            "intervals": len(ledger.rows),
+            "marked": len(marked),
+            "wrong_before": len(before),
+            "silent": len(before - marked),
+            "wrong_rows": len(wrong),
+        }
+
+    def _ledger(self, shape: str) -> Ledger:
+        return self.project.tables.ledger(shape)
+
+    def _wrong_intervals(self, shape: str, wanted: pd.DataFrame) -> set[pd.Timestamp]:
+        found = read_rows(self.state / "tables" / shape).to_pandas()
+        starts = [frame["at"].dt.tz_convert("UTC").dt.floor("h") for frame in (found, wanted)]
+        every = sorted({*starts[0], *starts[1]})
+        return {at for at in every if differences(shape, found[starts[0] == at], wanted[starts[1] == at])}
+
+    def _repair(self, shape: str, first: str, last: str) -> None:
+        command = [sys.executable, str(self.home / "spark_jobs" / "batch.py"), "backfill", "--pipeline", shape]
+        wanted = ["--from", first, "--to", last, "--mode", "recompute", "--only", "dirty"]
+        code = self._run([*command, *wanted, "--by", "bench", "--why", "repair", "--key", f"repair {shape}"], "")
+        if code:
+            raise RuntimeError(f"the repair of {shape} ended with {code}")
+
+    def _run(self, command: list[str], failpoint: str) -> int:
+        places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": ""}
+        paths = os.pathsep.join([str(settings().home), str(settings().home / "include")])
+        environment = {**os.environ, **places, "PYTHONPATH": paths, "SLUICE_FAILPOINT": failpoint}  # noqa: TID251
+        with self._log.open("ab") as log:
+            return subprocess.run(command, env=environment, stdout=log, stderr=log, start_new_session=True).returncode  # noqa: PLW1510

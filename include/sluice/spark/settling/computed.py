@@ -1,0 +1,75 @@
+"""The rows that were computed for a settlement: in the driver's memory where they fit, in files where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sluice.delta.settled_log import CollectedRows, StagedRows
+from sluice.intervals.alignment import Interval
+from sluice.spark.records.content import HASH, content_of_collected, with_hash
+from sluice.spark.sinks.collected import brought
+
+_SPARKS = ds.ParquetFileFormat(read_options={"coerce_int96_timestamp_unit": "us"})
+"""Spark's files hold times in the form of Impala."""
+
+
+@dataclass(frozen=True)
+class ComputedRows:
+    """Rows of an interval table, those of other intervals among them.
+
+    Attributes:
+        rows: with the columns of the table, and `__hash`.
+        column: the partition column.
+        folder: where the files are; None: they are in memory.
+    """
+
+    rows: ds.Dataset
+    column: str
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, rows: DataFrame, column: str, folder: Path) -> ComputedRows:
+        """Compute rows.
+
+        Args:
+            rows: what to compute.
+            column: the partition column.
+            folder: for files, if the rows outgrow `spark.driver.maxResultSize`; what is in it is replaced.
+        """
+        hashed = with_hash(rows)
+        if (table := brought(hashed)) is not None:
+            return cls(ds.dataset(table), column)
+        hashed.write.mode("overwrite").parquet(str(folder))
+        schema = to_arrow_schema(hashed.schema, timezone="UTC")
+        return cls(ds.dataset(folder, schema=schema, format=_SPARKS), column, folder)
+
+    def any_before(self, column: str, instant: datetime, intervals: Interval) -> bool:
+        """Whether a row of some intervals has a time before an instant."""
+        before = ds.field(column) < pa.scalar(instant)
+        return bool(self.rows.count_rows(filter=before & self._inside(intervals)))
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the first and the last interval with a row, by their starts; None without rows."""
+        found = pc.min_max(self.rows.to_table(columns=[self.column]).column(self.column)).as_py()
+        return None if found["min"] is None else (found["min"], found["max"])
+
+    def only(self, intervals: Interval) -> CollectedRows | StagedRows:
+        """Return the rows of some intervals, and what each of them holds."""
+        inside = self._inside(intervals)
+        if self.folder is None:
+            return CollectedRows(*content_of_collected(self.rows.to_table(filter=inside), self.column))
+        _, content = content_of_collected(self.rows.to_table(columns=[self.column, HASH], filter=inside), self.column)
+        columns = [name for name in self.rows.schema.names if name != HASH]
+        return StagedRows(self.rows.scanner(columns=columns, filter=inside), content, self.folder)
+
+    def _inside(self, intervals: Interval) -> ds.Expression:
+        start = ds.field(self.column)
+        return (start >= pa.scalar(intervals.start)) & (start < pa.scalar(intervals.end))
