@@ -153,6 +153,10 @@ class StateFolder:
         """Return the file that a driver rewrites after every micro-batch of a stream."""
         return self.progress / f"{stream}.json"
 
+    def settling_file(self, stream: str) -> Path:
+        """Return the file in which the driver of a settled table says how far it is, and what it waits for."""
+        return self.progress / f"{stream}.settling.json"
+
     def batch_log(self, stream: str) -> Path:
         """Return the file to which a driver adds every micro-batch of a stream."""
         return self.progress / f"{stream}.batches.jsonl"

@@ -44,3 +44,14 @@ def listed(items: Sequence[object], most: int = 8, noun: str = "") -> str:
     """
     more = f" and {len(items) - most} more{f' {noun}' if noun else ''}" if len(items) > most else ""
     return ", ".join(map(str, items[:most])) + more
+
+
+_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
+
+
+def span(seconds: float) -> str:
+    """Return a duration in its largest unit that makes at least 2, such as `5 min`."""
+    for minimum, size, unit in _UNITS:
+        if seconds >= minimum:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -10,6 +10,7 @@ from threading import Barrier
 import pytest
 
 from sluice.errors import CorruptionError
+from sluice.settling.status import SettlingStatus
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
 from sluice.streams.health.verdict import PartitionLag, Verdict
@@ -188,8 +189,10 @@ class RegistrySuite:
         assert registry.verdicts("unit_0000")[0].verdict == UNKNOWN
         assert registry.verdicts("unit_0449")[0].verdict == OK
 
-    def test_lags_of_partitions_are_of_the_moment_and_not_kept(self, registry: Registry) -> None:
-        seen = replace(OK, partitions=(PartitionLag("flights/0", 7, 2.0),))
+    def test_lags_of_partitions_and_what_a_settler_waits_for_are_of_the_moment_and_not_kept(
+        self, registry: Registry
+    ) -> None:
+        seen = replace(OK, partitions=(PartitionLag("flights/0", 7, 2.0),), settling=SettlingStatus(START, due=2))
         registry.record_verdict("flights", "departures", 1, seen)
         (found,) = registry.verdicts("flights")
         assert found.verdict == OK

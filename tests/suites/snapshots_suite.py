@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.model.deadlines import Deadline
 from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import DeadlineState, Rates, SnapshotStore, StreamSnapshot
@@ -29,6 +30,15 @@ FULL = StreamSnapshot(
         catch_up_seconds=3.5,
         loss_seconds=4.5,
         partitions=(PartitionLag("flights/0", 2, 1.5), PartitionLag("flights/1", 0)),
+        settling=SettlingStatus(
+            START,
+            settled_until=START - timedelta(hours=3),
+            due=2,
+            due_since=START - timedelta(seconds=90),
+            unread=("flights/1",),
+            advance=HeldAdvance("flights/0", START + timedelta(days=365)),
+            disorder=timedelta(seconds=2, microseconds=5),
+        ),
     ),
     Rates(12.5, 0.0),
     timedelta(minutes=7),

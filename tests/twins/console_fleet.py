@@ -26,6 +26,7 @@ from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
+from sluice.settling.status import SettlingStatus
 from sluice.streams.health.batch_log import append_batch
 from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import Rates, StreamSnapshot
@@ -34,8 +35,8 @@ from sluice.streams.health.verdict import PartitionLag, Verdict
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
 MONTH = datetime(2013, 1, 1, tzinfo=UTC)
 CLOSED_UNTIL = MONTH + timedelta(days=20)
-HALTED, STALLED, LAGGING, UNSEEN, RESTING = 0, 1, 2, 3, 4
-"""Numbers of units that are not as they should be; all others are."""
+HALTED, STALLED, LAGGING, UNSEEN, RESTING, SETTLED = 0, 1, 2, 3, 4, 5
+"""Numbers of units that are not as they should be, and of one whose table is settled; all others are well."""
 
 _TOPIC = """
 name: {topic}
@@ -59,7 +60,7 @@ source: {topic}
 transform: same:same
 time: {{allowed_lateness: 3 hours, future_skew: 60 minutes}}
 outputs:
-  - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]}}
+  - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]{engine}}}
 driver: {unit}
 trigger: 2 seconds
 """
@@ -131,8 +132,9 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     ):
         (home / "include" / below).mkdir(parents=True)
         for number in range(units):
+            engine = ", engine: settle" if number == SETTLED else ""
             names = {"topic": topic_of(number), "pipeline": pipeline_of(number), "unit": unit_of(number)}
-            (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names))
+            (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names, engine=engine))
     (home / "include" / "deployments").mkdir()
     (home / "include" / "deployments" / "local.yaml").write_text(_DEPLOYMENT)
     (home / "spark_jobs" / "transforms").mkdir(parents=True)
@@ -185,6 +187,8 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
             )
         for stream in (f"raw_{topic_of(number)}", pipeline_of(number)):
             found = _verdict(number, now, fleet)
+            if stream == pipeline_of(SETTLED):
+                found = replace(found, settling=settling_at(now, fleet))
             given = {
                 "health": found.health.value,
                 "why": found.why,
@@ -216,6 +220,22 @@ def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:
         lag_seconds=12.5 if unread else 0.0,
         watermark_lag_seconds=3600.0,
         partitions=tuple(PartitionLag(f"{topic_of(number)}/{n}", unread // 3, 2.0) for n in range(3)),
+    )
+
+
+def settling_at(now: datetime, fleet: ConsoleFleet) -> SettlingStatus:
+    """Return a settler that has two intervals due, which a partition holds."""
+    return SettlingStatus(
+        now,
+        CLOSED_UNTIL,
+        newest=CLOSED_UNTIL + timedelta(hours=5),
+        due=2,
+        oldest_due=CLOSED_UNTIL,
+        overdue=timedelta(hours=1),
+        due_since=now - timedelta(seconds=30),
+        next_at=CLOSED_UNTIL + timedelta(hours=6),
+        unread=(fleet.says("topic0005/1"),),
+        disorder=timedelta(seconds=90),
     )
 
 

@@ -92,7 +92,7 @@ class InMemoryRegistry:
             newest = history[-1] if history else None
             if newest is not None and (newest.verdict.health, newest.generation) == (verdict.health, generation):
                 return False
-            kept = replace(verdict, partitions=())
+            kept = replace(verdict, partitions=(), settling=None)
             history.append(RecordedVerdict(unit, stream, generation, kept, self.clock.now()))
             return True
 

@@ -25,6 +25,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import settings
+from sluice.settling.wording import settling_lines
 from sluice.streams.failures.exits import explain_exit
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.claimed import Claim
@@ -230,6 +231,9 @@ def _print_streams(verdicts: Mapping[str, Verdict]) -> None:
         if verdict.lag_records:
             out_lines.print(f"Unread by {name}:")
             out.print(partition_table(verdict.partitions))
+        if verdict.settling is not None:
+            for line in settling_lines(verdict.settling, name):
+                out_lines.print(f"{name}: {line}")
 
 
 def _end(unit: str, report: DriverReport) -> str:

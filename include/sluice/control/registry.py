@@ -21,6 +21,8 @@ from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
+_NOT_KEPT = {"partitions", "settling"}
+"""What a verdict on record has no column for."""
 _TOGETHER = 200
 """Verdicts that are stored in one transaction: others may write too, and wait for its end."""
 
@@ -226,7 +228,7 @@ class SqlRegistry(DeploymentRecords):
                 number=1 if before is None else before.number + 1,
                 generation=one.generation,
                 at=self._clock.now(),
-                **{name: value for name, value in vars(given).items() if name != "partitions"},
+                **{name: value for name, value in vars(given).items() if name not in _NOT_KEPT},
             )
         )
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Annotated, Literal
 
@@ -221,6 +221,7 @@ class SettleEntry:
         content: what each interval with rows holds.
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
         code: hash of the code that computed them.
+        disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
     """
 
     writer: str
@@ -235,6 +236,7 @@ class SettleEntry:
     content: Mapping[datetime, Content] = field(default_factory=dict)
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     code: str = ""
+    disorder: timedelta = timedelta()
     kind: Literal["settle"] = "settle"
 
     @property

@@ -9,9 +9,8 @@ from sluice.errors import RefusedError
 from sluice.intervals.arrivals import ArrivalSpan
 from sluice.intervals.entries import AdvanceEntry
 from sluice.project.project import Project
+from sluice.project.settlers import state_of_log
 from sluice.settling.ports import SettledState
-from sluice.settling.rules import SettlingRules
-from sluice.settling.state import settled_state
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,6 @@ def decide(project: Project, pipeline: str, until: datetime | None, *, by: str, 
 
 
 def _state(project: Project, pipeline: str) -> SettledState:
-    from sluice.delta.log import newest_first  # noqa: PLC0415 - see above
     from sluice.delta.reading import open_table  # noqa: PLC0415 - see above
 
     spec = project.catalog.pipelines[pipeline]
@@ -76,7 +74,5 @@ def _state(project: Project, pipeline: str) -> SettledState:
             "arrival time back.",
             fix="after a record from the future: sluice streams heal.",
         )
-    folder = project.folder.table(spec.intervals.table)
-    open_table(folder)
-    rules = SettlingRules.of(spec)
-    return settled_state(newest_first(folder), -1, rules)
+    open_table(project.folder.table(spec.intervals.table))
+    return state_of_log(project.folder, spec)

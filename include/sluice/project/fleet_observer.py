@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sluice.clock import Clock
 from sluice.errors import SluiceError, UnreachableError
 from sluice.project.kafka import ProjectKafka
+from sluice.project.settlers import settler_source
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.rhythm import rhythm_of
@@ -64,6 +65,7 @@ def observed_unit(
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),
             partial(ended_alone, folder.progress_file(stream)),
+            settler_source(catalog, folder, stream),
         )
         for stream in unit.streams
     }

@@ -22,6 +22,7 @@ from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus, UnitRecords
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import Stamps, observe
 from sluice.streams.health.recording import lagging_since
+from sluice.streams.health.settlers import Judgement, judge_all
 from sluice.streams.health.verdict import Verdict, judge
 from sluice.streams.life.status import UnitStatus
 
@@ -75,7 +76,11 @@ class ProjectHealth:
         """
         observations = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
         since = self._lagging_since(unit)
-        return {stream: judge(seen, lagging_since=since.get(stream)) for stream, seen in observations.items()}
+
+        def judge_one(stream: str, observed: Observation, raw: Judgement | None) -> Verdict:
+            return judge(observed, lagging_since=since.get(stream), raw=raw)
+
+        return judge_all(observations, judge_one, self._raw_verdict)
 
     def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
         """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
@@ -100,6 +105,24 @@ class ProjectHealth:
                 now,
             )
         ]
+
+    def verdicts_on_record(self, streams: Collection[str]) -> Mapping[str, Verdict]:
+        """Return the verdicts on some streams by what is on record now.
+
+        Raises:
+            UnreachableError: the control database could not be asked.
+        """
+        units = [unit for unit in self.catalog.units().values() if set(unit.streams) & set(streams)]
+        found = self.statuses(units, self.clock.now())
+        return {status.stream: status.verdict for status in found if status.stream in streams}
+
+    def _raw_verdict(self, stream: str) -> Verdict | None:
+        """Judge a raw stream of another unit by one observation."""
+        topic = self.catalog.topics.get(self.catalog.topic_of(stream))
+        if topic is None:
+            return None
+        unit = topic.raw.driver
+        return judge(self.observations(unit)[stream], lagging_since=self._lagging_since(unit).get(stream))
 
     def _lagging_since(self, unit: str) -> Mapping[str, datetime | None]:
         try:

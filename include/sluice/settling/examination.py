@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from sluice.intervals.arrivals import ArrivalSpan, joined
+from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan, joined
 from sluice.settling.rules import SettlingRules
 
 
@@ -45,7 +46,8 @@ class Examination:
         overtaken: by the start of an interval that was settled without them: the next offset per partition behind the
             records on time that it lacks, in the newest topic; 0 if they are all of an earlier one.
         first_event: the earliest event time of a record on time; None without one.
-        disorder: the farthest that an arrival time lay below the greatest before it in its partition.
+        disorder: the farthest that an arrival time lay below the greatest before it in its partition, up to the longest
+            advance: what lies further ahead may be a record of the future, and measures nothing.
     """
 
     end: Mapping[str, int]
@@ -53,6 +55,23 @@ class Examination:
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     first_event: datetime | None = None
     disorder: timedelta = timedelta()
+
+    def disorder_after(self, clocks: ArrivalClocks, drained: AbstractSet[str], max_advance: timedelta) -> timedelta:
+        """Return the farthest that an arrival time lies below one that was appended before it.
+
+        Args:
+            clocks: of what was read before.
+            drained: partitions that were read to their ends then: what is found in them was appended after all of that,
+                in whichever partition it lies. Of another one only its own records are known to be older.
+            max_advance: what lies further below is another advance, and no disorder.
+        """
+        below = (
+            before - span.first
+            for partition, spans in self.spans.items()
+            for span in spans
+            if (before := clocks.newest if partition in drained else clocks.accepted.get(partition)) is not None
+        )
+        return max([timedelta(), *(length for length in below if length <= max_advance)])
 
 
 def examined(
@@ -69,14 +88,10 @@ def examined(
     arrivals: dict[str, list[ArrivalSpan]] = defaultdict(list)
     overtaken: dict[datetime, dict[str, int]] = defaultdict(dict)
     first: datetime | None = None
-    disorder = timedelta()
-    newest: dict[str, datetime] = {}
     for record in records:
         if record.arrival is None:
             continue
         arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival, record.witnessed))
-        newest[record.partition] = max(record.arrival, newest.get(record.partition, record.arrival))
-        disorder = max(disorder, newest[record.partition] - record.arrival)
         if record.event is None or record.arrival - record.event > rules.allowed_lateness:
             continue
         first = record.event if first is None else min(first, record.event)
@@ -84,4 +99,19 @@ def examined(
             if settled_until is not None and interval.end <= settled_until:
                 overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
     spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
+    disorder = max(
+        (_disorder(own, spans[partition], rules.max_advance) for partition, own in arrivals.items()),
+        default=timedelta(),
+    )
     return Examination(end, spans, overtaken, first, disorder)
+
+
+def _disorder(arrivals: Iterable[ArrivalSpan], spans: Iterable[ArrivalSpan], most: timedelta) -> timedelta:
+    """Return the farthest that an arrival time of one partition lies below the greatest before it in its span."""
+    farthest, newest = timedelta(), dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC))
+    for arrival in (each.first for each in arrivals):
+        span = next(span for span in newest if span.first <= arrival <= span.last)
+        newest[span] = max(newest[span], arrival)
+        if (below := newest[span] - arrival) <= most:
+            farthest = max(farthest, below)
+    return farthest

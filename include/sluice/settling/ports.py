@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from sluice.errors import SluiceError
@@ -32,6 +32,7 @@ class SettledState:
         nonce: of the newest settlement; empty before the first.
         decided_at: the version of the newest settlement, or of what a person decided about it since.
         believed_until: arrival times up to here were confirmed by a person.
+        disorder: the greatest that was measured among the records below `examined`.
     """
 
     version: int
@@ -42,6 +43,7 @@ class SettledState:
     nonce: str = ""
     decided_at: int = -1
     believed_until: datetime | None = None
+    disorder: timedelta = timedelta()
 
 
 class Staged(Protocol):

@@ -52,6 +52,12 @@ class SettlingRules:
         """Return the end of the last interval that is complete when the arrival clock stands here."""
         return interval_of(clock - self.margin, self.length).start
 
+    def begin(self, settled_until: datetime | None, first_event: datetime | None) -> datetime | None:
+        """Return the start of the first interval that is not settled; None: no record tells where the table begins."""
+        if settled_until is not None or first_event is None:
+            return settled_until
+        return next(self.touched(first_event)).start
+
     def read_range(self, intervals: Interval, breadth: int = 1) -> Interval:
         """Return from when to when the records are that the rows of some intervals are made of.
 

@@ -7,8 +7,8 @@ intervals that lack some of them. Killed anywhere, the next one begins from the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -41,13 +41,17 @@ class Round:
         outcome: what it came to.
         settled_until: how far the table is settled afterwards.
         completeness: how far the source is complete, and what holds it.
-        unconfirmed: arrival times lie beyond an advance that nothing corroborates.
+        begin: start of the first interval that is not settled; None: no record on time was examined yet.
+        clocks: of all that was examined.
+        disorder: see `sluice.settling.examination.Examination`: the greatest so far.
     """
 
     outcome: RoundOutcome
     settled_until: datetime | None
     completeness: Completeness = NOTHING_KNOWN
-    unconfirmed: bool = False
+    begin: datetime | None = None
+    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
+    disorder: timedelta = timedelta()
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class _Progress:
     examined: Reach
     clocks: ArrivalClocks
     first_event: datetime | None = None
+    disorder: timedelta = timedelta()
 
 
 R = TypeVar("R", bound=Staged)
@@ -107,6 +112,7 @@ class Settler(Generic[R]):
         self._clock = clock
         self._nonce = nonce
         self._progress: _Progress | None = None
+        self._drained = (Reach({}), frozenset[str]())  # what was examined, and which partitions were read to their ends
 
     def round(self) -> Round:
         """Examine what is new, and settle what is complete, if anything is.
@@ -119,20 +125,21 @@ class Settler(Generic[R]):
         pinned = self._raw.pin()
         listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`
         if pinned.version < 0:
-            return Round(RoundOutcome.WAITING, state.settled_until)
+            return self._round(RoundOutcome.WAITING, state, before)
         if not pinned.reach.covers(before.examined):
-            return Round(RoundOutcome.RAW_BEHIND, state.settled_until)
+            return self._round(RoundOutcome.RAW_BEHIND, state, before)
         if _is_new_topic(before.examined, pinned.reach):
             before = replace(before, clocks=before.clocks.of_new_topic())
         found = self._raw.examine(pinned, before.examined, state.settled_until)
         after = self._advance(before, pinned, found, state)
+        self._drained = (after.examined, _drained(after.examined, listed))
         complete = self._complete(after, listed)
         return self._settle(state, pinned, after, found, complete)
 
     def _begin(self, state: SettledState) -> _Progress:
         if self._progress is not None and self._progress.decided_at == state.decided_at:
             return self._progress
-        return _Progress(state.decided_at, state.examined, state.clocks, state.first_event)
+        return _Progress(state.decided_at, state.examined, state.clocks, state.first_event, state.disorder)
 
     def _advance(self, before: _Progress, pinned: RawPosition, found: Examination, state: SettledState) -> _Progress:
         clocks = advanced(
@@ -144,7 +151,10 @@ class Settler(Generic[R]):
         )
         events = [event for event in (before.first_event, found.first_event) if event is not None]
         examined = Reach(found.end, pinned.reach.topics)
-        return _Progress(state.decided_at, examined, clocks, min(events, default=None))
+        drained = self._drained[1] if self._drained[0] == before.examined else frozenset()
+        across = found.disorder_after(before.clocks, drained, self._rules.max_advance)
+        disorder = max(before.disorder, found.disorder, across)
+        return _Progress(state.decided_at, examined, clocks, min(events, default=None), disorder)
 
     def _complete(self, progress: _Progress, listed: Reach) -> Completeness:
         if _is_new_topic(progress.examined, listed):
@@ -156,22 +166,26 @@ class Settler(Generic[R]):
     ) -> Round:
         due = self._due(state, after, complete)
         due = None if due is None else self._raw.bounded(pinned, due)
-        unconfirmed = bool(after.clocks.unconfirmed)
         if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
             outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
-            return Round(outcome, state.settled_until, complete, unconfirmed)
+            return self._round(outcome, state, after, complete)
         rows = self._raw.compute(pinned, after.examined, due) if due is not None else None
         entry = self._entry(state, after, found, due, rows)
         outcome = self._commit(state, entry, rows)
-        until = entry.settled_until if outcome is RoundOutcome.SETTLED else state.settled_until
-        return Round(outcome, until, complete, unconfirmed)
+        if outcome is RoundOutcome.SETTLED:
+            state = replace(state, settled_until=entry.settled_until)
+        return self._round(outcome, state, after, complete)
+
+    def _round(
+        self, outcome: RoundOutcome, state: SettledState, progress: _Progress, complete: Completeness = NOTHING_KNOWN
+    ) -> Round:
+        begin = self._rules.begin(state.settled_until, progress.first_event)
+        return Round(outcome, state.settled_until, complete, begin, progress.clocks, progress.disorder)
 
     def _due(self, state: SettledState, after: _Progress, complete: Completeness) -> Interval | None:
         """Return the intervals that are complete and not settled; None without any."""
-        start = state.settled_until
-        if start is None and after.first_event is not None:
-            start = next(self._rules.touched(after.first_event)).start
+        start = self._rules.begin(state.settled_until, after.first_event)
         if start is None or complete.clock is None:
             return None
         end = self._rules.complete_until(complete.clock)
@@ -193,6 +207,7 @@ class Settler(Generic[R]):
             content=rows.content if rows is not None else {},
             overtaken=found.overtaken,
             code=self._author.code,
+            disorder=after.disorder,
         )
 
     def _commit(self, state: SettledState, entry: SettleEntry, rows: R | None) -> RoundOutcome:
@@ -206,6 +221,12 @@ class Settler(Generic[R]):
         if lost is not None and not done:
             raise lost
         return RoundOutcome.SETTLED if done else RoundOutcome.RACED
+
+
+def _drained(examined: Reach, listed: Reach) -> frozenset[str]:
+    if _is_new_topic(examined, listed):
+        return frozenset()
+    return frozenset(name for name, end in listed.offsets.items() if examined.offsets.get(name, 0) >= end)
 
 
 def _is_new_topic(before: Reach, after: Reach) -> bool:

@@ -45,7 +45,14 @@ def settled_state(
 
 def _settled(entry: SettleEntry, at: int, version: int) -> SettledState:
     return SettledState(
-        version, entry.settled_until, entry.reach, entry.clocks, entry.first_event, entry.nonce, decided_at=at
+        version,
+        entry.settled_until,
+        entry.reach,
+        entry.clocks,
+        entry.first_event,
+        entry.nonce,
+        decided_at=at,
+        disorder=entry.disorder,
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 
 from sluice.settling.ports import UncertainCommitError
+from sluice.settling.status import status_after
 from sluice.streams.position.fencing import FencedError
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
@@ -133,9 +134,14 @@ class _History:
         )
         try:
             table.open()
-            idle = 0
+            idle, status = 0, None
             for _ in range(rounds):
                 done = settler.round()
+                status = status_after(status, done, world.rules, world.clock.now())
+                if done.outcome == "waiting" and status.due and not status.unread:
+                    raise BreachError(f"{status.due} intervals are due, and nothing is named that holds them")
+                if not (world.excused or world.poisoned) and done.disorder > DISORDER * MINUTE:
+                    raise BreachError(f"a disorder of {done.disorder} is measured that never was")
                 idle = idle + 1 if done.outcome == "waiting" else 0
                 if rounds == ROUNDS and idle == 3:
                     break

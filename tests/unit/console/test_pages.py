@@ -17,7 +17,17 @@ from sluice.console.context.access import login_free_gate
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
-from tests.twins.console_fleet import HALTED, LAGGING, RESTING, STALLED, UNSEEN, build_fleet, pipeline_of, topic_of
+from tests.twins.console_fleet import (
+    HALTED,
+    LAGGING,
+    RESTING,
+    SETTLED,
+    STALLED,
+    UNSEEN,
+    build_fleet,
+    pipeline_of,
+    topic_of,
+)
 from tests.unit.console.conftest import UNITS, FakeVisitor
 
 Console = Callable[[FakeVisitor | None], TestClient]
@@ -108,6 +118,28 @@ def test_a_cluster_that_does_not_answer_is_said_and_no_page_waits_for_it(visitor
     said = text_of(visitor, "/topics")
     assert "The cluster could not be asked" in said or "The cluster is being asked" in said
     assert topic_of(0) in said
+
+
+def test_a_settled_table_shows_what_is_due_and_what_holds_it(visitor: TestClient) -> None:
+    stream, intervals = (text_of(visitor, f"/{page}/{pipeline_of(SETTLED)}") for page in ("streams", "intervals"))
+    for words in (
+        "Settled until 2013-01-21 00:00 UTC; arrival times stand at 2013-01-21 05:00:00 UTC.",
+        "2 intervals are due, from 2013-01-21 00:00 UTC on, the oldest by 60 min",
+        "records of topic0005/1",
+        "The next interval is complete when arrival times reach 2013-01-21 06:00:00 UTC.",
+        "write `arrival_disorder: 90 seconds` under `time`",
+    ):
+        assert words in stream, words
+        assert words in intervals, words
+    page = visitor.get(f"/intervals/{pipeline_of(SETTLED)}").text
+    due = re.findall(r'<a class="cell due" href="[^"]+at=([^"#]+)#interval" title="([^"]+)"', page)
+    assert [at for at, _ in due] == ["2013-01-21T00:00Z", "2013-01-21T01:00Z"]
+    assert all("due and not settled yet, records of topic0005/1" in title for _, title in due)
+
+
+def test_a_table_that_no_settler_writes_says_nothing_of_settling(visitor: TestClient) -> None:
+    for page in ("streams", "intervals"):
+        assert "ettl" not in text_of(visitor, f"/{page}/{pipeline_of(LAGGING)}")
 
 
 def test_the_calendar_shows_each_interval_with_state_and_writer(visitor: TestClient) -> None:

@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settings import settings
 from sluice.settling.examination import Examination, RecordTimes, examined
@@ -112,3 +112,26 @@ def test_a_raw_table_that_holds_nothing_yet_is_read_without_a_fault(tmp_path: Pa
     topic = load_catalog(settings().home / "include").topics["flights"]
     assert TimeColumns.read(tmp_path / "raw", nothing, Reach({}), topic).rows.num_rows == 0
     assert TimeColumns.read(tmp_path / "raw", nothing, Reach({"flights/0": 3}, ("topic0",)), topic).rows.num_rows == 0
+
+
+def test_a_record_of_next_year_makes_no_disorder_of_those_that_follow() -> None:
+    year = 365 * 24 * 60
+    records = [record(0, None, 60), record(1, None, year), record(2, None, 61), record(3, None, 58)]
+    found = examined(records, END, RULES, None)
+    assert found.disorder == 3 * MINUTE
+
+
+def test_disorder_is_measured_against_what_was_read_before_too() -> None:
+    found = examined([record(5, None, 90), record(6, None, 95), record(7, None, 20, partition=1)], END, RULES, None)
+    before = ArrivalClocks({"t/0": START + 100 * MINUTE})
+    assert found.disorder == timedelta()
+
+    def disorder(clocks: ArrivalClocks, *drained: str) -> timedelta:
+        return found.disorder_after(clocks, set(drained), RULES.max_advance)
+
+    assert disorder(before) == 10 * MINUTE, "of t/1 nothing was read before"
+    assert disorder(before, "t/0") == 10 * MINUTE
+    assert disorder(before, "t/0", "t/1") == 80 * MINUTE, "t/1 had no more to read, so its record was appended later"
+    assert disorder(ArrivalClocks({"t/0": START + 80 * MINUTE})) == timedelta()
+    assert disorder(ArrivalClocks({"t/0": START + 365 * 24 * HOUR}), "t/1") == timedelta(), "that is another advance"
+    assert disorder(ArrivalClocks(), "t/0", "t/1") == timedelta()

@@ -16,8 +16,10 @@ from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.watched import DeadlinesWatched
 from sluice.streams.health.observation import Observation
+from sluice.streams.health.settlers import raw_streams_elsewhere
 from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.tracking import StreamTracker
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.status import UnitStatus
 
@@ -71,12 +73,13 @@ class ProjectObserver:
             observer.forget(unit)
         observations = observer.observations(declared)
         records = project.records.registry().newest_verdicts(list(declared))
+        elsewhere = _raw_verdicts(project, observations)
         given: list[NewVerdict] = []
         failed: dict[str, Exception] = {}
         for unit, status in declared.items():
             try:
                 memory = self._memories.setdefault(unit, _Memory())
-                given += _judged(memory, status, observations[unit], records.get(unit, {}))
+                given += _judged(memory, status, observations[unit], records.get(unit, {}), elsewhere)
                 self._lineage.judged(project, status, observations[unit], memory.streams.verdicts)
                 declared_deadlines = {stream: project.catalog.deadlines_of(stream) for stream in observations[unit]}
                 verdicts, windows = memory.streams.verdicts, memory.streams.windows
@@ -126,12 +129,25 @@ class ProjectObserver:
         return self._observer[1]
 
 
+def _raw_verdicts(project: Project, observations: Mapping[str, Mapping[str, Observation]]) -> Mapping[str, Verdict]:
+    """Return the verdicts on raw streams of other units than the settlers that rest on them.
+
+    Another watcher may look after them, or none: then they are unknown, whatever was remembered here.
+    """
+    streams = {stream for own in observations.values() for stream in raw_streams_elsewhere(own)}
+    return project.health.verdicts_on_record(streams) if streams else {}
+
+
 def _judged(
-    memory: _Memory, status: UnitStatus, observations: Mapping[str, Observation], records: Mapping[str, RecordedVerdict]
+    memory: _Memory,
+    status: UnitStatus,
+    observations: Mapping[str, Observation],
+    records: Mapping[str, RecordedVerdict],
+    elsewhere: Mapping[str, Verdict],
 ) -> list[NewVerdict]:
     """Return those verdicts of a unit that are worth recording."""
     generation = _generation(status)
-    verdicts = memory.streams.judge(observations, records, generation)
+    verdicts = memory.streams.judge(observations, records, generation, elsewhere.get)
     return [NewVerdict(status.unit, stream, generation, verdict) for stream, verdict in verdicts.items()]
 
 

@@ -45,7 +45,7 @@ def status(
     notes = [note for s in statuses if (note := outdated(s, project.folder.unit_file(s.unit), project.code_of))]
     unwanted = [status.unit for status in statuses if status.never_requested]
     stack = _stack(project)
-    streams = {s: {"unit": u, "verdict": v.health, "why": v.why} for u, own in verdicts.items() for s, v in own.items()}
+    streams = {s: _as_json(unit, verdict) for unit, own in verdicts.items() for s, verdict in own.items()}
 
     def print_status() -> None:
         _print_stack(stack, embedded=project.deployment.kafka.kind != "external")
@@ -57,6 +57,11 @@ def status(
             out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
 
     emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
+
+
+def _as_json(unit: str, verdict: Verdict) -> dict[str, object]:
+    settling = {} if verdict.settling is None else {"settling": asdict(verdict.settling)}
+    return {"unit": unit, "verdict": verdict.health, "why": verdict.why, **settling}
 
 
 def _print_stack(stack: dict[str, Any], *, embedded: bool) -> None:

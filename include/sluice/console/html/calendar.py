@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.intervals.ledger import Ledger, LedgerRow, State
+from sluice.settling.status import SettlingStatus
+from sluice.settling.wording import holds_text
 
 _DAY = timedelta(days=1)
+_DUE = "…"
 _MARKS = {State.DIRTY: "!", State.STALE: "~"}
 
 
@@ -18,7 +21,8 @@ class Cell:
 
     Attributes:
         start: of it (UTC).
-        state: `open` where nothing is known of it; one that lies ahead has none.
+        state: `open` where nothing is known of it, `due` if a settler could have written it; one that lies ahead has
+            none.
         mark: the state in one sign: colour is not all.
         words: what is known of it, in one sentence.
     """
@@ -71,35 +75,64 @@ def next_month(month: datetime) -> datetime:
     return month_of(month + 32 * _DAY)
 
 
-def calendar(month: datetime, length: timedelta, ledger: Ledger, code: str) -> Calendar:
-    """Return the calendar of a month by its first moment (UTC); `code` is the hash of today's code."""
+def calendar(
+    month: datetime, length: timedelta, ledger: Ledger, code: str, settling: SettlingStatus | None = None
+) -> Calendar:
+    """Return the calendar of a month.
+
+    Args:
+        month: its first moment (UTC).
+        length: of an interval.
+        ledger: of the month.
+        code: the hash of today's code.
+        settling: where the settler of the table stands; None: none settles it, or it is not known.
+    """
+    cells = _Cells(length, ledger, code, settling)
     end = next_month(month)
     before = month_of(month - _DAY)
     if length < _DAY:
         hours = [timedelta(hours=hour) for hour in range(24)]
         days = [month + day * _DAY for day in range((end - month).days)]
-        rows = [Week(f"{day:%a %d}", [_cell(day + hour, length, ledger, code) for hour in hours]) for day in days]
+        rows = [Week(f"{day:%a %d}", [cells.at(day + hour) for hour in hours]) for day in days]
         return Calendar(month, before, end, [f"{hour:02}" for hour in range(24)], rows)
     monday = month - month.weekday() * _DAY
     rows = []
     while monday < end:
         days = [monday + day * _DAY for day in range(7)]
-        cells = [_cell(day, length, ledger, code) if month <= day < end else None for day in days]
-        rows.append(Week(f"{monday:%d %b}", cells))
+        rows.append(Week(f"{monday:%d %b}", [cells.at(day) if month <= day < end else None for day in days]))
         monday += 7 * _DAY
     return Calendar(month, before, end, ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], rows)
 
 
-def _cell(start: datetime, length: timedelta, ledger: Ledger, code: str) -> Cell:
-    row = ledger.rows.get(start)
-    closed = ledger.closed_until is not None and start + length <= ledger.closed_until
-    if row is None:
-        state, what = ("empty", "no rows") if closed else ("open", "not closed yet")
-        return Cell(start, state, "", f"{start:%Y-%m-%d %H:%M} UTC: {what}")
-    state = row.state(code)
-    checked = " ✓" if row.verified_by(code) else ""
-    mark = _MARKS.get(state) or ("" if row.current is None else "B" if row.current.generation is None else "S")
-    return Cell(start, state.value, mark + checked.strip(), f"{start:%Y-%m-%d %H:%M} UTC: {_words(row, state, code)}")
+@dataclass(frozen=True)
+class _Cells:
+    """What makes the cells of one table; see `calendar`."""
+
+    length: timedelta
+    ledger: Ledger
+    code: str
+    settling: SettlingStatus | None
+
+    def at(self, start: datetime) -> Cell:
+        row = self.ledger.rows.get(start)
+        if row is None:
+            state, mark, what = self._without_row(start)
+            return Cell(start, state, mark, f"{start:%Y-%m-%d %H:%M} UTC: {what}")
+        state = row.state(self.code)
+        checked = "✓" if row.verified_by(self.code) else ""
+        mark = _MARKS.get(state) or ("" if row.current is None else "B" if row.current.generation is None else "S")
+        words = f"{start:%Y-%m-%d %H:%M} UTC: {_words(row, state, self.code)}"
+        return Cell(start, state.value, mark + checked, words)
+
+    def _without_row(self, start: datetime) -> tuple[str, str, str]:
+        """Return state, mark and words of an interval of which the ledger knows nothing."""
+        until = self.ledger.closed_until
+        if until is not None and start + self.length <= until:
+            return "empty", "", "no rows"
+        due = None if self.settling is None else self.settling.due_intervals(self.length)
+        if self.settling is not None and due is not None and due.start <= start < due.end:
+            return "due", _DUE, f"due and not settled yet, {holds_text(self.settling)}"
+        return "open", "", "not closed yet"
 
 
 def _words(row: LedgerRow, state: State, code: str) -> str:

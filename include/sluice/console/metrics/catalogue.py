@@ -57,6 +57,10 @@ PARTITION_LAG = _gauge(
     "stream_partition_lag_records", "Records of one partition that are not in a committed batch.", *_STREAM, "partition"
 )
 WATERMARK_LAG = _gauge("stream_watermark_lag_seconds", "How far the watermark is behind the clock.", *_STREAM)
+DUE_INTERVALS = _gauge("stream_due_intervals", "Intervals of a settled table that are due and not settled.", *_STREAM)
+DISORDER = _gauge(
+    "stream_arrival_disorder_seconds", "Greatest disorder of arrival times that a settler has met.", *_STREAM
+)
 CATCH_UP = _gauge("stream_catch_up_seconds", "Time until the backlog is gone, if it shrinks.", *_STREAM)
 LOSS = _gauge("stream_loss_seconds", "Time until retention deletes unread records, if it is expected to.", *_STREAM)
 ARRIVING = _gauge(

@@ -40,6 +40,7 @@ def of_streams(statuses: Iterable[StreamStatus], batches: Mapping[str, BatchFigu
 
 def _of_verdict(status: StreamStatus) -> Iterator[MetricSample]:
     verdict, snapshot, labels = status.verdict, status.snapshot, (status.unit, status.stream)
+    settling = verdict.settling
     for health in Health:
         yield MetricSample(m.HEALTH, (*labels, health.value), float(health is verdict.health))
     yield MetricSample(m.NEEDS_ATTENTION, labels, float(status.needs_attention))
@@ -51,6 +52,8 @@ def _of_verdict(status: StreamStatus) -> Iterator[MetricSample]:
             m.LAG_RECORDS: verdict.lag_records,
             m.LAG_SECONDS: verdict.lag_seconds,
             m.WATERMARK_LAG: verdict.watermark_lag_seconds,
+            m.DUE_INTERVALS: None if settling is None else settling.due,
+            m.DISORDER: None if settling is None else settling.disorder.total_seconds(),
             m.CATCH_UP: verdict.catch_up_seconds,
             m.LOSS: verdict.loss_seconds,
             m.ARRIVING: None if snapshot is None else snapshot.rates.arriving,

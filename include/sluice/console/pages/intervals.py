@@ -18,8 +18,10 @@ from sluice.intervals.backfill.advice import advise
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import Ledger, LedgerRow, State
 from sluice.project.project import Project
+from sluice.settling.wording import settling_lines
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 from sluice.specs.model.model import PipelineSpec
+from sluice.streams.health.fleet import StreamStatus
 
 router = APIRouter()
 
@@ -57,12 +59,16 @@ def of_pipeline(
     newest = head.closed_until if head else None
     first = _instant(month and f"{month}-01", "2013-01-01") or month_of(chosen or newest or context.clock.now())
     ledger = index.ledger(pipeline, since=first, until=next_month(first))
+    length, settler = spec.intervals.interval_length, _settler(project, spec, context.clock.now())
+    settling = None if settler is None else settler.verdict.settling
     dag_id = backfill_dag_id(pipeline)
     return page(
         request,
         "calendar.html",
         pipeline=pipeline,
-        calendar=calendar(first, spec.intervals.interval_length, ledger, code),
+        calendar=calendar(first, length, ledger, code, settling),
+        settler=settler,
+        settling=() if settling is None else tuple(settling_lines(settling, pipeline)),
         head=head,
         code=code,
         chosen=None if chosen is None else _closely(ledger, spec, chosen, code),
@@ -72,6 +78,14 @@ def of_pipeline(
         dag_id=dag_id,
         may_ask=context.runner is not None and visitor.may_run(dag_id),
     )
+
+
+def _settler(project: Project, spec: PipelineSpec, now: datetime) -> StreamStatus | None:
+    """Return how the stream stands that settles a pipeline's table; None where none does."""
+    if spec.intervals.engine != "settle":
+        return None
+    found = project.health.statuses([project.catalog.unit(spec.driver)], now)
+    return next((status for status in found if status.stream == spec.name), None)
 
 
 def _closely(ledger: Ledger, spec: PipelineSpec, moment: datetime, code: str) -> dict[str, object]:

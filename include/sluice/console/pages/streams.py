@@ -14,6 +14,7 @@ from sluice.console.context.page_context import ConsoleCommand, ContextDep, Spec
 from sluice.console.html.batch_charts import charts_of
 from sluice.console.html.site import base_of, page
 from sluice.project.project import Project
+from sluice.settling.wording import settling_lines
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.batch_log import batches, quarantined
@@ -38,11 +39,12 @@ def stream(request: Request, stream: SpecName, visitor: VisitorDep, context: Con
     stream_status = next(each for each in project.health.statuses([unit], now) if each.stream == stream)
     dag_id, attempts = stream_dag_id(unit.name), _attempts(project, unit, now)
     logged = batches(project.folder.batch_log(stream))
-    pipeline = project.catalog.pipeline_of(stream)
+    pipeline, settling = project.catalog.pipeline_of(stream), stream_status.verdict.settling
     return page(
         request,
         "stream.html",
         stream_status=stream_status,
+        settling=() if settling is None else tuple(settling_lines(settling, stream)),
         siblings=[name for name in unit.streams if name != stream],
         topic=project.catalog.topic_of(stream),
         charts=charts_of(logged),

@@ -15,7 +15,9 @@ from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project.project import Project
 from sluice.settings import connection_url
+from sluice.settling.status import to_record
 from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.driver.progress import replace_if_possible
 from sluice.spark.driver.rehearsal import refuse_incompatible
 from sluice.spark.driver.stream_run import Stream
 from sluice.spark.records.kafka_source import KafkaTopic
@@ -33,6 +35,7 @@ from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, s
 from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.start import Edge
+from sluice.streams.life.driver_files import settling_status
 from sluice.streams.life.preflight import Preflight
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
@@ -237,8 +240,16 @@ class _Preparation:
     def _settled(self, pipeline: PipelineSpec, code: PipelineCode, epoch: EpochInForce) -> Prepared:
         table, topic = self._project.folder.table, self._topics[pipeline.source]
         cluster = partial(self._project.kafka.administration, Role.STREAM)
-        staging = self._project.folder.staging / f"settle_{pipeline.name}"
-        context = SettlingContext(topic, table(code.topic.raw.table), table(pipeline.intervals.table), cluster, staging)
+        file = self._project.folder.settling_file(pipeline.name)
+        context = SettlingContext(
+            topic,
+            table(code.topic.raw.table),
+            table(pipeline.intervals.table),
+            cluster,
+            self._project.folder.staging / f"settle_{pipeline.name}",
+            report=lambda status: replace_if_possible(file, to_record(status)),
+            reported=partial(settling_status, file),
+        )
         return prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:

@@ -158,16 +158,17 @@ def _arrivals(rows: pa.Table, topic: str, rules: SettlingRules) -> tuple[dict[st
     for number in pc.unique(rows.column("partition")).to_pylist():
         own = rows.filter(pc.equal(rows.column("partition"), number)).sort_by("offset")
         arrivals = own.column("arrival_time").cast(pa.int64()).to_numpy()
-        disorder = max(disorder, int((np.maximum.accumulate(arrivals) - arrivals).max()))
-        spans[f"{topic}/{number}"] = _spans(np.sort(arrivals), gap)
+        edges = _edges(np.sort(arrivals), gap)
+        for first, last in edges:
+            inside = arrivals[(first <= arrivals) & (arrivals <= last)]
+            below = np.maximum.accumulate(inside) - inside
+            disorder = max(disorder, int(below[below <= gap].max()))
+        spans[f"{topic}/{number}"] = tuple(ArrivalSpan(instant(first), instant(last)) for first, last in edges)
     return spans, disorder * _MICROSECOND
 
 
-def _spans(arrivals: npt.NDArray[np.int64], gap: int) -> tuple[ArrivalSpan, ...]:
+def _edges(arrivals: npt.NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
     """Cut arrival times, in order and in microseconds, where more than `gap` lies between two."""
     cuts = np.flatnonzero(np.diff(arrivals) > gap)
     firsts, lasts = [0, *(cuts + 1)], [*cuts, len(arrivals) - 1]
-    return tuple(
-        ArrivalSpan(instant(int(arrivals[first])), instant(int(arrivals[last])))
-        for first, last in zip(firsts, lasts, strict=True)
-    )
+    return [(int(arrivals[first]), int(arrivals[last])) for first, last in zip(firsts, lasts, strict=True)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -26,6 +26,8 @@ from sluice.errors import CorruptionError, UnreachableError
 from sluice.intervals.reach import Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
+from sluice.settling.status import SettlingStatus, status_after, status_of_log
+from sluice.settling.wording import disorder_text
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
@@ -61,6 +63,8 @@ class SettlingContext:
         table: the folder of the interval table.
         cluster: see `Cluster`.
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
+        report: is given where the settler stands after each round.
+        reported: returns what was reported last; None if nothing is known of that.
     """
 
     source: KafkaTopic
@@ -68,6 +72,8 @@ class SettlingContext:
     table: Path
     cluster: Cluster
     staging: Path
+    report: Callable[[SettlingStatus], object] = lambda _status: None
+    reported: Callable[[], SettlingStatus | None] = lambda: None
 
 
 class SettleSink:
@@ -97,7 +103,9 @@ class SettleSink:
         self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
         self._code = code
         self._settler: Settler[CollectedRows | StagedRows] | None = None
-        self._held: Round | None = None
+        self._rules = SettlingRules.of(code.pipeline)
+        self._status = self._first_status()
+        self._warned = SettlingStatus(self._status.at)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw table holds the batch, then settle what is complete."""
@@ -105,7 +113,7 @@ class SettleSink:
         self._await_raw(Reach(batch.end.offsets, (self._context.source.topic_id,)))
         if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
             self._settler = self._new_settler(rows.sparkSession)
-        done = self._settler.round()
+        done = self._round(self._settler)
         while done.outcome is not RoundOutcome.WAITING:
             if done.outcome is RoundOutcome.RAW_BEHIND:
                 raise CorruptionError(
@@ -113,19 +121,34 @@ class SettleSink:
                     "from.",
                     fix="restore the raw table; until then nothing is settled.",
                 )
-            done = self._settler.round()
-        self._warn(done)
+            done = self._round(self._settler)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""
         self._table.check_fence()
 
+    def _first_status(self) -> SettlingStatus:
+        """Return what was reported last, unless the log says otherwise: it is true also where nobody reported."""
+        reported, state = self._context.reported(), self._table.read()
+        if reported is not None and reported.settled_until == state.settled_until:
+            status = replace(reported, declared_disorder=self._rules.arrival_disorder)
+        else:
+            status = status_of_log(state, self._rules, self._clock.now())
+        self._context.report(status)
+        return status
+
+    def _round(self, settler: Settler[CollectedRows | StagedRows]) -> Round:
+        done = settler.round()
+        self._status = status_after(self._status, done, self._rules, self._clock.now())
+        self._context.report(self._status)
+        self._warn(self._status)
+        return done
+
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
-        rules = SettlingRules.of(self._code.pipeline)
         context = self._context
         staging = context.staging / f"{context.table.name}_{self._identity.generation}"
-        source = RawTableSource(spark, context.raw, self._code, rules, self._ends, staging, settled=context.table)
-        return Settler(self._identity, rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
+        source = RawTableSource(spark, context.raw, self._code, self._rules, self._ends, staging, settled=context.table)
+        return Settler(self._identity, self._rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:
         with self._context.cluster() as cluster:
@@ -145,16 +168,18 @@ class SettleSink:
             self.check_fence()
             self._clock.sleep(_POLL_SECONDS)
 
-    def _warn(self, done: Round) -> None:
-        """Log what holds the table back, once for each reason."""
-        if done.unconfirmed and not (self._held and self._held.unconfirmed):
+    def _warn(self, status: SettlingStatus) -> None:
+        """Log what holds the table back, and what the spec should say, once for each reason."""
+        if status.advance is not None and self._warned.advance is None:
             log.warning(
                 "arrival times beyond max_advance settle nothing until something bears them out",
                 table=self._context.table.name,
                 see=f"sluice intervals advance {self._code.pipeline.name}",
-                settled_until=None if done.settled_until is None else done.settled_until.isoformat(),
+                settled_until=None if status.settled_until is None else status.settled_until.isoformat(),
             )
-        self._held = done
+        if status.exceeds_disorder and not self._warned.exceeds_disorder:
+            log.warning("arrival times are in greater disorder than declared", why=disorder_text(status))
+        self._warned = status
 
 
 def prepare_settled(

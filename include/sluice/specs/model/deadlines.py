@@ -32,7 +32,7 @@ class StreamDeadlines(Spec):
     lag_records: int | None = Field(default=None, ge=1)
     """How many records may be unread."""
     age: Duration | None = None
-    """How long nothing may be committed while records wait."""
+    """How long nothing may be committed while records wait, or nothing settled while intervals are due."""
     idle: Duration | None = None
     """How long nothing may arrive in the topic, in all its partitions together."""
     loss_risk: Duration | None = timedelta(hours=1)

@@ -61,7 +61,12 @@ def _lag_records(now: _Observation, limit: int) -> _Judgement:
 
 
 def _age(now: _Observation, limit: timedelta) -> _Judgement:
-    """An old commit only counts while records wait."""
+    """An old commit only counts while records wait; that of a settler counts while intervals do."""
+    settling = now.verdict.settling
+    if settling is not None and settling.due_since is not None and now.seen.at - settling.due_since > limit:
+        waited = _span((now.seen.at - settling.due_since).total_seconds())
+        why = f"Intervals are due, and none was settled for {waited}; {format_duration(limit)} are allowed."
+        return True, settling.due_since + limit, why
     committed, waits = now.verdict.committed_at, now.verdict.lag_seconds
     quiet = None if committed is None else max(0.0, (now.seen.at - committed).total_seconds())
     seconds = waits if quiet is None or waits is None else min(waits, quiet)

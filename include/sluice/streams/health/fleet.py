@@ -181,6 +181,7 @@ def _rested(verdict: Verdict, last: Verdict) -> Verdict:
         batches=last.batches,
         committed_at=last.committed_at,
         partitions=last.partitions,
+        settling=last.settling,
     )
 
 

@@ -22,8 +22,8 @@ class Health(ExplainedEnum):
     )
     STALLED = (
         "STALLED",
-        "records are waiting and the driver is alive, but nothing is committed",
-        "read the end of its log; `sluice streams restart` repeats the batch and writes nothing twice",
+        "records or due intervals are waiting and the driver is alive, but nothing is committed or settled",
+        "see what holds it, or the end of its log; `sluice streams restart` repeats the batch and writes nothing twice",
     )
     STOPPED = "STOPPED", "no driver is running", "the verdict names the request to stop it, or what happens next"
     REWOUND = (

@@ -7,12 +7,31 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from sluice.settling.status import SettlingStatus
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp
+from sluice.wording import span
+
+
+@dataclass(frozen=True)
+class ObservedSettler:
+    """What was seen of the settler behind a stream.
+
+    Attributes:
+        pipeline: its name.
+        raw_stream: the stream that fills the table which it settles from.
+        status: where it stood after its newest round; None if that is not known.
+        decided: a person has decided since about the advance that it holds back.
+    """
+
+    pipeline: str
+    raw_stream: str
+    status: SettlingStatus | None = None
+    decided: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,7 @@ class Observation:
         shortage: why there is no capacity for the attempt that shall be submitted; empty if that is not so.
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
         ended_alone: why this stream has ended although its driver lives; None if it has not.
+        settler: of a settled table; None of any other stream.
     """
 
     at: datetime
@@ -75,6 +95,7 @@ class Observation:
     ended_alone: Failure | None = None
     epoch: int = 0
     held: Mapping[str, int] = field(default_factory=dict)
+    settler: ObservedSettler | None = None
 
     @cached_property
     def unread(self) -> Mapping[str, int] | None:
@@ -117,17 +138,6 @@ class Observation:
     def last_report_text(self) -> str:
         """When the driver last wrote its progress, as the end of a sentence; empty if that is not known."""
         return "" if self.reported_at is None else f", and last said something {ago(self.at, self.reported_at)}"
-
-
-_UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (120, 60, "min"))
-
-
-def span(seconds: float) -> str:
-    """Return a duration in its largest unit that makes at least 2, such as `5 min`."""
-    for minimum, size, unit in _UNITS:
-        if seconds >= minimum:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def ago(at: datetime, moment: datetime) -> str:

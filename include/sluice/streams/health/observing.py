@@ -10,9 +10,10 @@ from functools import cache, partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sluice.errors import SluiceError
+from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
-from sluice.streams.health.observation import Observation
+from sluice.streams.health.observation import Observation, ObservedSettler
 from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
@@ -29,6 +30,23 @@ AT_WORK = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
+class SettlerSource:
+    """Where it can be seen what the settler of a table waits for.
+
+    Attributes:
+        pipeline: its name.
+        raw_stream: the stream that fills the table which it settles from.
+        status: what its driver reported after its newest round.
+        decided: whether a person has decided since about an advance; asked only while one is held back.
+    """
+
+    pipeline: str
+    raw_stream: str
+    status: Callable[[], SettlingStatus | None]
+    decided: Callable[[HeldAdvance], bool] = lambda _advance: False
+
+
+@dataclass(frozen=True)
 class ProgressSource:
     """Where a stream's progress can be seen.
 
@@ -38,6 +56,7 @@ class ProgressSource:
         rhythm: what the specs say about how it reads.
         reported_at: when its driver last wrote its progress file; None if there is none.
         ended_alone: why a generation's driver has ended it alone; None if it has not.
+        settler: of a settled table; None of any other stream.
     """
 
     topic: str
@@ -45,6 +64,7 @@ class ProgressSource:
     rhythm: Rhythm = UNDECLARED
     reported_at: Callable[[], datetime | None] = lambda: None
     ended_alone: Callable[[int], Failure | None] = lambda _generation: None
+    settler: SettlerSource | None = None
 
 
 class TopicReadings(Protocol):
@@ -225,8 +245,16 @@ def _observation(
         running=checkpoint.running,
         watermark=checkpoint.watermark,
         rhythm=source.rhythm,
+        settler=None if source.settler is None else _settler(source.settler),
         notes=(*base.notes, *answer.notes, *extent.notes),
     )
+
+
+def _settler(source: SettlerSource) -> ObservedSettler:
+    status, decided = _ask("settling file", source.status).value, False
+    if status is not None and status.advance is not None:
+        decided = _ask("settled table", partial(source.decided, status.advance)).value or False
+    return ObservedSettler(source.pipeline, source.raw_stream, status, decided)
 
 
 def _with_driver_reports(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.streams.health.health import Health, same_health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.recording import lagging_since, worth_recording
+from sluice.streams.health.settlers import Judgement, judge_all
 from sluice.streams.health.snapshots import FRESH
 from sluice.streams.health.verdict import Verdict, judge
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -42,7 +43,7 @@ class StreamTracker:
     def __init__(self) -> None:
         self._windows: dict[str, Window] = {}
         self._last: dict[str, Health] = {}
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: Mapping[str, Verdict] = {}
         self._periods: dict[str, VerdictPeriod] = {}
 
     @property
@@ -61,21 +62,26 @@ class StreamTracker:
         return {stream: period.since for stream, period in self._periods.items()}
 
     def judge(
-        self, observations: Mapping[str, Observation], records: Mapping[str, RecordedVerdict], generation: int
+        self,
+        observations: Mapping[str, Observation],
+        records: Mapping[str, RecordedVerdict],
+        generation: int,
+        elsewhere: Callable[[str], Verdict | None] = lambda _stream: None,
     ) -> Mapping[str, Verdict]:
         """Take in one observation, and return those verdicts that are worth recording.
 
-        Streams that are not in it are forgotten. The records are the newest verdicts, by stream.
+        Streams that are not in it are forgotten. The records are the newest verdicts, by stream; for `elsewhere` see
+        `judge_all`.
         """
         self._windows = {
             stream: self._windows.get(stream, Window()).add(observation) for stream, observation in observations.items()
         }
-        self._verdicts = verdicts = {
-            stream: judge(
-                observation, self._windows[stream], lagging_since=lagging_since(records.get(stream), generation)
-            )
-            for stream, observation in observations.items()
-        }
+
+        def judge_one(stream: str, observed: Observation, raw: Judgement | None) -> Verdict:
+            since = lagging_since(records.get(stream), generation)
+            return judge(observed, self._windows[stream], lagging_since=since, raw=raw)
+
+        self._verdicts = verdicts = judge_all(observations, judge_one, elsewhere)
         last, self._last = self._last, {stream: verdict.health for stream, verdict in verdicts.items()}
         self._periods = {
             stream: VerdictPeriod.after(self._periods.get(stream), verdict.health, generation, observations[stream].at)

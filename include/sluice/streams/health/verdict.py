@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
+from sluice.settling.status import SettlingStatus
 from sluice.streams.failures.capacity import ADVICE
 from sluice.streams.failures.exits import explain_exit
 from sluice.streams.health.cadence import MIN_SECONDS
 from sluice.streams.health.diagnosis import FIRST_COMMIT, SILENT_CADENCES, Diagnosis, within
 from sluice.streams.health.health import Health
 from sluice.streams.health.lag import MIN_SPAN_SECONDS
-from sluice.streams.health.observation import Observation, ago, span
+from sluice.streams.health.observation import Observation, ago
 from sluice.streams.health.retention import horizon_seconds, lost
+from sluice.streams.health.settlers import Judgement, judge_settler
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
+from sluice.wording import span
 
 PATIENCE = timedelta(minutes=2)
 IDLE_AFTER = timedelta(minutes=10)
@@ -50,6 +52,7 @@ class Verdict:
         catch_up_seconds: when the backlog will be gone, if it shrinks.
         loss_seconds: when retention will delete what is unread, if that is in sight.
         completeness: share of the sources that could be read, 0-1; a part of it is a past that is long enough.
+        settling: how far a settled table is, and what it waits for; None of any other stream, or if it is not known.
     """
 
     health: Health
@@ -64,6 +67,12 @@ class Verdict:
     catch_up_seconds: float | None = None
     loss_seconds: float | None = None
     partitions: tuple[PartitionLag, ...] = ()
+    settling: SettlingStatus | None = None
+
+    @property
+    def judgement(self) -> Judgement:
+        """What it says without its figures."""
+        return self.health, self.why, self.what_to_do
 
 
 def judge(
@@ -72,6 +81,7 @@ def judge(
     *,
     lagging_since: datetime | None = None,
     patience: timedelta = PATIENCE,
+    raw: Judgement | None = None,
 ) -> Verdict:
     """Give the verdict for one moment.
 
@@ -80,15 +90,11 @@ def judge(
         window: the past, this observation included; omitted: what this observation alone tells of it.
         lagging_since: when it was found to fall behind, if LAGGING is the verdict on record for this generation.
         patience: how long records may wait without a commit while the stream's cadence is not known.
+        raw: the judgement on the raw stream that a settled table rests on; None: it is not known.
     """
     facts = Diagnosis(observed, Window().add(observed) if window is None else window, lagging_since, patience)
-    ask: tuple[Callable[[Diagnosis], _Judgement | None], ...]
-    ask = (
-        *(_judge_life, _judge_visibility, _judge_position, _judge_loss),
-        *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
-    )
-    judged = next((judgement for question in ask if (judgement := question(facts)) is not None), None)
-    health, why, what_to_do = judged or _judge_rest(facts)
+    judged = next((judgement for question in _QUESTIONS if (judgement := question(facts)) is not None), None)
+    health, why, what_to_do = judge_settler(judged or _judge_rest(facts), facts, raw)
     watermark = observed.watermark
     return Verdict(
         health,
@@ -103,13 +109,11 @@ def judge(
         catch_up_seconds=facts.catch_up_seconds,
         loss_seconds=facts.loss_seconds,
         partitions=_partitions(observed),
+        settling=None if observed.settler is None else observed.settler.status,
     )
 
 
-_Judgement: TypeAlias = tuple[Health, str, str]
-
-
-def _judge_life(facts: Diagnosis) -> _Judgement | None:
+def _judge_life(facts: Diagnosis) -> Judgement | None:
     """A stop and a proven death."""
     observed = facts.observation
     driver = observed.driver
@@ -138,7 +142,7 @@ def _judge_life(facts: Diagnosis) -> _Judgement | None:
     return Health.STOPPED, f"It does not run: {end}.", f"sluice streams {verb} {observed.unit}"
 
 
-def _judge_end_alone(observed: Observation) -> _Judgement | None:
+def _judge_end_alone(observed: Observation) -> Judgement | None:
     """A stream that has ended beside others that go on."""
     if (ended := observed.ended_alone) is None:
         return None
@@ -154,7 +158,7 @@ def _judge_end_alone(observed: Observation) -> _Judgement | None:
     return Health.STOPPED, f"{why}{_sentence(ended.message)}", f"{remedy}; then sluice streams restart {observed.unit}"
 
 
-def _judge_visibility(facts: Diagnosis) -> _Judgement | None:
+def _judge_visibility(facts: Diagnosis) -> Judgement | None:
     """What could not be looked at, and a stop that is not done."""
     observed = facts.observation
     sources = {"driver": observed.driver, "checkpoint": observed.committed, "broker": observed.ends or None}
@@ -167,7 +171,7 @@ def _judge_visibility(facts: Diagnosis) -> _Judgement | None:
     return None
 
 
-def _judge_position(facts: Diagnosis) -> _Judgement | None:
+def _judge_position(facts: Diagnosis) -> Judgement | None:
     """A position that is none of this topic's, or lower than it was."""
     observed, window = facts.observation, facts.window
     ends, committed = observed.ends or {}, observed.committed or {}
@@ -189,7 +193,7 @@ def _judge_position(facts: Diagnosis) -> _Judgement | None:
     return None
 
 
-def _judge_loss(facts: Diagnosis) -> _Judgement | None:
+def _judge_loss(facts: Diagnosis) -> Judgement | None:
     """What retention has deleted unread, or is about to."""
     observed = facts.observation
     if gone := lost(observed):
@@ -213,7 +217,7 @@ def _judge_loss(facts: Diagnosis) -> _Judgement | None:
     )
 
 
-def _judge_executors(facts: Diagnosis) -> _Judgement | None:
+def _judge_executors(facts: Diagnosis) -> Judgement | None:
     """Records wait, and the driver knows of no executor that could read them."""
     observed = facts.observation
     if not observed.lag_records or not (bare := _bare(observed)):
@@ -222,7 +226,7 @@ def _judge_executors(facts: Diagnosis) -> _Judgement | None:
     return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
 
 
-def _judge_start(facts: Diagnosis) -> _Judgement | None:
+def _judge_start(facts: Diagnosis) -> Judgement | None:
     """Records wait, and this driver has never committed: for a while that is a start, and then it is not."""
     waited = facts.start_seconds
     if waited is None or (facts.cadence is not None and not facts.starting):
@@ -249,7 +253,7 @@ def _judge_start(facts: Diagnosis) -> _Judgement | None:
     return Health.STALLED, why, f"sluice streams logs {observed.unit}; then sluice streams restart {observed.unit}"
 
 
-def _judge_silence(facts: Diagnosis) -> _Judgement | None:
+def _judge_silence(facts: Diagnosis) -> Judgement | None:
     """Records wait and nothing is committed."""
     observed = facts.observation
     if not observed.lag_records:
@@ -269,7 +273,7 @@ def _judge_silence(facts: Diagnosis) -> _Judgement | None:
     return _judge_patience(facts)
 
 
-def _judge_patience(facts: Diagnosis) -> _Judgement | None:
+def _judge_patience(facts: Diagnosis) -> Judgement | None:
     """Without a cadence, or without having seen the records come, only patience can be had."""
     observed = facts.observation
     if facts.quiet_since is not None and facts.cadence is not None:
@@ -288,7 +292,7 @@ def _judge_patience(facts: Diagnosis) -> _Judgement | None:
     return Health.UNKNOWN, why, f"sluice streams logs {observed.unit}"
 
 
-def _judge_pace(facts: Diagnosis) -> _Judgement | None:
+def _judge_pace(facts: Diagnosis) -> Judgement | None:
     """It works, but too slowly."""
     observed = facts.observation
     if not observed.lag_records:
@@ -313,7 +317,7 @@ def _judge_pace(facts: Diagnosis) -> _Judgement | None:
     return None
 
 
-def _judge_rest(facts: Diagnosis) -> _Judgement:
+def _judge_rest(facts: Diagnosis) -> Judgement:
     """It works. A batch of long ago with nothing unread is no fault."""
     observed = facts.observation
     if observed.lag_records:
@@ -367,3 +371,10 @@ def _waits(observed: Observation, partition: str) -> float | None:
 def _records(facts: Diagnosis) -> str:
     lag = facts.observation.lag_records or 0
     return "1 record is" if lag == 1 else f"{lag} records are"
+
+
+_QUESTIONS: tuple[Callable[[Diagnosis], Judgement | None], ...] = (
+    *(_judge_life, _judge_visibility, _judge_position, _judge_loss),
+    *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
+)
+"""In the order of judgement."""

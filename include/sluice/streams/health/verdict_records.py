@@ -41,7 +41,7 @@ class VerdictRecords(Protocol):
     def record_verdict(self, unit: str, stream: str, generation: int, verdict: Verdict) -> bool:
         """Store the verdict if its health or generation differs from the newest stored one; return whether it did.
 
-        The lags of single partitions are not kept.
+        The lags of single partitions are not kept, nor what a settler waits for: a snapshot has them.
         """
         ...
 

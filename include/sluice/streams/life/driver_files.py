@@ -1,8 +1,9 @@
 """What a driver writes for its observers: small files, which prove nothing by their absence.
 
-It rewrites the progress file of a stream after each batch, and every few seconds while idle. Into a file of its unit it
-writes its code at its start, and its executors whenever they change: a driver whose last worker died stays alive, plans
-a batch and waits, for ever if need be.
+It rewrites the progress file of a stream after each batch, and every few seconds while idle. Of a settled table it says
+in a file of its own what it waits for, which outlives the driver. Into a file of its unit it writes its code at its
+start, and its executors whenever they change: a driver whose last worker died stays alive, plans a batch and waits, for
+ever if need be.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sluice.settling import status as settling
+from sluice.settling.status import SettlingStatus
 from sluice.streams.failures.failure import Failure, from_record
 
 
@@ -53,6 +56,11 @@ def ended_alone(progress: Path, generation: int) -> Failure | None:
     """Return why a driver of this generation has ended one of its streams and goes on; None if it has not."""
     content = _content(progress)
     return from_record(content.get("ended")) if content.get("generation") == generation else None
+
+
+def settling_status(file: Path) -> SettlingStatus | None:
+    """Return where the settler of a table stood after its newest round; None if that is not known."""
+    return settling.from_record(_content(file))
 
 
 def executors_of(file: Path, unit: str, generation: int | None) -> Executors | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from sluice.intervals.entries import SettleEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
+from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch
 from tests.integration.spark.backfill.backfills import Drained
@@ -54,6 +56,14 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     ledger = own.project().tables.ledger("departures")
     assert ledger.closed_until is not None
     assert not any(row.dirty for row in ledger.spans)
+    status = settling_status(own.project().folder.settling_file("departures"))
+    assert status is not None
+    assert (status.settled_until, status.due, status.unread, status.advance) == (ledger.closed_until, 0, (), None)
+    assert status.next_at is not None
+    assert status.newest == status.complete
+    assert status.newest is not None
+    assert status.newest < status.next_at <= status.newest + timedelta(hours=1)
+    assert status.disorder == timedelta(), "within a partition the feed keeps the order of arrivals"
     newest = Checkpoint(own.project().folder.checkpoint("departures")).read().newest
     assert newest is not None
     assert sum(newest.offsets.values()) == two_days
@@ -61,8 +71,12 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     drained = Drained(own.state, spark, own.project())
     assert drained.run(Mode.VERIFY).outcome == ParityOutcome.IDENTICAL
     assert drained.run(Mode.TRY, code=replace(drained.code, code_hash="other")).outcome == ParityOutcome.IDENTICAL
+    own.project().folder.settling_file("departures").unlink()
     assert own.finish(spark, generation=2) == ExitCode.STOPPED
     assert len(settlements(own)) == commits
+    by_log = settling_status(own.project().folder.settling_file("departures"))
+    assert by_log is not None
+    assert (by_log.settled_until, by_log.due, by_log.next_at) == (ledger.closed_until, 0, status.next_at)
     assert own.finish(spark, generation=1) == ExitCode.FENCED
     assert_exact(own, two_days)
 
@@ -116,6 +130,9 @@ def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
     write_endpoints(Settings(state=own.state).folder, endpoints)
     assert own.finish(spark, generation=1) == ExitCode.STOPPED
     assert settlements(own) == []
+    nothing = settling_status(own.project().folder.settling_file("departures"))
+    assert nothing is not None
+    assert (nothing.settled_until, nothing.newest, nothing.due, nothing.next_at) == (None, None, 0, None)
     feed.send_rest()
     assert own.finish(spark, generation=2) == ExitCode.STOPPED
     assert differences(own.table("departures"), departures(*EXPECTED)) == []

@@ -15,7 +15,8 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
-from sluice.streams.health.observation import Observation
+from sluice.streams.health.health import Health
+from sluice.streams.health.observation import Observation, ObservedSettler
 from tests.twins.clock import START
 from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
@@ -137,3 +138,31 @@ def test_what_was_seen_is_kept_for_those_who_do_not_look_and_a_growing_lag_at_on
     later = cast(Project, project).records.snapshots().of(["flights"])["flights"]["departures"]
     assert (later.verdict.lag_records, later.at) == (700, project.clock.now())
     assert later.rates.arriving == pytest.approx(300 / 30)
+
+
+def test_a_settler_rests_on_the_verdict_on_record_of_a_raw_stream_in_another_unit() -> None:
+    project = lagging()
+    topic = project.catalog.topics["flights"]
+    elsewhere = topic.model_copy(update={"raw": topic.raw.model_copy(update={"driver": "raw"})})
+    project.catalog = Catalog({**project.catalog.topics, "flights": elsewhere}, project.catalog.pipelines)
+    project.streams.life("raw").start("ada", "launch")
+    project.unread, sound = 0, project.observations
+    settler = ObservedSettler("departures", "raw_flights")
+    project.observations = lambda unit: {  # type: ignore[method-assign]
+        stream: replace(seen, settler=settler if stream == "departures" else None)
+        for stream, seen in sound(unit).items()
+        if (stream == "raw_flights") == (unit == "raw")
+    }
+
+    def verdict() -> Health:
+        snapshots = cast(Project, project).records.snapshots().of(["flights"])
+        return snapshots["flights"]["departures"].verdict.health
+
+    judge(observer_of(project), ["flights"])
+    assert verdict() is Health.UNKNOWN, "nobody has looked at the raw stream"
+    judge(observer_of(project), ["raw"])
+    judge(observer_of(project), ["flights"])
+    assert verdict() is Health.OK
+    project.clock.sleep(600)
+    judge(observer_of(project), ["flights"])
+    assert verdict() is Health.UNKNOWN, "nobody looks at it any more, and it may have ended since"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sluice.settling.status import SettlingStatus
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.deadlines.deadlines import examine
@@ -135,3 +136,16 @@ def test_a_loss_that_has_happened_is_told_with_its_size() -> None:
 def test_of_a_stream_that_shall_not_or_does_not_run_nothing_is_said(more: dict[str, Any]) -> None:
     seen = look(1_000, steadily(3), 2_000, **more)
     assert found(StreamDeadlines(lag=TEN), seen, lag_seconds=9_000.0).missed is None
+
+
+@pytest.mark.parametrize(("minutes", "missed"), [(9, False), (10, False), (11, True)])
+def test_due_intervals_of_a_settler_wait_though_no_record_does(minutes: int, missed: bool) -> None:
+    seen = look(1_000, steadily(3))
+    due = SettlingStatus(seen.at, due=2, due_since=seen.at - timedelta(minutes=minutes), unread=("flights/1",))
+    finding = found(StreamDeadlines(age=TEN), seen, lag_seconds=0.0, settling=due)
+    assert finding.missed is missed
+    if missed:
+        assert finding.why == "Intervals are due, and none was settled for 11 min 00 s; 10 minutes are allowed."
+        assert finding.since == seen.at - timedelta(minutes=1)
+    rests = found(StreamDeadlines(age=TEN), seen, lag_seconds=0.0, settling=SettlingStatus(seen.at))
+    assert rests.missed is False, "a silent topic with nothing due misses nothing"

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import NoReturn
 
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
+from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
-from sluice.streams.health.observation import Observation
-from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
+from sluice.streams.health.observation import Observation, ObservedSettler
+from sluice.streams.health.observing import ObservationTarget, ProgressSource, SettlerSource, Stamps, observe
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
@@ -292,3 +293,36 @@ def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives
     assert ended(alive, 61) == drift
     assert ended(alive, 60) is None  # nothing is unread: the batch that stopped it was committed
     assert ended(replace(alive, attempt=replace(BOUND, generation=9)), 61) is None
+
+
+def of_settler(source: SettlerSource) -> ObservedSettler | None:
+    settled = ProgressSource("flights", lambda: LOOK, settler=source)
+    case = ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), {"departures": settled})
+    return observe([case], Cluster, at=START, stamps=Stamps.NEVER)["flights"]["departures"].settler
+
+
+HELD = SettlingStatus(START, advance=HeldAdvance("flights/0", START))
+
+
+def test_what_a_settler_reports_is_seen_and_what_a_person_decided_is_asked_only_while_an_advance_is_held() -> None:
+    asked: list[HeldAdvance] = []
+
+    def decided(advance: HeldAdvance) -> bool:
+        asked.append(advance)
+        return True
+
+    calm = SettlingStatus(START)
+    seen_calm = of_settler(SettlerSource("departures", "raw_flights", lambda: calm, decided))
+    assert seen_calm == ObservedSettler("departures", "raw_flights", calm)
+    assert asked == []
+    seen_held = of_settler(SettlerSource("departures", "raw_flights", lambda: HELD, decided))
+    assert seen_held == ObservedSettler("departures", "raw_flights", HELD, decided=True)
+    assert asked == [HELD.advance]
+
+
+def test_a_settler_whose_report_or_table_cannot_be_read_is_seen_without_them() -> None:
+    unread = of_settler(SettlerSource("departures", "raw_flights", failing(OSError("gone"))))
+    assert unread == ObservedSettler("departures", "raw_flights")
+    table = failing(CorruptionError("a commit cannot be read."))
+    undecided = of_settler(SettlerSource("departures", "raw_flights", lambda: HELD, table))
+    assert undecided == ObservedSettler("departures", "raw_flights", HELD)

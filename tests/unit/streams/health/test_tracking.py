@@ -5,6 +5,8 @@ from datetime import timedelta
 
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.health import Health
+from sluice.streams.health.observation import ObservedSettler
+from sluice.streams.health.settlers import raw_streams_elsewhere
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -69,3 +71,31 @@ def test_a_gap_between_two_looks_and_a_clock_that_was_set_back_end_what_is_remem
         watched.judge({"departures": look(at, done)}, {}, 1)
         found.append((watched.since["departures"] - START).total_seconds())
     assert found == [580, 580, 941, 700, 700]
+
+
+SETTLER = ObservedSettler("departures", "raw_flights")
+
+
+def test_a_settler_is_judged_by_the_verdict_on_its_raw_stream_whatever_their_order() -> None:
+    done = steadily(10)
+    settler = look(580, done, settler=SETTLER)
+    watched = StreamTracker()
+    watched.judge({"departures": settler, "raw_flights": look(580, done)}, {}, 1)
+    assert [verdict.health for verdict in watched.verdicts.values()] == [Health.OK, Health.OK]
+    assert list(watched.verdicts) == ["departures", "raw_flights"]
+    for at in range(590, 800, 10):
+        stuck = look(at, done, 6100, rhythm=MINUTE)
+        watched.judge({"departures": look(at, done, settler=SETTLER), "raw_flights": stuck}, {}, 1)
+    assert watched.verdicts["raw_flights"].health is Health.STALLED
+    assert watched.verdicts["departures"].health is Health.STALLED
+    assert "raw_flights" in watched.verdicts["departures"].why
+
+
+def test_the_raw_stream_of_another_unit_is_asked_for_elsewhere_and_unknown_if_nobody_knows() -> None:
+    seen = {"departures": look(580, steadily(10), settler=SETTLER)}
+    watched = StreamTracker()
+    assert raw_streams_elsewhere(seen) == {"raw_flights"}
+    watched.judge(seen, {}, 1)
+    assert watched.verdicts["departures"].health is Health.UNKNOWN
+    watched.judge(seen, {}, 1, {"raw_flights": Verdict(Health.IDLE, "It rests.")}.get)
+    assert watched.verdicts["departures"].health is Health.OK

@@ -1,0 +1,180 @@
+"""How far a settler has come, what is due, and what it waits for: what its driver reports after each round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.arrivals import ArrivalSpan
+from sluice.settling.ports import SettledState
+from sluice.settling.rules import SettlingRules
+from sluice.settling.settler import Round, RoundOutcome
+
+
+@dataclass(frozen=True)
+class HeldAdvance:
+    """Arrival times beyond an advance that nothing bears out.
+
+    Attributes:
+        partition: of the earliest of them.
+        first: the earliest (UTC).
+    """
+
+    partition: str
+    first: datetime
+
+
+@dataclass(frozen=True)
+class SettlingStatus:
+    """Where a settler stood after a round.
+
+    An interval is due if the greatest arrival time that counts completes it. What is due and not settled is held back
+    by partitions of which records are unread. What is not due waits for arrival times.
+
+    Attributes:
+        at: when that was (UTC, by our clock).
+        settled_until: intervals that end by then are settled; None: none is.
+        complete: arrival times that every partition has passed; None: not known.
+        newest: the greatest arrival time that counts; None before the first record.
+        due: how many intervals are due and not settled.
+        oldest_due: start of the first of them.
+        overdue: how far arrival times have passed the one that completes it.
+        due_since: since when none of them was settled and `complete` has not moved.
+        next_at: the arrival time that completes the next interval that is not due; None: it is not known where the
+            table begins.
+        unread: partitions that hold back what is due, because records of them were not read.
+        advance: arrival times that do not count before a person or another source bears them out.
+        disorder: the farthest that an arrival time lay below one that is known to be appended before.
+        declared_disorder: what the pipeline's spec allows.
+    """
+
+    at: datetime
+    settled_until: datetime | None = None
+    complete: datetime | None = None
+    newest: datetime | None = None
+    due: int = 0
+    oldest_due: datetime | None = None
+    overdue: timedelta = timedelta()
+    due_since: datetime | None = None
+    next_at: datetime | None = None
+    unread: tuple[str, ...] = ()
+    advance: HeldAdvance | None = None
+    disorder: timedelta = timedelta()
+    declared_disorder: timedelta = timedelta()
+
+    @property
+    def exceeds_disorder(self) -> bool:
+        """Whether arrival times were in greater disorder than declared: their intervals may be settled too early."""
+        return self.disorder > self.declared_disorder
+
+    def due_intervals(self, length: timedelta) -> Interval | None:
+        """Return the range of what is due; None if nothing is."""
+        return None if self.oldest_due is None else Interval(self.oldest_due, self.oldest_due + self.due * length)
+
+
+def status_after(before: SettlingStatus | None, done: Round, rules: SettlingRules, at: datetime) -> SettlingStatus:
+    """Return where a settler stands after a round.
+
+    Args:
+        before: where it stood; None: that is not known.
+        done: the round.
+        rules: the pipeline's.
+        at: when it ended (UTC).
+    """
+    newest, complete = done.clocks.newest, done.completeness
+    status = _status(done.settled_until, done.begin, newest, rules, at)
+    status = replace(
+        status,
+        complete=complete.clock,
+        unread=complete.unread if status.due else (),
+        advance=_advance(before, done),
+        disorder=done.disorder,
+    )
+    return replace(status, due_since=_due_since(before, status))
+
+
+def status_of_log(state: SettledState, rules: SettlingRules, at: datetime) -> SettlingStatus:
+    """Return what the log of the settled table says before the first round; what is unread, it does not know."""
+    begin = rules.begin(state.settled_until, state.first_event)
+    status = _status(state.settled_until, begin, state.clocks.newest, rules, at)
+    return replace(
+        status,
+        due_since=at if status.due else None,
+        advance=_first(state.clocks.unconfirmed),
+        disorder=state.disorder,
+    )
+
+
+def is_decided(advance: HeldAdvance, state: SettledState) -> bool:
+    """Whether a person has decided about an advance since, by the log: the settler's next round follows it."""
+    believed = state.believed_until is not None and state.believed_until >= advance.first
+    return believed or not state.clocks.unconfirmed
+
+
+def to_record(status: SettlingStatus) -> dict[str, Any]:
+    """Return a status as JSON holds it."""
+    return dict(_adapter().dump_python(status, mode="json"))
+
+
+def from_record(record: object) -> SettlingStatus | None:
+    """Return the status that a record holds; None if it is none, such as one of another version."""
+    try:
+        return _adapter().validate_python(record)
+    except ValidationError:
+        return None
+
+
+def _status(
+    settled_until: datetime | None,
+    begin: datetime | None,
+    newest: datetime | None,
+    rules: SettlingRules,
+    at: datetime,
+) -> SettlingStatus:
+    due, open_from, overdue = 0, begin, timedelta()
+    if begin is not None and newest is not None and (until := rules.complete_until(newest)) > begin:
+        due, open_from = (until - begin) // rules.length, until
+        overdue = newest - (begin + rules.length + rules.margin)
+    return SettlingStatus(
+        at,
+        settled_until,
+        newest=newest,
+        due=due,
+        oldest_due=begin if due else None,
+        overdue=overdue,
+        next_at=None if open_from is None else open_from + rules.length + rules.margin,
+        declared_disorder=rules.arrival_disorder,
+    )
+
+
+def _due_since(before: SettlingStatus | None, status: SettlingStatus) -> datetime | None:
+    if not status.due:
+        return None
+    if before is None or before.due_since is None or before.settled_until != status.settled_until:
+        return status.at
+    further = status.complete is not None and (before.complete is None or status.complete > before.complete)
+    return status.at if further else before.due_since
+
+
+def _advance(before: SettlingStatus | None, done: Round) -> HeldAdvance | None:
+    """Return what is held back; one that is new only once all is examined, because the rest may bear it out."""
+    found = _first(done.clocks.unconfirmed)
+    if done.outcome is RoundOutcome.WAITING or found is None:
+        return found
+    return None if before is None or before.advance is None else found
+
+
+def _first(unconfirmed: Mapping[str, tuple[ArrivalSpan, ...]]) -> HeldAdvance | None:
+    firsts = [(span.first, partition) for partition, spans in unconfirmed.items() for span in spans]
+    return HeldAdvance(min(firsts)[1], min(firsts)[0]) if firsts else None
+
+
+@cache
+def _adapter() -> TypeAdapter[SettlingStatus]:
+    return TypeAdapter(SettlingStatus)
