@@ -49,6 +49,10 @@ streams force flights --why x
 streams logs flights
 streams reset flights --to earliest --why x
 streams heal flights --why x
+streams upgrade flights
+streams upgrade flights --try
+streams upgrade flights --promote --why x
+streams upgrade flights --rollback
 intervals list
 intervals show departures 2013-01-01T00:00:00Z
 intervals advance departures

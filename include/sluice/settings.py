@@ -125,6 +125,7 @@ class StateFolder:
         self.staging = storage / "staging"
         self.progress = root / "progress"
         self.backfills = root / "backfills"
+        self.rehearsals = root / "rehearsals"
         self.alerts = root / "alerts"
         self.spark = root / "spark"
 

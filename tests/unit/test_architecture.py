@@ -62,6 +62,7 @@ LAYERS = (
     ("serve", "spark/jobs"),
     ("airflow/web", "cli/terminal"),
     ("airflow/topics", "cli/views", "cli/glossary"),
+    ("cli/upgrades",),
     ("airflow/dags", "cli", "cli/topics"),
     ("cli/stack",),
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,20 +13,17 @@ from rich.table import Column, Table
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import PipelineArgument, WhyOption
 from sluice.cli.terminal.instants import FromOption, ToOption
-from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.user import requester
-from sluice.cli.views.backfill_plan import BackfillPlan
-from sluice.cli.views.backfill_progress import ProgressLine
+from sluice.cli.views.backfill_run import BackfillRun, plan_backfill, run_backfill_process
 from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, print_backfill
 from sluice.clock import SystemClock
-from sluice.devstack.supervision import last_lines
-from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.errors import SpecError
 from sluice.intervals.backfill.acceptance import accepting
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.request import Mode, Only, Request, range_of
-from sluice.intervals.backfill.selection import select
-from sluice.launch.batch_process import BatchProcess, end_now
+from sluice.launch.batch_process import end_now
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
@@ -36,7 +31,8 @@ from sluice.specs.model.model import PipelineSpec
 app = typer.Typer(help="Compute closed intervals in batches: verify, correct, recompute.", no_args_is_help=True)
 
 ModeOption = Annotated[
-    Mode, typer.Option(help="verify publishes nothing; correct adds late records; recompute applies today's code.")
+    Mode,
+    typer.Option(help="verify and try publish nothing; correct adds late records; recompute applies today's code."),
 ]
 OnlyOption = Annotated[Only, typer.Option(help="The intervals of the range that a recompute processes.")]
 KeyOption = Annotated[
@@ -46,8 +42,6 @@ IdArgument = Annotated[
     str,
     typer.Argument(metavar="ID", help="An id that `sluice backfill list` shows.", autocompletion=completion.backfills),
 ]
-
-_LOG_LINES = 15
 
 
 @app.command()
@@ -67,7 +61,7 @@ def plan(
     healthy intervals needs a reason; 6 the ledger cannot be read.
     """
     project, spec = open_pipeline(pipeline)
-    planned = _plan(project, spec, _request(spec, start, end, mode, only=only, why=why))
+    planned = plan_backfill(project, spec, _request(spec, start, end, mode, only=only, why=why))
     emit(output, planned.as_dict(), lambda: planned.print(out))
 
 
@@ -118,34 +112,10 @@ def accept(
 
 
 def _run(project: Project, spec: PipelineSpec, request: Request, key: str, output: Output) -> None:
-    key = key or f"cli-{uuid.uuid4().hex}"
-    planned = _plan(project, spec, request, key)
-    if planned.in_the_way:  # refuse before Spark starts
-        raise RefusedError(planned.in_the_way)
-    if not planned.selection.taken:
-        planned.print(err)
-        raise RefusedError("the range has no interval to process.", fix="choose a range with closed intervals.")
-    backfills, clock = project.records.backfills(), SystemClock()
-    job = project.processes.batch(request.pipeline, _arguments(request, key))
-    submitted = backfills.submit(request, key, alive=lambda name: project.processes.backfill_lock(name).held())
-    try:
-        process = BatchProcess(job, project.folder.backfills)
-    except NotReadyError as error:
-        backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
-        raise
-    try:
-        locks, niceness = project.processes.backfill_lock, project.settings.batch_niceness
-        with ProgressLine(process, backfills, locks, clock, niceness) as line:
-            code = process.follow(lambda: backfills.find(key), line, clock)
-    except KeyboardInterrupt:  # before `follow` handles it
-        process.end()
-        code = 1
-    if (left := backfills.find(key)) is not None and left.state is BackfillState.SUBMITTED:
-        why = f"its process ended with exit code {code} before it claimed its range; its log is {process.log}"
-        backfills.end(left.id, BackfillState.FAILED, outcome="", why=why)
-    _print_end(project, backfills.find(key), process.log, code, output)
-    if code:
-        raise typer.Exit(code if code > 0 else 1)
+    ended = run_backfill_process(project, spec, request, key)
+    _print_end(project, ended, output)
+    if ended.exit_code:
+        raise typer.Exit(ended.exit_code)
 
 
 @app.command()
@@ -230,38 +200,10 @@ def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, 
     return Request(spec.name, range_, mode, by=requester(), why=why, only=only)
 
 
-def _plan(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillPlan:
-    ledger, code = project.tables.ledger(spec.name), project.code_of(spec.name)
-    resumed = project.records.backfills().find(key)
-    selection = select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
-    try:
-        project.processes.refuse_overlap(request, key)
-    except RefusedError as refusal:
-        return BackfillPlan.of(selection, spec.backfill.chunk, str(refusal))
-    return BackfillPlan.of(selection, spec.backfill.chunk)
-
-
-def _arguments(request: Request, key: str) -> list[str]:
-    options = {
-        "--pipeline": request.pipeline,
-        "--from": request.range.start.isoformat(),
-        "--to": request.range.end.isoformat(),
-        "--mode": request.mode.value,
-        "--only": request.only.value,
-        "--by": request.by,
-        "--why": request.why,
-        "--accepts": request.accepts,
-        "--key": key,
-    }
-    return ["backfill", "--submitted", *(f"{name}={value}" for name, value in options.items())]
-
-
-def _print_end(project: Project, backfill: Backfill | None, log: Path, code: int, output: Output) -> None:
+def _print_end(project: Project, ended: BackfillRun, output: Output) -> None:
     """Print the outcome of a run, and the end of its log if it broke off."""
-    ended = {} if backfill is None else backfill_as_dict(project, backfill)
-    data = {**ended, "exit_code": code, "log": str(log)}
+    backfill = ended.backfill
+    on_record = {} if backfill is None else backfill_as_dict(project, backfill)
+    data = {**on_record, "exit_code": ended.code, "log": str(ended.log)}
     emit(output, data, lambda: None if backfill is None else print_backfill(project, backfill, SystemClock().now()))
-    if code and (backfill is None or not backfill.outcome):
-        for line in last_lines(log, _LOG_LINES):
-            err_lines.print(line)
-        err_lines.print(f"The batch ended with exit code {code}; its log is {log}")
+    ended.print_log_if_broken_off()

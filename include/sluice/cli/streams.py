@@ -13,22 +13,21 @@ from rich.table import Table
 
 from sluice.cli.heal import heal_
 from sluice.cli.reset import epoch_lines, epochs_of, reset
-from sluice.cli.terminal.arguments import UnitArgument, WhyOption
+from sluice.cli.terminal.arguments import DeadlineOption, UnitArgument, WhyOption
 from sluice.cli.terminal.escaping import without_colours
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines
 from sluice.cli.terminal.user import requester
+from sluice.cli.upgrades.command import upgrade
 from sluice.cli.views.availability_view import in_percent, unit_service
+from sluice.cli.views.claim_view import claim_as_dict, claim_in_words, refuse_ended
 from sluice.cli.views.verdict_view import partition_table, print_verdicts
 from sluice.clock import Clock, SystemClock
-from sluice.errors import NotReadyError, SluiceError, UnreachableError
+from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.settling.wording import settling_lines
-from sluice.streams.failures.capacity import ADVICE, NoCapacity
 from sluice.streams.failures.exits import explain_exit
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.life.attempts import AttemptState
-from sluice.streams.life.claim import Adopt
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.running_code import outdated
@@ -38,8 +37,6 @@ from sluice.streams.life.timeline import Timeline, duration_text
 app = typer.Typer(
     help="Start, stop and inspect streams. Streams that share a driver are one unit.", no_args_is_help=True
 )
-
-DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds after which the driver is killed.")]
 
 _REQUESTED = "requested on the command line"
 _FOLLOW_SECONDS = 0.3
@@ -208,6 +205,7 @@ def logs(
 
 app.command()(reset)
 app.command("heal")(heal_)
+app.command()(upgrade)
 
 
 def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator[str]:
@@ -223,22 +221,8 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
 
 
 def _emit_claim(unit: str, claim: Claim, output: Output) -> None:
-    attempt = claim.attempt
-    if isinstance(claim.decision, NoCapacity):
-        raise NotReadyError(f"{unit} was not started: {claim.why}. The request is recorded.", fix=f"{ADVICE}.")
-    if attempt is None:
-        raise UnreachableError(
-            f"{unit} was not started: {claim.why}. The request is recorded.",
-            fix="wait for the reconciler, which starts it as soon as that is known; or repeat the command.",
-        )
-    started = f"started, as generation {attempt.generation} ({claim.why})"
-    done = f"nothing was started: {claim.why}" if isinstance(claim.decision, Adopt) else started
-    data = {"unit": unit, "decision": type(claim.decision).__name__.lower(), "attempt": asdict(attempt)}
-    emit(output, data, lambda: out_lines.print(f"{unit}: {done}."))
-    if attempt.state is AttemptState.ENDED:
-        raise SluiceError(
-            f"generation {attempt.generation} of {unit} {attempt.reason}.", fix=f"run `sluice streams logs {unit}`."
-        )
+    emit(output, claim_as_dict(unit, claim), lambda: out_lines.print(claim_in_words(unit, claim)))
+    refuse_ended(unit, claim)
 
 
 def _print_streams(verdicts: Mapping[str, Verdict]) -> None:

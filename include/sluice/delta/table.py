@@ -14,7 +14,9 @@ import structlog
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 
+from sluice.delta.reading import open_table
 from sluice.errors import RefusedError
+from sluice.intervals.backfill.trial import ColumnChanges
 
 log = structlog.get_logger()
 
@@ -72,6 +74,27 @@ def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ())
     """
     if DeltaTable.is_deltatable(str(folder)):
         _fitting(DeltaTable(str(folder)), folder, schema, partition_by)
+
+
+def column_changes(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> ColumnChanges:
+    """Return how the columns of a schema differ from those of a table; the arguments are those of `ensure_table`.
+
+    Raises:
+        NotReadyError: there is no table.
+        RefusedError: it has other partitions, so the rows cannot be compared interval by interval.
+    """
+    table = open_table(folder)
+    _refuse_other_partitions(table, folder, partition_by)
+    have, wanted = _columns(table.schema().to_json()), _columns(schema)
+    return ColumnChanges(
+        added=tuple(name for name in wanted if name not in have),
+        dropped=tuple(name for name in have if name not in wanted),
+        retyped=tuple(
+            f"{name}: {_said(have[name])}, now {_said(wanted[name])}"
+            for name in have
+            if name in wanted and wanted[name] != have[name]
+        ),
+    )
 
 
 def _fitting(table: DeltaTable, folder: Path, schema: str, partition_by: Sequence[str]) -> list[Field]:

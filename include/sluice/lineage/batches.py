@@ -10,7 +10,6 @@ from openlineage.client.facet_v2 import RunFacet
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill
-from sluice.intervals.backfill.request import Mode
 from sluice.lineage.datasets import as_input, as_output
 from sluice.lineage.facets import (
     PRODUCER,
@@ -97,7 +96,7 @@ class BatchJob:
         facets = self._facets(state, request.range, "" if end is None or end.passed else _error(backfill, end))
         event = self._event(kind, at, BACKFILL, Run(self._run(BACKFILL, backfill.claimed_at, backfill.id), facets))
         event.inputs = [as_input(each) for each in self.sources]
-        if request.mode is Mode.VERIFY:  # it compares, and publishes nothing
+        if not request.mode.publishes:  # it compares, and publishes nothing
             event.inputs.append(as_input(self.table, gate=gate))
         else:
             version, rows = (None, None) if published is None else (published.version, published.rows)

@@ -52,12 +52,21 @@ class ProjectProcesses:
 
     def driver(self, attempt: Attempt) -> Job:
         """Return the process of an attempt: the streaming main, in this project and state folder."""
-        main = self.settings.home / "spark_jobs" / "stream.py"
-        argv = (sys.executable, str(main), "--unit", attempt.unit, "--generation", str(attempt.generation))
         # The control database is not in it: a driver needs none, and the URL may hold a password.
         need = need_of(self.catalog, self.settings.deployment, attempt.unit)
         inherits = self.inherited_by_unit(attempt.unit)
+        argv = self._driver_arguments(attempt.unit, attempt.generation)
         return Job(argv, self._own_settings(), self.settings.home, need, inherits)
+
+    def rehearsal(self, unit: str, generation: int) -> Job:
+        """Return a process that looks at everything that a start of a unit needs, and changes nothing."""
+        argv = (*self._driver_arguments(unit, generation), "--rehearse")
+        own = {
+            **self._own_settings(),
+            "SLUICE_SPARK_MASTER": "local",  # it runs no task, so it takes no cores of a cluster
+            "SLUICE_BATCH_NICENESS": str(self.settings.batch_niceness),
+        }
+        return Job(argv, own, self.settings.home, inherits=self.inherited_by_unit(unit))
 
     def batch(self, pipeline: str, arguments: Sequence[str]) -> Job:
         """Return a process of the batch main for a pipeline; it records what it does in the control database."""
@@ -131,6 +140,10 @@ class ProjectProcesses:
         backfills = self.records.backfills()
         own, running = backfills.find(key), backfills.running(request.pipeline)
         dead_in_the_way(request, own, running, lambda other: self.backfill_lock(other).held())
+
+    def _driver_arguments(self, unit: str, generation: int) -> tuple[str, ...]:
+        main = self.settings.home / "spark_jobs" / "stream.py"
+        return (sys.executable, str(main), "--unit", unit, "--generation", str(generation))
 
     def _own_settings(self) -> dict[str, str]:
         """Return our settings for a process that we start. No secret is among them."""

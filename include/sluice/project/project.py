@@ -20,7 +20,8 @@ from sluice.project.streams import ProjectStreams
 from sluice.project.tables import ProjectTables
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.code.identity import pipeline_hash
+from sluice.specs.code.identity import pipeline_parts
+from sluice.specs.code.parts import CodeParts
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
@@ -129,6 +130,10 @@ class Project:
 
     def code_of(self, pipeline: str) -> str:
         """Return the hash of a pipeline's code, spec and static inputs as they are today."""
+        return self.code_parts_of(pipeline).hash
+
+    def code_parts_of(self, pipeline: str) -> CodeParts:
+        """Return the parts of a pipeline's code as they are today."""
         spec = self.catalog.pipelines[pipeline]
         expected = self.catalog.expected_of_records(pipeline)
-        return pipeline_hash(self.settings.home, spec, self.catalog.topics[spec.source], expected)
+        return pipeline_parts(self.settings.home, spec, self.catalog.topics[spec.source], expected)

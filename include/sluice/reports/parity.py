@@ -13,9 +13,12 @@ _TONES = {
     ParityOutcome.IDENTICAL: Tone.GOOD,
     ParityOutcome.EXPLAINED: Tone.GOOD,
     ParityOutcome.RECOMPUTED: Tone.GOOD,
+    ParityOutcome.CHANGED: Tone.WARNING,
     ParityOutcome.INCONCLUSIVE: Tone.WARNING,
     ParityOutcome.DIFFERENT: Tone.BAD,
 }
+_WORDS = {"missing": "missing", "extra": "extra", "different": "different"}
+_WORDS_OF_TRIAL = {"missing": "only new", "extra": "only old", "different": "changed"}
 _URGENCY = {ParityOutcome.DIFFERENT: 0, ParityOutcome.INCONCLUSIVE: 1}
 _MAX_INTERVALS = 500
 
@@ -31,6 +34,8 @@ def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
         tone=_TONES[report.outcome],
         facts={**facts, **_facts(report)},
         report=report,
+        words=_WORDS_OF_TRIAL if report.mode is Mode.TRY else _WORDS,
+        every_difference_is_kept=report.mode is Mode.TRY and report.totals.differences > 0,
         shown=[(_range(parity.interval), parity, _TONES[parity.outcome]) for parity in shown],
         unshown=len(notable) - len(shown),
         agreeing=len(report.intervals) - len(notable),
@@ -40,6 +45,8 @@ def parity_page(report: ParityReport, *, facts: Mapping[str, str]) -> str:
 
 def _facts(report: ParityReport) -> dict[str, str]:
     totals, explanation = report.totals, dict[str, str]()
+    if report.mode is Mode.TRY:
+        return {**_facts_of_trial(report), **_origin(report)}
     if report.mode is not Mode.RECOMPUTE:
         explanation = {
             "Late records": f"{totals.late:,}",
@@ -53,6 +60,24 @@ def _facts(report: ParityReport) -> dict[str, str]:
         "Extra in the table": f"{totals.extra:,}",
         "Different": f"{totals.different:,}",
         **explanation,
+        **_origin(report),
+    }
+
+
+def _facts_of_trial(report: ParityReport) -> dict[str, str]:
+    totals = report.totals
+    return {
+        "Intervals compared": f"{len(report.intervals):,}",
+        "Identical rows": f"{totals.identical:,}",
+        "Changed rows": f"{totals.different:,}",
+        "Rows only of the new code": f"{totals.missing:,}",
+        "Rows only of the old code": f"{totals.extra:,}",
+        "Columns": report.columns.text or "the same",
+    }
+
+
+def _origin(report: ParityReport) -> dict[str, str]:
+    return {
         "Backfill": report.backfill,
         "Code": report.code[:12],
         "Finished": f"{report.at:%Y-%m-%d %H:%M:%S} UTC",

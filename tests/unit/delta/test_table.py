@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.table import column_changes, ensure_table, refuse_unfit
 from sluice.errors import RefusedError
+from sluice.intervals.backfill.trial import ColumnChanges
 
 
 def schema(**columns: str) -> str:
@@ -91,3 +92,15 @@ def test_of_several_that_add_at_once_each_ends_with_all_columns(table: Path) -> 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda each: ensure_table(table, each, partition_by=["day"]), wanted))
     assert [field.name for field in DeltaTable(table).schema().fields] == ["day", "number", "price"]
+
+
+def test_how_columns_differ_is_said_without_changing_the_table(table: Path) -> None:
+    version = DeltaTable(table).version()
+    wanted = schema(day="string", number="double", price="double")
+    found = column_changes(table, wanted, partition_by=["day"])
+    assert found == ColumnChanges(added=("price",), retyped=("number: long, now double",))
+    assert column_changes(table, schema(day="string"), partition_by=["day"]).dropped == ("number",)
+    assert not column_changes(table, BEFORE, partition_by=["day"])
+    with pytest.raises(RefusedError, match="partitioned by"):
+        column_changes(table, BEFORE, partition_by=["number"])
+    assert DeltaTable(table).version() == version

@@ -48,8 +48,9 @@ def test_a_backfill_that_publishes_says_of_which_range_from_what_and_how_many_ro
     assert "version" not in Serde.to_dict(first)["outputs"][0]["facets"]
 
 
-def test_a_verify_writes_nothing() -> None:
-    event = BATCH.backfill_started(backfill(Mode.VERIFY))
+@pytest.mark.parametrize("mode", [Mode.VERIFY, Mode.TRY])
+def test_a_verify_and_a_trial_write_nothing(mode: Mode) -> None:
+    event = BATCH.backfill_started(backfill(mode))
     assert [each.name for each in event.inputs or ()] == [*(each.name for each in BATCH.sources), TABLE.name]
     assert event.outputs == []
 

@@ -97,6 +97,15 @@ def test_our_settings_for_a_driver_hold_no_secret_and_no_control_database(projec
 
 
 @pytest.mark.usefixtures("poisoned")
+def test_a_rehearsal_gets_what_its_driver_gets_and_takes_no_cores_of_a_cluster(project: Project) -> None:
+    driver, rehearsal = project.processes.driver(ATTEMPT), project.processes.rehearsal(ATTEMPT.unit, ATTEMPT.generation)
+    assert rehearsal.argv == (*driver.argv, "--rehearse")
+    assert rehearsal.inherits == driver.inherits
+    assert (rehearsal.environment["SLUICE_SPARK_MASTER"], rehearsal.resources) == ("local", None)
+    assert set(rehearsal.environment) - set(driver.environment) == {"SLUICE_BATCH_NICENESS"}
+
+
+@pytest.mark.usefixtures("poisoned")
 def test_a_batch_gets_the_control_database_and_what_it_tells_lineage_by(project: Project) -> None:
     job = serving(project).processes.batch("departures", ["quality"])
     assert inherited(job.inherits) == {**PLAIN, "OPENLINEAGE_API_KEY": "hunter22"}

@@ -77,3 +77,13 @@ def test_a_page_of_a_year_stays_readable() -> None:
 def test_a_page_needs_nothing_but_itself() -> None:
     html = page(IntervalParity(hours(0, 1), ParityOutcome.IDENTICAL, Counts(identical=1)))
     assert not re.search(r"<script|src=|href=|url\(|@import", html)
+
+
+def test_a_trial_speaks_of_new_and_old_rows_and_names_the_file_with_all_of_them() -> None:
+    changed = IntervalParity(hours(1, 2), ParityOutcome.CHANGED, Counts(identical=4, missing=1, extra=2, different=3))
+    html = page(changed, mode=Mode.TRY)
+    assert "4 identical, 1 only new, 2 only old, 3 changed" in html
+    assert "Try departures" in html
+    assert "differences-*.jsonl" in html
+    assert "Late records" not in html
+    assert "differences-" not in page(IntervalParity(hours(1, 2), ParityOutcome.IDENTICAL, Counts(1)), mode=Mode.TRY)

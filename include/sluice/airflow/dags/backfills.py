@@ -125,6 +125,7 @@ def _choices(spec: PipelineSpec) -> dict[str, Param]:
                 Mode.VERIFY.value: "Verify: compare with what the stream wrote, publish nothing",
                 Mode.CORRECT.value: "Correct: bring late records into what is verified",
                 Mode.RECOMPUTE.value: "Recompute: publish what today's code gives",
+                Mode.TRY.value: "Try: compare what today's code gives with what is published, publish nothing",
             },
             title="Mode",
             description_md="The schedule does what the spec says.",

@@ -22,6 +22,7 @@ UnitArgument = Annotated[
     str, typer.Argument(help="A unit: the name of its driver in the specs.", autocompletion=completion.units)
 ]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
+DeadlineOption = Annotated[float, typer.Option("--deadline", min=0, help="Seconds after which the driver is killed.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Confirm without a prompt.")]
 PlanOption = Annotated[str, typer.Option(help="The id of the plan that you read. Required unless all of it is safe.")]
 WideningOption = Annotated[

@@ -30,7 +30,9 @@ class IntervalBound:
 
 
 def bound_of(mode: Mode, row: LedgerRow, replays: RecordPositions = NO_POSITIONS) -> IntervalBound:
-    """Return what a backfill takes of an interval: `verify` exactly what its base took, the others all there is.
+    """Return what a backfill takes of an interval.
+
+    `verify` takes exactly what its base took, `try` what is behind the rows that readers see, the others all there is.
 
     Args:
         mode: what the backfill does.
@@ -38,9 +40,13 @@ def bound_of(mode: Mode, row: LedgerRow, replays: RecordPositions = NO_POSITIONS
         replays: records to be read again from now on; see `IntervalBound.again`.
 
     Raises:
-        RefusedError: there is no base to verify.
+        RefusedError: nothing was ever written that could be compared with.
     """
     match mode:
+        case Mode.TRY:
+            if (written := row.current) is None:
+                raise RefusedError(f"the interval {row.interval.start:%FT%RZ} was never written: nothing to compare.")
+            return IntervalBound(written.reach, written.late, _replayed(row))
         case Mode.VERIFY:
             if row.base is None:
                 raise RefusedError(f"the interval {row.interval.start:%FT%RZ} was never written: nothing to verify.")

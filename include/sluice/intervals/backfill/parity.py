@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_CHECKED, OPEN
+from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES, ColumnChanges, RowDifference
 from sluice.wording import ExplainedEnum
 
 
@@ -24,6 +25,11 @@ class ParityOutcome(ExplainedEnum):
         "read the report; the usual cause is a transform that reads a clock, a random number or a changing input",
     )
     RECOMPUTED = "recomputed", "the differences are listed, and none is judged"
+    CHANGED = (
+        "changed",
+        "the code on disk gives other rows or columns than are published; nothing was published",
+        "read the report: it lists every difference; promote the code, or put the former code back",
+    )
     INCONCLUSIVE = (
         "inconclusive",
         "nothing was compared, which does not count as a pass",
@@ -34,7 +40,7 @@ class ParityOutcome(ExplainedEnum):
 UNEXPLAINED = "nothing explains the difference"
 """Why an interval differs of which nothing else is known."""
 
-PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED}
+PASSES = {ParityOutcome.IDENTICAL, ParityOutcome.EXPLAINED, ParityOutcome.RECOMPUTED, ParityOutcome.CHANGED}
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,17 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         return IntervalParity(interval, ParityOutcome.RECOMPUTED, counts)
     if not counts.differences:
         return IntervalParity(interval, ParityOutcome.IDENTICAL, counts)
+    if mode is Mode.TRY:
+        return IntervalParity(interval, ParityOutcome.CHANGED, counts)
     if mode is Mode.CORRECT and counts.late:
         return IntervalParity(interval, ParityOutcome.EXPLAINED, counts)
     return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, UNEXPLAINED)
+
+
+def with_samples(parity: IntervalParity, differences: Iterable[RowDifference]) -> IntervalParity:
+    """Return an interval's parity with those of the differences that lie in it as samples."""
+    texts = tuple(found.text for found in differences if found.interval == parity.interval.start)
+    return replace(parity, counts=replace(parity.counts, samples=texts)) if texts else parity
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,7 @@ class ParityReport:
         at: when it was finished (UTC).
         intervals: those that were compared, in order.
         left: those that were not, with the reason.
+        columns: how the columns differ; only a trial looks.
     """
 
     backfill: str
@@ -116,6 +131,7 @@ class ParityReport:
     at: datetime
     intervals: tuple[IntervalParity, ...] = ()
     left: Mapping[Interval, str] = field(default_factory=dict)
+    columns: ColumnChanges = NO_COLUMN_CHANGES
 
     @property
     def outcome(self) -> ParityOutcome:
@@ -127,6 +143,8 @@ class ParityReport:
             return ParityOutcome.INCONCLUSIVE
         if self.mode is Mode.RECOMPUTE:
             return ParityOutcome.RECOMPUTED
+        if ParityOutcome.CHANGED in found or self.columns:
+            return ParityOutcome.CHANGED
         totals = self.totals
         if not totals.identical + totals.differences:
             return ParityOutcome.INCONCLUSIVE
@@ -153,8 +171,8 @@ class ParityReport:
 
     @property
     def _unproven(self) -> Mapping[Interval, str]:
-        """Intervals that were left out though they are closed; of a recompute, those that it took."""
-        if self.mode is Mode.RECOMPUTE:
+        """Intervals that were left out though they are closed; of a recompute or a trial, those that it took."""
+        if self.mode in (Mode.RECOMPUTE, Mode.TRY):
             return {interval: why for interval, why in self.left.items() if why.startswith(NOT_CHECKED)}
         return {interval: why for interval, why in self.left.items() if not why.startswith((OPEN, BEFORE))}
 
@@ -184,7 +202,7 @@ class ParityReport:
     def to_json(self) -> str:
         """Return the report for programs."""
         totals = {k: v for k, v in asdict(self.totals).items() if k != "samples"}
-        data = {
+        data: dict[str, object] = {
             "backfill": self.backfill,
             "pipeline": self.pipeline,
             "mode": self.mode,
@@ -194,6 +212,7 @@ class ParityReport:
             "at": self.at.isoformat(),
             "outcome": self.outcome,
             "totals": {**totals, "explained": self.explained, "unexplained": self.unexplained},
+            **({"columns": asdict(self.columns)} if self.mode is Mode.TRY else {}),
             "intervals": [_interval(parity) for parity in self.intervals],
             "left": [{**_bounds(interval), "why": why} for interval, why in self.left.items()],
         }

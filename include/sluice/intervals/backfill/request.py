@@ -16,6 +16,12 @@ class Mode(StrEnum):
     VERIFY = "verify"  # compares, publishes nothing
     CORRECT = "correct"  # brings late records into what is verified
     RECOMPUTE = "recompute"  # publishes what today's code gives
+    TRY = "try"  # compares what today's code gives with what other code has published, publishes nothing
+
+    @property
+    def publishes(self) -> bool:
+        """Whether it may change what readers see."""
+        return self in (Mode.CORRECT, Mode.RECOMPUTE)
 
 
 class Only(StrEnum):

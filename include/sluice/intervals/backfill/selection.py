@@ -95,6 +95,8 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
     if request.mode is Mode.RECOMPUTE:
         wanted = {Only.ALL: set(State), Only.DIRTY: {State.DIRTY}, Only.STALE: {State.STALE}}[request.only]
         return None if state in wanted else f"{state}: only {request.only} intervals were asked for"
+    if request.mode is Mode.TRY and state is State.STALE:  # which is what is to be tried
+        return None
     first = ledger.first or row.interval.end
     before = f"{BEFORE}: it was never streamed; recompute it if it should have rows"
     reasons = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.intervals.backfill.parity import Counts
+from sluice.intervals.backfill.trial import RowDifference
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.instants import instant
@@ -37,7 +38,7 @@ class IntervalComparison:
 
 
 def compare(
-    table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str
+    table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str, *, sampled: bool = True
 ) -> dict[datetime, IntervalComparison]:
     """Compare rows as multisets, per interval; intervals without rows on both sides are not in the result.
 
@@ -50,23 +51,41 @@ def compare(
             got it later.
         output: the table's declaration.
         column: the partition column.
+        sampled: whether the counts get a few of the differences, in words.
 
     Returns:
         By the interval's start (UTC).
     """
     table, computed = _alike(table, computed)
-    keys = [output.time_column, *output.keys] if output.keys else sorted(table.columns)
-    values = [name for name in sorted(table.columns) if name not in {*keys, column}]
+    keys, values = _keys_and_values(table.columns, output, column)
     both = _both(table, computed, column)
     per_key = both.groupBy("_start", *map(named, keys))
     groups = per_key.agg(*_counted())
     by_interval = {_start(row): _compared(row) for row in _per_interval(groups, keyed=bool(output.keys)).collect()}
-    if any(compared.counts.differences for compared in by_interval.values()):
-        for row in _examples(per_key.agg(*_counted(), *_one_of_each_side(values)), keys, values).collect():
+    if sampled and any(compared.counts.differences for compared in by_interval.values()):
+        for row in (
+            _examples(per_key.agg(*_counted(), *_one_of_each_side(values)), keys, values).limit(_SAMPLES).collect()
+        ):
             compared = by_interval[_start(row)]
             samples = (*compared.counts.samples, difference_text(row, keys, values))
             by_interval[_start(row)] = replace(compared, counts=replace(compared.counts, samples=samples))
     return by_interval
+
+
+def all_differences(
+    table: DataFrame, computed: DataFrame, output: IntervalsOutput, column: str
+) -> Iterator[RowDifference]:
+    """Yield every difference between rows that `compare` counts, in order; its arguments, but of the same columns."""
+    keys, values = _keys_and_values(table.columns, output, column)
+    groups = _both(table, computed, column).groupBy("_start", *map(named, keys))
+    examples = _examples(groups.agg(*_counted(), *_one_of_each_side(values)), keys, values)
+    return (_difference(row, keys, values) for row in examples.toLocalIterator())
+
+
+def _keys_and_values(columns: Sequence[str], output: IntervalsOutput, column: str) -> tuple[list[str], list[str]]:
+    """Return the columns by which rows are matched, and the others but for the partition column."""
+    keys = [output.time_column, *output.keys] if output.keys else sorted(columns)
+    return keys, [name for name in sorted(columns) if name not in {*keys, column}]
 
 
 def _alike(table: DataFrame, computed: DataFrame) -> tuple[DataFrame, DataFrame]:
@@ -161,7 +180,7 @@ def _per_interval(groups: DataFrame, *, keyed: bool) -> DataFrame:
 
 
 def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
-    """Return the first keys that differ, as `difference_text` takes them.
+    """Return the keys that differ, in order, as `difference_text` takes them.
 
     The columns are `_start`, `table_rows`, `computed_rows` and, as strings, `key_<name>` of each key, and
     `table_<name>` and `computed_<name>` of each value.
@@ -169,8 +188,21 @@ def _examples(groups: DataFrame, keys: Sequence[str], values: Sequence[str]) -> 
     texts = [named(name).cast("string").alias(f"key_{name}") for name in keys]
     for side in _SIDES:
         texts += [F.col(f"{side}_example").getField(n).cast("string").alias(f"{side}_{n}") for n in values]
-    unlike = groups.where(~_same()).orderBy("_start", *map(named, keys)).limit(_SAMPLES)
+    unlike = groups.where(~_same()).orderBy("_start", *map(named, keys))
     return unlike.select("_start", "table_rows", "computed_rows", *texts)
+
+
+def _difference(row: Row, keys: Sequence[str], values: Sequence[str]) -> RowDifference:
+    held, computed = row["table_rows"], row["computed_rows"]
+    unlike = [name for name in values if not (held and computed) or row[f"table_{name}"] != row[f"computed_{name}"]]
+    return RowDifference(
+        interval=_start(row),
+        key={name: row[f"key_{name}"] for name in keys},
+        old_rows=held,
+        new_rows=computed,
+        old={name: row[f"table_{name}"] for name in unlike} if held else {},
+        new={name: row[f"computed_{name}"] for name in unlike} if computed else {},
+    )
 
 
 def _compared(row: Row) -> IntervalComparison:

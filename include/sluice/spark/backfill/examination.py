@@ -74,6 +74,10 @@ class ChunkExaminer:
         """Return the records behind intervals."""
         return Records(self.spark, self.raw, self.code, bounds)
 
+    def records_behind(self, chunk: Sequence[LedgerRow], bounds: Mapping[datetime, IntervalBound]) -> Records:
+        """Return the records behind intervals of a chunk, for as few computations as give their rows."""
+        return self.records(with_common_reach(bounds, _settled(chunk)) if self._output.reaches_beyond else bounds)
+
     def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> ExaminedChunk:
         """Compute a chunk and compare it.
 
@@ -90,7 +94,7 @@ class ChunkExaminer:
         gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
-        records = self.records(with_common_reach(bounds, _settled(chunk)) if self._output.reaches_beyond else bounds)
+        records = self.records_behind(chunk, bounds)
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
             self.table.fit(records.results().schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
@@ -134,7 +138,7 @@ class ChunkExaminer:
     def _compare(
         self, records: Records, variation: Variation, versions: Mapping[datetime, int], number: int
     ) -> tuple[Stage, dict[datetime, IntervalComparison]]:
-        stage = self._staged(records, variation, versions, number)
+        stage = self.staged(records, versions, number, variation)
         failpoint("after_stage", self.table.folder.name)
         if any(self.table.files(starts, version) for version, starts in by_version(versions).items()):
             held = self.table.rows_at(self.spark, versions)
@@ -144,8 +148,17 @@ class ChunkExaminer:
             compared = {start: IntervalComparison(computed=c, counts=Counts(missing=c.rows)) for start, c in content}
         return stage, compared
 
-    def _staged(self, records: Records, variation: Variation, starts: Iterable[datetime], number: int) -> Stage:
-        """Compute rows from as far back as they reach."""
+    def staged(
+        self, records: Records, starts: Iterable[datetime], number: int, variation: Variation = AS_DECLARED
+    ) -> Stage:
+        """Compute the rows of intervals from as far back as they reach, and stage them.
+
+        Args:
+            records: behind the intervals.
+            starts: of the intervals (UTC).
+            number: of their chunk.
+            variation: how the records are read.
+        """
         folder, condition = self.staging / str(number), self.table.condition(starts)
         while True:
             stage = Stage.write(records.results(variation), folder, condition, self.table.column)
@@ -178,13 +191,13 @@ def _judge(
         return IntervalParity(row.interval, ParityOutcome.INCONCLUSIVE, why=gone[start])
     compared = found.get(start, IntervalComparison())
     counts = replace(compared.counts, late=late.get(start, 0))
-    changed = _changed(row.base if mode is Mode.VERIFY else row.current, compared.table)
+    changed = unrecorded_change(row.base if mode is Mode.VERIFY else row.current, compared.table)
     if mode is Mode.RECOMPUTE:  # it is the repair of whatever happened; a dirty interval may hold anything
         return replace(judge_interval(mode, row.interval, counts), why="" if row.dirty else changed)
     return judge_interval(mode, row.interval, counts, changed)
 
 
-def _changed(written: Written | None, held: Content) -> str:
+def unrecorded_change(written: Written | None, held: Content) -> str:
     """Return how what the table holds differs from what the ledger recorded; empty if it does not."""
     recorded = written.content if written else NO_ROWS
     if held == recorded:

@@ -6,21 +6,24 @@ A chunk's evidence is on disk before the chunk is published, so a resumed backfi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.disk import write_text
+from sluice.disk import replacing, write_text
 from sluice.errors import CorruptionError
 from sluice.intervals.backfill.parity import PASSES, IntervalParity, ParityReport
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES, ColumnChanges, RowDifference
 from sluice.quality.gate import GateResult
 from sluice.reports.parity import parity_page
 from sluice.reports.quality import quality_page
 
+_SAMPLES = 20
 FAILED, CANCELLED = "failed", "cancelled"
 """Outcomes of a backfill beside those of its parity report and `GATE_FAILED`."""
 
@@ -33,11 +36,15 @@ class ChunkResult:
         parities: of its intervals, in order.
         gate: what the quality gate said; None if there was nothing to publish.
         to_publish: starts of the intervals that were to be published if the gate let them through.
+        columns: how the columns differ; only a trial looks.
+        code: the hash of the code that was tried; empty unless it was a trial.
     """
 
     parities: tuple[IntervalParity, ...]
     gate: GateResult | None = None
     to_publish: tuple[datetime, ...] = ()
+    columns: ColumnChanges = NO_COLUMN_CHANGES
+    code: str = ""
 
     @property
     def passes(self) -> bool:
@@ -90,6 +97,7 @@ class Result:
             "late_records": report.totals.late if report else 0,
             "explained": report.explained if report else 0,
             "unexplained": report.unexplained if report else 0,
+            **_trial(report),
             "gate": None
             if gate is None
             else {
@@ -102,6 +110,22 @@ class Result:
         return json.dumps(data, indent=1)
 
 
+def _trial(report: ParityReport | None) -> dict[str, object]:
+    if report is None or report.mode is not Mode.TRY:
+        return {}
+    totals = report.totals
+    return {
+        "code": report.code,
+        "rows": {
+            "identical": totals.identical,
+            "changed": totals.different,
+            "only_new": totals.missing,
+            "only_old": totals.extra,
+        },
+        "columns": asdict(report.columns),
+    }
+
+
 class ResultFolder:
     """A backfill's folder (`StateFolder.backfill(id)`)."""
 
@@ -111,6 +135,17 @@ class ResultFolder:
     def store(self, chunk: int, result: ChunkResult) -> None:
         """Put a chunk's evidence on disk."""
         self._write(f"chunk-{chunk}.json", _adapter().dump_json(result).decode())
+
+    def store_differences(self, chunk: int, differences: Iterable[RowDifference]) -> list[RowDifference]:
+        """Put every difference that a trial of a chunk found on disk, one per line, and return the first ones."""
+        first: list[RowDifference] = []
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self._folder / f"differences-{chunk}.jsonl") as draft, draft.open("w", encoding="utf-8") as file:
+            for difference in differences:
+                file.write(f"{difference.to_json()}\n")
+                if len(first) < _SAMPLES:
+                    first.append(difference)
+        return first
 
     def chunks(self) -> dict[int, ChunkResult]:
         """Return the evidence of all chunks, by number.

@@ -16,6 +16,7 @@ from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillSta
 from sluice.intervals.backfill.parity import ParityReport
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
+from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.record_positions import RecordPositions
 from sluice.launch.backfill_claim import claimed
@@ -126,13 +127,13 @@ class _Run:
         self.backfills.advance(self.backfill.id, done=finished, total=total)
         if not todo:
             return self._result(selection, found)
-        gate = None if request.mode is Mode.VERIFY else self._gate(ledger)
+        gate = self._gate(ledger) if request.mode.publishes else None
         steps = Steps(self.project, self._workbench(), self.backfill, self.results, gate, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
             found[chunk.number] = result = steps.take(mode, chunk)
-            if request.mode is not Mode.VERIFY and not result.passes:
+            if request.mode.publishes and not result.passes:
                 break
             finished += len(chunk.rows)
             self.backfills.advance(self.backfill.id, done=finished, total=total)
@@ -183,6 +184,8 @@ class _Run:
         if self.backfill.request.mode is Mode.VERIFY:
             rows = {chunk.number: chunk.rows for chunk in chunks}
             finished = {n for n in results if n in rows and all(self._verified_here(row) for row in rows[n])}
+        elif self.backfill.request.mode is Mode.TRY:
+            finished = {n for n, result in results.items() if result.code == self.code.code_hash}
         else:
             finished = chunks_published(self._folder, self.backfill.id, results) if results else set()
         yield from ((number, results[number]) for number in sorted(finished))
@@ -241,6 +244,7 @@ class _Run:
             at=self.clock.now(),
             intervals=parities,
             left=dict(sorted(left.items())),
+            columns=next((chunk.columns for chunk in results if chunk.columns), NO_COLUMN_CHANGES),
         )
 
 

@@ -1,4 +1,4 @@
-"""One step of a backfill: a chunk is verified, or corrected or recomputed and then gated and published."""
+"""One step of a backfill: a chunk is verified, tried, or corrected or recomputed and then gated and published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sluice.delta.log import append_entry
 from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
 from sluice.intervals.backfill.backfills import Backfill
-from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.backfill.parity import ParityOutcome, with_samples
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
@@ -24,6 +24,7 @@ from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.examination import ChunkExaminer, ExaminedChunk
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.backfill.results import ChunkResult, ResultFolder
+from sluice.spark.backfill.trial import try_chunk
 from sluice.spark.checks.interval_quality import IntervalQuality
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import ExpectationsSpec
@@ -103,10 +104,22 @@ class Steps:
             RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
             CorruptionError: the table's log does not say what it should.
         """
+        if mode is Mode.TRY:
+            return self._try(chunk)
         examined = self.examiner.examine(mode, chunk.rows, chunk.number)
         result = self._verify(chunk, examined) if mode is Mode.VERIFY else self._replace(mode, chunk, examined)
         if result.gate is None or result.gate.passed:
             examined.stage.remove()
+        return result
+
+    def _try(self, chunk: Chunk) -> ChunkResult:
+        tried = try_chunk(self.examiner, chunk.rows, chunk.number)
+        counted = any(parity.counts.differences for parity in tried.parities)
+        samples = self.results.store_differences(chunk.number, tried.differences() if counted else ())
+        parities = tuple(with_samples(parity, samples) for parity in tried.parities)
+        result = ChunkResult(parities, columns=tried.columns, code=self.examiner.code.code_hash)
+        self.results.store(chunk.number, result)
+        tried.stage.remove()
         return result
 
     def _verify(self, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import structlog
 from pyspark.sql import SparkSession
 
 from sluice.project.project import Project
@@ -10,6 +11,21 @@ from sluice.spark.records.static import read_static
 from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.code.static import locate
 from sluice.specs.model.model import PipelineSpec
+
+log = structlog.get_logger()
+
+
+def keep_code(project: Project, pipeline: str) -> str:
+    """Return the hash of a pipeline's code, and keep its parts, so that a later change of it can be explained.
+
+    Without them nothing is lost but that explanation, so a full disk ends nothing here.
+    """
+    parts = project.code_parts_of(pipeline)
+    try:
+        return parts.keep(project.folder.code)
+    except OSError as error:
+        log.warning("the parts of this code are not on record", pipeline=pipeline, why=str(error))
+        return parts.hash
 
 
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:

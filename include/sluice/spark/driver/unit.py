@@ -11,9 +11,10 @@ from sluice.project.project import Project
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.executors import UnitFile, executors_of
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
-from sluice.spark.driver.unit_streams import unit_streams
+from sluice.spark.driver.unit_streams import refuse_unstartable, unit_streams
 from sluice.spark.session.session import session
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import application_of, resources_of
@@ -46,6 +47,20 @@ def run_unit(
         spark.stop()
 
 
+def rehearse_unit(project: Project, name: str, generation: int) -> None:
+    """Look at everything that a start of a unit needs, in a session of its own, and change nothing.
+
+    Raises:
+        SluiceError: what stands against a start, or Spark could not be started.
+    """
+    unit = project.catalog.units()[name]
+    spark = unit_session(project, unit)
+    try:
+        refuse_unstartable(project, spark, unit, generation)
+    finally:
+        spark.stop()
+
+
 def run_streams(
     project: Project,
     spark: SparkSession,
@@ -67,7 +82,7 @@ def run_streams(
         )
         for s in streams
     }
-    codes = {pipeline: project.code_of(pipeline) for pipeline in unit.pipelines}
+    codes = {pipeline: keep_code(project, pipeline) for pipeline in unit.pipelines}
     unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
     driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=unit_file.update)
     return driver.run(available_now=available_now)

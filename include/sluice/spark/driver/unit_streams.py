@@ -98,6 +98,18 @@ def unit_streams(project: Project, spark: SparkSession, unit: Unit, generation: 
     return [stream.open() for stream in prepared]
 
 
+def refuse_unstartable(project: Project, spark: SparkSession, unit: Unit, generation: int) -> None:
+    """Make sure that a generation could start now: everything that its start needs is there, and state fits its code.
+
+    Nothing is changed, and a driver of the generation before may go on meanwhile.
+
+    Raises:
+        NotStartableError: what stands against it.
+        UnreachableError: the broker did not answer.
+    """
+    _Preparation(project, spark, unit, generation).prepare()
+
+
 class _Preparation:
     """Looks at everything that a start needs. It changes nothing."""
 

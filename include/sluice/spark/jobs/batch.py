@@ -1,6 +1,6 @@
 """Main of the batch side: backfills closed intervals, checks what is published, or replays a case.
 
-    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute --by WHO --key KEY
+    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute|try --by WHO --key KEY
     batch.py quality --pipeline P [--from ISO --to ISO]
     batch.py replay --pipeline P --case ID --by WHO
 
@@ -28,7 +28,7 @@ from sluice.spark.backfill.replay import replay
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.published_quality import check_published
-from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.driver.pipeline_code import keep_code, pipeline_code
 from sluice.spark.session.batch_session import batch_session
 from sluice.specs.model.alerting import AlertClass
 
@@ -63,6 +63,7 @@ def _backfill(options: argparse.Namespace) -> int:
         only=options.only,
         accepts=options.accepts,
     )
+    keep_code(project, options.pipeline)  # the ledger will name it
     with batch_session(project, "backfill", options.pipeline) as spark:
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
         result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)

@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from sluice.alerts.redaction import Redaction, secrets_in
+from sluice.launch.processes import lower_priority
 from sluice.project.project import Project
 from sluice.settings import environment, settings
 from sluice.spark.driver.exit_report import ExitReport
@@ -29,6 +30,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--unit", required=True, help="the driver's name in the specs")
     parser.add_argument("--generation", required=True, type=int, help="the attempt's number, which fences older ones")
+    parser.add_argument("--rehearse", action="store_true", help="only look at what a start needs, and change nothing")
     parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
     options = parser.parse_args(arguments)
     folder, hidden = settings().driver, set(_secrets(environment()))
@@ -37,11 +39,15 @@ def main(arguments: list[str]) -> int:
         project = Project.open_tolerant(settings())
         project.refuse_broken(options.unit)
         project.processes.refuse_unconfigured(options.unit)
-        from sluice.spark.driver.unit import run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
+        from sluice.spark.driver.unit import rehearse_unit, run_unit  # noqa: PLC0415  seconds of imports, in which a stop may be asked for
 
         if stop.asked:
             return ExitCode.STOPPED
         last_words = ExitReport(folder, redact=Redaction(hidden.union(_secrets(project.kafka.client(Role.STREAM)))))
+        if options.rehearse:
+            lower_priority(settings().batch_niceness)
+            rehearse_unit(project, options.unit, options.generation)
+            return ExitCode.STOPPED
         return run_unit(
             project,
             options.unit,

@@ -28,6 +28,7 @@ from sluice.spark.records.validation import OUTCOME, validate
 from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.spark.tables.ranges import before, within
 
+_NUMBER = "_number"
 _ENDS = pa.schema(
     {
         "_interval": pa.timestamp("us", tz="UTC"),
@@ -146,7 +147,7 @@ class Records:
         rows = self._between(ranges, bound.replayed)
         rows = rows if bound.reach is None else rows.where(below_reach(bound.reach))
         made = result_rows(raw_records(_in_order(rows, variation)), self._code, late=F.lit(bound.late))
-        return made.where(within(partition_column(self._code.pipeline.intervals), targets))
+        return _kept(made, within(partition_column(self._code.pipeline.intervals), targets))
 
     def _between(self, ranges: list[Interval], again: RecordPositions) -> DataFrame:
         """Return the records of some ranges of time, with those that are read again in their place."""
@@ -243,6 +244,17 @@ class Records:
 
     def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
         return contiguous(Interval(start, start + self.length) for start in starts)
+
+
+def _kept(rows: DataFrame, condition: str) -> DataFrame:
+    """Keep the rows of a condition, after they are made.
+
+    Spark would push it below an aggregation over session windows, and judge the window of each record before it is
+    merged with its neighbours: a session that reaches over a bound would fall apart. It pushes nothing below a column
+    that is not deterministic.
+    """
+    numbered = rows.withColumn(_NUMBER, F.monotonically_increasing_id())
+    return numbered.where(f"({condition}) AND {_NUMBER} >= 0").drop(_NUMBER)
 
 
 def _in_order(rows: DataFrame, variation: Variation) -> DataFrame:

@@ -8,9 +8,8 @@ that change results, and the digests of the static inputs.
 from __future__ import annotations
 
 import hashlib
-import json
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sluice.disk import replacing
@@ -75,19 +74,6 @@ def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(sorted(closure))
 
 
-def code_hash(files: Iterable[tuple[str, bytes]], meaning: Mapping[str, object], static: Mapping[str, str]) -> str:
-    """Return the sha256 (hex) of code, specs and static inputs.
-
-    Args:
-        files: name and content of every module, in any order; line ends do not count, anything else does.
-        meaning: see `meaning`; JSON values.
-        static: digest of every static input by its name.
-    """
-    modules = sorted((name, hashlib.sha256(_unix_lines(content)).hexdigest()) for name, content in files)
-    parts = {"modules": modules, "meaning": meaning, "static": static}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
 def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> dict[str, object]:
     """Return what the specs say about results, as JSON values: how to read a record and what to make of it.
 
@@ -138,7 +124,3 @@ def _write_zip(modules: Iterable[tuple[str, bytes]], target: Path) -> None:
             entry.external_attr = 0o644 << 16
             entry.create_system = 3  # Unix, on every machine
             archive.writestr(entry, content)
-
-
-def _unix_lines(content: bytes) -> bytes:
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

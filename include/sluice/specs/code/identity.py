@@ -1,4 +1,4 @@
-"""The hash that names a pipeline's code today: computed from files, so that a comparison needs no Spark."""
+"""What a pipeline's code is today, and its hash: computed from files, so that a comparison needs no Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluice.settings import PACKAGE
-from sluice.specs.code.closure import code_hash, import_closure, meaning
+from sluice.specs.code.closure import import_closure, meaning
+from sluice.specs.code.parts import CodeParts
 from sluice.specs.code.static import locate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.model import PipelineSpec, TopicSpec
@@ -21,14 +22,26 @@ def pipeline_hash(
     *,
     package: Path = PACKAGE,
 ) -> str:
-    """Hash the transform's import closure, validation's and its decoder's, the specs' meaning and the static inputs.
+    """Return the hash that names a pipeline's code; the arguments are those of `pipeline_parts`."""
+    return pipeline_parts(home, pipeline, topic, expected, package=package).hash
+
+
+def pipeline_parts(
+    home: Path,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    expected: Sequence[Expectation] = (),
+    *,
+    package: Path = PACKAGE,
+) -> CodeParts:
+    """Return the transform's import closure, validation's and its decoder's, the specs' meaning, the static inputs.
 
     Args:
         home: the project.
         pipeline: its spec.
         topic: the spec of its source.
         expected: what must hold for each record.
-        package: Sluice, as it is installed: the hash is the same wherever that is.
+        package: Sluice, as it is installed: the parts are the same wherever that is.
 
     Raises:
         SpecError: a static input is not there.
@@ -40,7 +53,7 @@ def pipeline_hash(
     closure = {path for entry in entries for path in import_closure(entry, roots)}
     closure.update((package / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
-    return code_hash(
+    return CodeParts.of(
         ((_name(path, home, package), path.read_bytes()) for path in closure),
         meaning(pipeline, topic, expected),
         static,

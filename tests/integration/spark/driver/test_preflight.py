@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sluice.delta.table import ensure_table
+from sluice.launch.rehearsal import rehearse
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from tests.integration.spark.conftest import DriverPlace
@@ -98,6 +99,26 @@ def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_bes
     assert words.message.startswith("departures, departures_live: Provided value schema does not match")
     assert "StructField" not in words.message
     assert "StructField" in words.details
+    assert kept(own) == before
+
+
+@pytest.mark.verify
+def test_a_rehearsal_beside_a_driver_says_whether_the_next_one_would_start_and_changes_nothing(
+    own: DriverPlace,
+) -> None:
+    processes, folder = own.project().processes, own.state / "rehearsals" / "flights"
+    with own.driver(2) as running:
+        good = rehearse(processes.rehearsal("flights", 3), folder)
+        assert (good.exit_code, good.why) == (0, ""), good.log.read_text()[-2000:]
+        assert running.stop() == ExitCode.STOPPED
+    before = kept(own)
+    add_an_aggregate(own)
+
+    bad = rehearse(processes.rehearsal("flights", 3), folder)
+
+    assert bad.failure is not None, bad.log.read_text()[-2000:]
+    assert (bad.exit_code, bad.failure.kind) == (ExitCode.INCOMPATIBLE_STATE, FailureClass.INCOMPATIBLE_STATE)
+    assert bad.failure.message.startswith("departures, departures_live: Provided value schema does not match")
     assert kept(own) == before
 
 

@@ -115,7 +115,7 @@ def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "name", [name if name in _SAMPLE else pytest.param(name, marks=pytest.mark.verify) for name in SHAPES]
 )
-def test_every_shape_is_settled_verified_and_corrected(drained: Drained, name: str) -> None:
+def test_every_shape_is_settled_verified_corrected_and_tried(drained: Drained, name: str) -> None:
     shape = Shape.over(drained, name)
     shape.settle(shape.source(max_records=1200))
     assert differences(name, shape.rows(), shape.settled(expected(name, FIRST, LAST))) == []
@@ -125,6 +125,8 @@ def test_every_shape_is_settled_verified_and_corrected(drained: Drained, name: s
     assert (corrected.outcome, corrected.why) == ("explained", "")
     assert corrected.published
     assert differences(name, shape.rows(), shape.settled(expected(name, FIRST, LAST, with_late=True))) == []
+    tried = shape.backfill(Mode.TRY)
+    assert (tried.outcome, tried.why) == ("identical", "")
 
 
 @pytest.mark.parametrize(

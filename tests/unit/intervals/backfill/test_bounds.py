@@ -35,6 +35,13 @@ def test_a_correction_takes_everything_and_a_recompute_late_records_only_where_t
     assert late == [False, False, True]
 
 
+def test_a_trial_takes_exactly_what_is_behind_the_rows_that_readers_see() -> None:
+    assert bound_of(Mode.TRY, STREAMED) == IntervalBound(Reach({"t/0": 7}, ("first",)), late=False)
+    assert bound_of(Mode.TRY, CORRECTED) == IntervalBound(Reach({"t/0": 9}, ("first",)), late=True)
+    with pytest.raises(RefusedError, match="nothing to compare"):
+        bound_of(Mode.TRY, NEVER)
+
+
 def _at(end: int, *, topic: str = "first", late: bool = False) -> IntervalBound:
     return IntervalBound(Reach({"t/0": end}, (topic,)), late=late)
 

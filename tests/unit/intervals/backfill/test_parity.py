@@ -12,6 +12,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, ParityOutcome, ParityReport, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import NOT_CHECKED
+from sluice.intervals.backfill.trial import ColumnChanges
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -43,6 +44,9 @@ def parity(outcome: ParityOutcome, counts: Counts = SAME, interval: Interval = F
         (Mode.CORRECT, OTHER, "", ParityOutcome.DIFFERENT),
         (Mode.CORRECT, replace(OTHER, late=4), "a row is gone", ParityOutcome.DIFFERENT),
         (Mode.RECOMPUTE, OTHER, "", ParityOutcome.RECOMPUTED),
+        (Mode.TRY, SAME, "", ParityOutcome.IDENTICAL),
+        (Mode.TRY, OTHER, "", ParityOutcome.CHANGED),
+        (Mode.TRY, OTHER, "a row is gone", ParityOutcome.DIFFERENT),
     ],
 )
 def test_an_interval_is_judged_by_mode_differences_and_late_records(
@@ -51,6 +55,19 @@ def test_an_interval_is_judged_by_mode_differences_and_late_records(
     found = judge_interval(mode, FIRST, counts, changed)
     assert found.outcome is expected
     assert bool(found.why) == (expected is ParityOutcome.DIFFERENT)
+
+
+def test_a_trial_finds_changed_rows_or_columns_and_is_not_spoilt_by_what_it_left_out() -> None:
+    left = {SECOND: "dirty: a record was dropped"}
+    same = report(parity(ParityOutcome.IDENTICAL), mode=Mode.TRY, left=left)
+    assert same.outcome is ParityOutcome.IDENTICAL
+    assert report(parity(ParityOutcome.CHANGED, OTHER), mode=Mode.TRY, left=left).outcome is ParityOutcome.CHANGED
+    wider = replace(same, columns=ColumnChanges(added=("diverted",)))
+    assert (wider.outcome, wider.why) == (ParityOutcome.CHANGED, "")
+    assert json.loads(wider.to_json())["columns"]["added"] == ["diverted"]
+    unfinished = report(parity(ParityOutcome.IDENTICAL), mode=Mode.TRY, left={SECOND: f"{NOT_CHECKED}: it broke off"})
+    assert unfinished.outcome is ParityOutcome.INCONCLUSIVE
+    assert report(mode=Mode.TRY, left=left).why.endswith("dirty: a record was dropped.")
 
 
 def test_nothing_compared_is_no_pass() -> None:

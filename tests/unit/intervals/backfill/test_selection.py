@@ -49,6 +49,13 @@ def test_what_can_be_compared_is_taken_and_the_rest_is_left_with_its_reason(mode
     assert "batch 7 dropped records" in selection.left[Interval(at(2), at(3))]
 
 
+def test_a_trial_takes_stale_intervals_too_and_no_dirty_ones() -> None:
+    selection = select(request(Mode.TRY), LEDGER, HOUR, "today")
+    assert taken(selection) == [0, 1, 3]
+    reasons = {interval.start.hour: why.partition(":")[0] for interval, why in selection.left.items()}
+    assert reasons == {2: "dirty", 4: "never streamed", 5: "open"}
+
+
 def test_what_lies_before_the_streams_first_rows_is_left_without_spoiling_the_proof() -> None:
     later = Ledger({r.interval.start: r for r in ROWS[3:]}, closed_until=at(4), version=9)
     left = select(request(Mode.VERIFY, hours=4), later, HOUR, "today").left

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.code.closure import build_archive, code_hash, import_closure, meaning
+from sluice.specs.code.closure import build_archive, import_closure, meaning
+from sluice.specs.code.parts import CodeParts
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.reading.faults import SpecFaults
 from tests.unit.specs.bench import TRANSFORM_FILE, Bench
@@ -97,8 +98,8 @@ def test_the_hash_does_not_depend_on_order(files: dict[str, bytes], rng: random.
     shuffled = list(files.items())
     rng.shuffle(shuffled)
     static = {"a": "1", "b": "2"}
-    first = code_hash(files.items(), {"x": 1, "y": 2}, static)
-    assert first == code_hash(shuffled, {"y": 2, "x": 1}, dict(reversed(static.items())))
+    first = CodeParts.of(files.items(), {"x": 1, "y": 2}, static).hash
+    assert first == CodeParts.of(shuffled, {"y": 2, "x": 1}, dict(reversed(static.items()))).hash
     assert len(first) == 64
 
 
@@ -107,18 +108,18 @@ def test_other_files_have_another_hash(one: dict[str, bytes], two: dict[str, byt
     def without_line_ends(files: dict[str, bytes]) -> dict[str, bytes]:
         return {name: b"\n".join(content.splitlines()) for name, content in files.items()}
 
-    alike = code_hash(one.items(), {}, {}) == code_hash(two.items(), {}, {})
+    alike = CodeParts.of(one.items(), {}, {}).hash == CodeParts.of(two.items(), {}, {}).hash
     assert alike <= (without_line_ends(one) == without_line_ends(two))
 
 
 def test_line_ends_do_not_count_and_comments_do() -> None:
-    unix, windows = code_hash([("a", b"x\ny\n")], {}, {}), code_hash([("a", b"x\r\ny\r\n")], {}, {})
+    unix, windows = CodeParts.of([("a", b"x\ny\n")], {}, {}).hash, CodeParts.of([("a", b"x\r\ny\r\n")], {}, {}).hash
     assert unix == windows
-    assert unix != code_hash([("a", b"x\ny # note\n")], {}, {})
+    assert unix != CodeParts.of([("a", b"x\ny # note\n")], {}, {}).hash
 
 
 def test_a_changed_static_input_changes_the_hash() -> None:
-    assert code_hash([], {}, {"shops": "aa"}) != code_hash([], {}, {"shops": "ab"})
+    assert CodeParts.of([], {}, {"shops": "aa"}).hash != CodeParts.of([], {}, {"shops": "ab"}).hash
 
 
 def specs(bench: Bench) -> tuple[PipelineSpec, TopicSpec]:
