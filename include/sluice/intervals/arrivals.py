@@ -41,12 +41,15 @@ class ArrivalClocks:
             years for an old one that is read again; None before the first.
         base: where the clock stood before the first of `accepted`: of the engine or the topic that was read before.
             What follows is measured against it, but it completes nothing.
+        begun: the spans behind `accepted`, as long as nothing is settled by them: an earlier one may still show that
+            the clock began with a record of the future.
     """
 
     accepted: Mapping[str, datetime] = field(default_factory=dict)
     unconfirmed: Mapping[str, tuple[ArrivalSpan, ...]] = field(default_factory=dict)
     lead: timedelta | None = None
     base: datetime | None = None
+    begun: Mapping[str, tuple[ArrivalSpan, ...]] = field(default_factory=dict)
 
     @property
     def newest(self) -> datetime | None:
@@ -88,6 +91,7 @@ def advanced(
     max_advance: timedelta,
     now: datetime,
     believed_until: datetime | None = None,
+    settled: bool = True,
 ) -> ArrivalClocks:
     """Return the clocks after further records were read.
 
@@ -101,26 +105,48 @@ def advanced(
         max_advance: the longest advance that needs no other evidence.
         now: our own time (UTC).
         believed_until: arrival times up to here were confirmed by a person.
+        settled: whether intervals were settled by these clocks. Until then they begin again with each call, from all
+            that was ever seen, so that it does not matter which record was read first.
     """
-    waiting = _joined(clocks.unconfirmed, seen, max_advance)
-    start = clocks.measure
-    if start is None:  # no record was read before: the earliest is where the clock begins
-        start = min((spans[0].first for spans in waiting.values() if spans), default=now)
-    borne_out = [start, *([] if clocks.lead is None else [now + clocks.lead]), believed_until or start]
-    live = _growing(clocks.unconfirmed, waiting, now - max_advance)
+    before: Mapping[str, Iterable[ArrivalSpan]] = clocks.unconfirmed
+    if not settled:
+        before = _joined(clocks.unconfirmed, clocks.begun, max_advance)
+        clocks = ArrivalClocks(lead=None if clocks.base is None else clocks.lead, base=clocks.base)
+    waiting = _joined(before, seen, max_advance)
+    known = {partition: tuple(spans) for partition, spans in waiting.items()}
+    limit = _borne_out(clocks, waiting, now, max_advance, believed_until) + max_advance
+    live = _growing(before, waiting, now - max_advance)
     accepted = {**clocks.accepted}
-    for partition, time in _accepted(waiting, max(borne_out) + max_advance, live, max_advance).items():
+    for partition, time in _accepted(waiting, limit, live, max_advance).items():
         accepted[partition] = max(time, accepted.get(partition, time))
     unconfirmed = {partition: tuple(spans[:SPANS_KEPT]) for partition, spans in waiting.items() if spans}
-    after = replace(clocks, accepted=accepted, unconfirmed=unconfirmed)
-    if after.newest is None or after.newest == clocks.newest:
-        return after
-    lead = after.newest - now
-    return replace(after, lead=lead if clocks.lead is None else max(lead, clocks.lead))
+    begun = {} if settled else {p: tuple(s for s in spans if s not in waiting[p]) for p, spans in known.items()}
+    after = replace(clocks, accepted=accepted, unconfirmed=unconfirmed, begun=begun)
+    return after if after.newest in (None, clocks.newest) else replace(after, lead=_lead(after, clocks, now))
+
+
+def _borne_out(
+    clocks: ArrivalClocks,
+    waiting: Mapping[str, list[ArrivalSpan]],
+    now: datetime,
+    gap: timedelta,
+    believed_until: datetime | None,
+) -> datetime:
+    """Return how far the clock may stand by itself, by our own clock, or by what a person has confirmed."""
+    start = clocks.measure
+    if start is None:  # no record was read before: the earliest is where the clock begins, unless it has yet to come
+        firsts = (spans[0].first for spans in waiting.values() if spans)
+        start = min((first for first in firsts if first <= now + gap), default=now)
+    return max(start, believed_until or start, start if clocks.lead is None else now + clocks.lead)
+
+
+def _lead(after: ArrivalClocks, before: ArrivalClocks, now: datetime) -> timedelta | None:
+    leads = [after.newest - now] if after.newest is not None else []
+    return max([*leads, *([] if before.lead is None else [before.lead])], default=None)
 
 
 def _joined(
-    before: Mapping[str, tuple[ArrivalSpan, ...]], seen: Mapping[str, Iterable[ArrivalSpan]], gap: timedelta
+    before: Mapping[str, Iterable[ArrivalSpan]], seen: Mapping[str, Iterable[ArrivalSpan]], gap: timedelta
 ) -> dict[str, list[ArrivalSpan]]:
     return {name: list(joined((*before.get(name, ()), *seen.get(name, ())), gap)) for name in sorted({*before, *seen})}
 
@@ -142,7 +168,7 @@ def _accepted(
 
 
 def _growing(
-    before: Mapping[str, tuple[ArrivalSpan, ...]], after: Mapping[str, list[ArrivalSpan]], since: datetime
+    before: Mapping[str, Iterable[ArrivalSpan]], after: Mapping[str, list[ArrivalSpan]], since: datetime
 ) -> set[tuple[str, ArrivalSpan]]:
     """Return the spans that go on while our own clock does, by partition: a single record of the future does not."""
     return {

@@ -148,6 +148,7 @@ class Settler(Generic[R]):
             max_advance=self._rules.max_advance,
             now=self._clock.now(),
             believed_until=state.believed_until,
+            settled=state.settled_until is not None,
         )
         events = [event for event in (before.first_event, found.first_event) if event is not None]
         examined = Reach(found.end, pinned.reach.topics)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Thread
@@ -13,6 +15,9 @@ from fastapi.testclient import TestClient
 
 from sluice.clock import SystemClock
 from sluice.launch.processes import wait_until
+
+_PATIENCE_SECONDS = 180
+"""A DAG's first tasks take a minute on a machine that does much else."""
 
 Page = dict[str, Any]
 """What Airflow shows: `subject`, `body`, `params`, and the `task_instance` that asks."""
@@ -39,7 +44,7 @@ class Person:
             found[:] = [page for page in answer["hitl_details"] if page["task_instance"]["state"] == "awaiting_input"]
             return bool(found)
 
-        assert wait_until(asked, SystemClock(), deadline_seconds=60), "nothing was asked"
+        assert wait_until(asked, SystemClock(), deadline_seconds=_PATIENCE_SECONDS), "nothing was asked"
         return found[0]
 
     def answer(self, page: Page, option: str, fields: Mapping[str, Any]) -> int:
@@ -60,25 +65,39 @@ class Person:
         return self._client.request(method, f"/api/v2{path}", json=None if body is None else dict(body))
 
 
+class _PersonFailedError(BaseException):
+    """Ends a block whose person has failed; no `except Exception` of Airflow's holds it up."""
+
+
 @contextmanager
 def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Act beside the block, which waits for it; what goes wrong there fails here."""
+    """Act beside the block, which waits for it; what goes wrong there fails here, and ends the block.
+
+    A run of a DAG waits for an answer for ever, and Airflow's own alarms have switched pytest's timeout off.
+    """
     faults: list[BaseException] = []
+
+    def end(*_: object) -> None:
+        raise _PersonFailedError
 
     def work() -> None:
         try:
             act()
-        except BaseException as error:  # noqa: BLE001 - raised again below
+        except BaseException as error:  # noqa: BLE001 - raised again in the main thread
             faults.append(error)
+            os.kill(os.getpid(), signal.SIGUSR2)
 
+    before = signal.signal(signal.SIGUSR2, end)
     thread = Thread(target=work, daemon=True)
     thread.start()
     try:
         yield
+        thread.join(_PATIENCE_SECONDS)
+        assert not thread.is_alive(), "the person goes on"
+    except _PersonFailedError:
+        raise faults[0] from None
     finally:
-        thread.join(90)
-    if faults:
-        raise faults[0]
+        signal.signal(signal.SIGUSR2, before)
 
 
 def as_it_is(page: Page) -> dict[str, Any]:

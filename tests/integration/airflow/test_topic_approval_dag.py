@@ -164,6 +164,14 @@ def test_what_somebody_else_has_done_meanwhile_is_no_failure(case: Case, ada: Pe
     assert ran.applied["summary"] == "nothing to change"
 
 
+def test_a_person_who_fails_ends_the_run_that_waits(case: Case, ada: Person) -> None:
+    def refuses(_page: Page) -> None:
+        raise LookupError("no such button")
+
+    with pytest.raises(LookupError, match="no such button"), pressing(ada, "Approve", before=refuses):
+        run(case.project)
+
+
 # What goes wrong around it; the cluster does not matter.
 
 

@@ -180,9 +180,10 @@ class _History:
         if kind == 5 and "poison" in world.enabled and not world.live:
             arrival = event = world.time + 500 * MINUTE
             world.poisoned.add(partition)
-            # Two partitions bear each other out, and what nothing was read before is where the clock begins.
-            began = any(r.arrival is not None and r.id[2] < SMALLEST_READ for r in world.raw.stored)
-            world.excused = world.excused or len(world.poisoned) > 1 or not began
+            world.poison.append(arrival)
+            # Two partitions bear each other out, and of two that are read first the clock takes one for the beginning.
+            began = any(r.arrival not in (None, *world.poison) and r.id[2] < SMALLEST_READ for r in world.raw.stored)
+            world.excused = world.excused or len(world.poisoned) > 1 or (len(world.poison) > 1 and not began)
             world.say("fault: poison")
         if kind == 6 and "transaction" in world.enabled and partition not in world.topic.open_since:
             world.topic.open_since[partition] = len(world.topic.logs[partition])

@@ -50,6 +50,7 @@ class World:
         """Whether the append engine wrote the table before."""
         self.ending = False
         self.poisoned: set[int] = set()
+        self.poison: list[datetime] = []
         self.rules = code.rules.SettlingRules(
             length=LENGTH * MINUTE,
             allowed_lateness=LATENESS * MINUTE,

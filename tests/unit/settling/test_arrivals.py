@@ -130,3 +130,38 @@ def test_spans_are_apart_by_more_than_the_gap_and_hold_every_time(read_hours: li
     spans = joined(map(span, read_hours), DAY)
     assert all(b.first - a.last > DAY for a, b in pairwise(spans))
     assert all(any(s.first <= START + h * HOUR <= s.last for s in spans) for h in read_hours)
+
+
+def test_a_record_of_next_year_that_is_read_first_counts_for_nothing_once_others_are_read() -> None:
+    next_year = span(24 * 365)
+    alone = advanced(ArrivalClocks(), {"t/0": [next_year]}, max_advance=DAY, now=NOW, settled=False)
+    assert alone.newest == next_year.last
+    others = {"t/0": [span(5)], "t/1": [span(3)]}
+    clocks = advanced(alone, others, max_advance=DAY, now=NOW, settled=False)
+    assert clocks.accepted == {"t/0": START + 5 * HOUR, "t/1": START + 3 * HOUR}
+    assert clocks.unconfirmed == {"t/0": (next_year,)}
+    assert clocks.lead == START + 5 * HOUR - NOW
+
+
+@given(spans=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=1, max_size=8), cut=st.integers())
+def test_until_something_is_settled_the_order_of_reading_changes_nothing(
+    spans: list[tuple[str, int]], cut: int
+) -> None:
+    def clocks_of(*parts: list[tuple[str, int]]) -> ArrivalClocks:
+        clocks = ArrivalClocks()
+        for part in parts:
+            seen = {p: [span(hour) for q, hour in part if q == p] for p in "ab"}
+            clocks = advanced(clocks, seen, max_advance=DAY, now=NOW, settled=False)
+        return clocks
+
+    at = cut % (len(spans) + 1)
+    one, other = clocks_of(spans), clocks_of(spans[at:], spans[:at])
+    assert (one.accepted, one.unconfirmed) == (other.accepted, other.unconfirmed)
+
+
+def test_a_record_of_the_future_does_not_begin_the_clock() -> None:
+    future = ArrivalSpan(NOW + 300 * DAY, NOW + 300 * DAY)
+    for settled in (True, False):
+        clocks = advanced(ArrivalClocks(), {"t/0": [future]}, max_advance=DAY, now=NOW, settled=settled)
+        assert clocks.newest is None
+        assert clocks.unconfirmed == {"t/0": (future,)}

@@ -254,6 +254,13 @@ NO_RECORDS = {
         "launch/ports.py",
         "devstack/jars.py",
     ),
+    *(  # what Sluice itself has written: code and its parts, trials, reports
+        "cli/upgrades/trial.py",
+        "intervals/backfill/trial.py",
+        "launch/rehearsal.py",
+        "project/upgrades.py",
+        "specs/code/parts.py",
+    ),
     "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
 }

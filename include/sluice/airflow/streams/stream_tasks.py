@@ -68,7 +68,7 @@ class SubmitOperator(ProjectOperator):
 
 def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: Sequence[str]) -> UnitRequest:  # noqa: ANN401 - the SDK's run
     """Read the form of a run, and who filled it in."""
-    who = dag_run.triggering_user_name or "somebody"
+    who = dag_run.triggering_user_name or "an unknown user"
     return UnitRequest(
         unit=unit,
         asked=UnitCommand(params["action"]),

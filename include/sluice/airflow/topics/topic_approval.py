@@ -149,7 +149,7 @@ class Answer:
         if not _is_all_of(self.widening, plan.widening):
             raise RefusedError(
                 f"{self.by} has approved the plan {plan.id} and typed {self.widening!r}. By that plan something is "
-                f"opened by {', '.join(plan.widening) or 'nobody'}, so {' '.join(plan.widening)!r} was expected, and "
+                f"opened by {', '.join(plan.widening) or 'no right'}, so {' '.join(plan.widening)!r} was expected, and "
                 "nothing was applied.",
                 fix=f"if it may be, {AGAIN} and type exactly that; otherwise reject it.",
             )
@@ -261,4 +261,4 @@ def _is_all_of(typed: str, names: Sequence[str]) -> bool:
 
 
 def _name(user: Mapping[str, Any] | None) -> str:
-    return "somebody" if user is None else str(user["name"] or user["id"])
+    return "an unknown user" if user is None else str(user["name"] or user["id"])

@@ -202,7 +202,7 @@ def unrecorded_change(written: Written | None, held: Content) -> str:
     recorded = written.content if written else NO_ROWS
     if held == recorded:
         return ""
-    who = f"{written.owner} wrote in version {written.version}" if written else "anybody wrote"
+    who = f"{written.owner} wrote in version {written.version}" if written else "the ledger records"
     rows = (
         f"{held.rows} rows, not the {recorded.rows}"
         if held.rows != recorded.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,7 +85,7 @@ class RawTableSource:
         until = pinned.reach
         if since.topics and since.topics[-1:] != until.topics[-1:]:
             return pinned
-        least = pc.min(self._statistics(pinned).column("min.offset")).as_py() or 0
+        least = pc.min(_statistics(self.folder, pinned.version).column("min.offset")).as_py() or 0
         each = max(1, self.max_examined // max(1, len(until.offsets)))
         ends = {p: min(end, since.offsets.get(p, least) + each) for p, end in until.offsets.items()}
         return replace(pinned, reach=replace(until, offsets=ends))
@@ -186,7 +186,7 @@ class RawTableSource:
 
     def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
         """Return earliest event time and records of the files that may hold records of a range, in order of time."""
-        files = self._statistics(pinned)
+        files = _statistics(self.folder, pinned.version)
         names = ("min.event_time", "max.event_time", "num_records")
         rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
         return sorted(
@@ -195,6 +195,8 @@ class RawTableSource:
             if first is not None and first < between.end and last >= between.start
         )
 
-    def _statistics(self, pinned: RawPosition) -> pa.Table:
-        """Return what the log says of the table's files."""
-        return pa.table(open_table(self.folder, pinned.version).get_add_actions(flatten=True))
+
+@lru_cache(maxsize=2)  # an examination, its bounds and its computation ask for the same
+def _statistics(folder: Path, version: int) -> pa.Table:
+    """Return what the log of a raw table says of its files."""
+    return pa.table(open_table(folder, version).get_add_actions(flatten=True))

@@ -164,7 +164,7 @@ class Epochs:
             sync_folder(self._folder)
         except FileExistsError:
             raise RefusedError(
-                f"somebody else has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
+                f"another reset has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
                 fix="look at what they did, then repeat the command if it is still needed.",
             ) from None
         except OSError as error:

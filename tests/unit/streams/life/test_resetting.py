@@ -255,7 +255,7 @@ def test_of_two_resets_that_were_planned_at_once_one_is_refused(bench: Bench) ->
     resetting = bench.resetting()
     (one,), (other,) = (resetting.plan(target, ["departures"]) for target in (Edge.EARLIEST, Edge.LATEST))
     resetting.record(one, Edge.EARLIEST, by="ada", why="")
-    with pytest.raises(RefusedError, match="somebody else has begun epoch 1"):
+    with pytest.raises(RefusedError, match="another reset has begun epoch 1"):
         resetting.record(other, Edge.LATEST, by="bob", why="")
 
 

@@ -58,7 +58,7 @@ def test_epoch_ten_is_newer_than_epoch_nine(epochs: Epochs) -> None:
 
 def test_a_record_is_never_replaced(epochs: Epochs) -> None:
     epochs.record(FIRST)
-    with pytest.raises(RefusedError, match="somebody else has begun epoch 1"):
+    with pytest.raises(RefusedError, match="another reset has begun epoch 1"):
         epochs.record(replace(FIRST, to="earliest"))
     assert epochs.newest() == FIRST
 
