@@ -2,7 +2,7 @@
 
 Each trial is a fresh process that drains the flights of a year; the two alternate in ABBA order. `append` runs the raw
 stream and the append stream in one driver, `settle` the raw stream, then the settler. Session start is excluded. Every
-table is compared with the oracle before anything is said of speed.
+table is compared with the oracle before anything is said of speed. The benchmark `shapes` follows.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks import shapes
 from benchmarks.topics import Topics, private_topics, publish_flights
 from benchmarks.trials import abba
 from sluice.delta.reading import read_rows
@@ -29,7 +30,7 @@ _DAYS = {"full": ("2013-01-01", "2013-12-31"), "small": ("2013-01-01", "2013-01-
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `equal`, `ratio_append` (CPU, settle ÷ append) and `small_settle_s` (one interval in a warm session)."""
+    """Return `equal`, `ratio_append` (CPU, settle ÷ append), `small_settle_s` (one interval), and those of `shapes`."""
     days = _DAYS[size]
     with tempfile.TemporaryDirectory(prefix="sluice-settling-") as place, private_topics(Path(place)) as topics:
         first, last = map(date.fromisoformat, days)
@@ -44,7 +45,8 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
         "small_settle_s": round(median(pair["settle"]["small_s"] for pair in pairs), 3),
         "small_settle_cpu": round(median(pair["settle"]["small_cpu"] for pair in pairs), 3),
     }
-    return figures, {"size": size, "pairs": pairs}
+    of_shapes, notes = shapes.run(size)
+    return {**figures, **of_shapes}, {**notes, "pairs": pairs}
 
 
 def _trial(variant: str, topics: Topics, folder: Path, days: tuple[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -69,7 +69,14 @@ class SettlingRules:
 
     def touched(self, event: datetime) -> Iterator[Interval]:
         """Yield the intervals whose rows a record of this event time may change, in order."""
-        interval = interval_of(event - self.lookahead, self.length)
-        while interval.start <= event + self.lookback:
+        return self._from(event - self.lookahead, lambda start: start <= event + self.lookback)
+
+    def touched_by_any_of(self, times: Interval) -> Iterator[Interval]:
+        """Yield the intervals whose rows a record may change whose event time lies in a range, in order."""
+        return self._from(times.start - self.lookahead, lambda start: start < times.end + self.lookback)
+
+    def _from(self, instant: datetime, goes_on: Callable[[datetime], bool]) -> Iterator[Interval]:
+        interval = interval_of(instant, self.length)
+        while goes_on(interval.start):
             yield interval
             interval = interval_of(interval.end, self.length)

@@ -22,6 +22,7 @@ from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.quarantine import Revalidation
 from sluice.quality.reasons import Outcome
+from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.quarantine import quarantine_of
@@ -100,10 +101,10 @@ def _refuse(project: Project, case: Case) -> None:
 
 
 def _affected(ledger: Ledger, code: PipelineCode, revalidation: Revalidation) -> tuple[list[Interval], list[Interval]]:
-    """Return the intervals in which records happened that are good now: those that are closed, and the others."""
-    length = code.pipeline.intervals.interval_length
-    intervals = [Interval(start, start + length) for start in revalidation.intervals]
-    until = ledger.closed_until
+    """Return the intervals whose rows records may change that are good now: those that are closed, and the others."""
+    rules, until = SettlingRules.of(code.pipeline), ledger.closed_until
+    happened = [Interval(start, start + rules.length) for start in revalidation.intervals]
+    intervals = sorted({each for times in happened for each in rules.touched_by_any_of(times)})
     closed = [each for each in intervals if until is not None and each.end <= until]
     return closed, [each for each in intervals if each not in closed]
 

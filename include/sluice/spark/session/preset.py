@@ -17,6 +17,7 @@ from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+_POOLS = Path(__file__).with_name("pools.xml")
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MAX_COLLECTED = "128m"
@@ -33,6 +34,8 @@ def preset(resources: Resources) -> dict[str, str]:
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
         "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
         "spark.driver.maxResultSize": MAX_COLLECTED,
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": str(_POOLS),
         "spark.sql.session.timeZone": "UTC",
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",

@@ -118,7 +118,8 @@ class RawTableSource:
         left, end = self.max_records, intervals.start + self.rules.length
         files = self._files(pinned, rules.read_range(intervals))
         for first, records in files:
-            left -= records
+            # What lies before them is read once, however many are computed: the more of them, the less often.
+            left -= records if first >= intervals.start else 0
             if left < 0:
                 break
             end = interval_of(first - rules.lookahead, length).start

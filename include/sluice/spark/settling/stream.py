@@ -7,8 +7,8 @@ done when the raw table holds its range, all of it was examined, and what is com
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,8 @@ log = structlog.get_logger()
 Cluster = Callable[[], AbstractContextManager[Extents]]
 """Opens a connection that lists the ends of topics."""
 
+_POOL = "spark.scheduler.pool"
+"""The property of a thread that says in which of the session's pools its jobs run (`spark/session/pools.xml`)."""
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 300.0
 """For how long a raw table may stand still that lacks records which are in the topic."""
@@ -113,7 +115,11 @@ class SettleSink:
         self._await_raw(Reach(batch.end.offsets, (self._context.source.topic_id,)))
         if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
             self._settler = self._new_settler(rows.sparkSession)
-        done = self._round(self._settler)
+        with _yielding(rows.sparkSession):
+            self._settle(self._settler)
+
+    def _settle(self, settler: Settler[CollectedRows | StagedRows]) -> None:
+        done = self._round(settler)
         while done.outcome is not RoundOutcome.WAITING:
             if done.outcome is RoundOutcome.RAW_BEHIND:
                 raise CorruptionError(
@@ -121,7 +127,7 @@ class SettleSink:
                     "from.",
                     fix="restore the raw table; until then nothing is settled.",
                 )
-            done = self._round(self._settler)
+            done = self._round(settler)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""
@@ -180,6 +186,17 @@ class SettleSink:
         if status.exceeds_disorder and not self._warned.exceeds_disorder:
             log.warning("arrival times are in greater disorder than declared", why=disorder_text(status))
         self._warned = status
+
+
+@contextmanager
+def _yielding(spark: SparkSession) -> Iterator[None]:
+    """Let jobs of this thread yield to those of streams, above all to the raw stream that it settles from."""
+    context = spark.sparkContext
+    context.setLocalProperty(_POOL, "settling")
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_POOL, "default")  # the thread may serve another query next
 
 
 def prepare_settled(

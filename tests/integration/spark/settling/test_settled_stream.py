@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
+from sluice.spark.settling.raw_source import RawTableSource
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
@@ -46,13 +48,21 @@ def settlements(place: DriverPlace) -> list[SettleEntry]:
 
 
 def test_a_settled_table_equals_the_oracle_and_its_own_batch(
-    place: DriverPlace, two_days: int, spark: SparkSession
+    place: DriverPlace, two_days: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = settled(place)
+    own, pools = settled(place), []
+    compute = RawTableSource.compute
+
+    def computed(source: RawTableSource, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
+        pools.append(source.spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
+        return compute(source, *given)
+
+    monkeypatch.setattr(RawTableSource, "compute", computed)
     assert own.finish(spark, generation=1) == ExitCode.STOPPED
     assert_exact(own, two_days)
     commits = len(settlements(own))
     assert commits >= 1
+    assert set(pools) == {"settling"}, "its jobs yield to those of streams"
     ledger = own.project().tables.ledger("departures")
     assert ledger.closed_until is not None
     assert not any(row.dirty for row in ledger.spans)

@@ -102,7 +102,7 @@ class Shape:
         return read_rows(self.table).to_pandas()
 
 
-_SAMPLE = {"hopping", "sessions", "once"}
+_SAMPLE = {"sessions"}
 """What `make test` takes; the others are as dear, and go through the same code."""
 
 
@@ -133,10 +133,10 @@ def test_every_shape_is_settled_verified_corrected_and_tried(drained: Drained, n
     ("name", "declared", "conviction"),
     [
         ("by_order", {}, "order_dependent"),
-        ("by_cut", {}, "cut_dependent"),
-        ("by_chance", {}, "not_repeatable"),
+        pytest.param("by_cut", {}, "cut_dependent", marks=pytest.mark.verify),
+        pytest.param("by_chance", {}, "not_repeatable", marks=pytest.mark.verify),
         ("pauses", {"lookback": "5 minutes"}, "lookback_too_short"),
-        ("pauses", {"lookahead": "5 minutes"}, "lookback_too_short"),
+        pytest.param("pauses", {"lookahead": "5 minutes"}, "lookback_too_short", marks=pytest.mark.verify),
     ],
 )
 def test_a_transform_that_gives_other_rows_in_another_computation_is_convicted_by_name(
