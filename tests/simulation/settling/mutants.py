@@ -63,8 +63,8 @@ MUTANTS = (
         "return self.allowed_lateness",
         seed=2987,
     ),
-    Mutant("lookback touches nothing", RULES, "event + self.lookback:", "event:", seed=1293),
-    Mutant("lookahead touches nothing", RULES, "interval_of(event - self.lookahead,", "interval_of(event,"),
+    Mutant("lookback touches nothing", RULES, "start <= event + self.lookback", "start <= event", seed=1293),
+    Mutant("lookahead touches nothing", RULES, "self._from(event - self.lookahead,", "self._from(event,"),
     Mutant(
         "nobody asks whether a record came too late for its interval",
         EXAMINATION,
