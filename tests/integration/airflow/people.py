@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
+from unittest.mock import patch
 
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
@@ -65,39 +65,36 @@ class Person:
         return self._client.request(method, f"/api/v2{path}", json=None if body is None else dict(body))
 
 
-class _PersonFailedError(BaseException):
-    """Ends a block whose person has failed; no `except Exception` of Airflow's holds it up."""
-
-
 @contextmanager
 def meanwhile(act: Callable[[], None]) -> Iterator[None]:
     """Act beside the block, which waits for it; what goes wrong there fails here, and ends the block.
 
-    A run of a DAG waits for an answer for ever, and Airflow's own alarms have switched pytest's timeout off.
+    A run of a DAG waits for an answer for ever, and Airflow's own alarms have switched pytest's timeout off. So the
+    fault is raised where the run sleeps: in the middle of a commit it would leave a broken session to the next test.
     """
     faults: list[BaseException] = []
-
-    def end(*_: object) -> None:
-        raise _PersonFailedError
 
     def work() -> None:
         try:
             act()
         except BaseException as error:  # noqa: BLE001 - raised again in the main thread
             faults.append(error)
-            os.kill(os.getpid(), signal.SIGUSR2)
 
-    before = signal.signal(signal.SIGUSR2, end)
+    sleep = time.sleep
+
+    def sleep_unless_it_is_in_vain(seconds: float) -> None:
+        if faults and current_thread() is main_thread():
+            raise faults[0]
+        sleep(seconds)
+
     thread = Thread(target=work, daemon=True)
     thread.start()
-    try:
+    with patch.object(time, "sleep", sleep_unless_it_is_in_vain):
         yield
         thread.join(_PATIENCE_SECONDS)
-        assert not thread.is_alive(), "the person goes on"
-    except _PersonFailedError:
-        raise faults[0] from None
-    finally:
-        signal.signal(signal.SIGUSR2, before)
+    if faults:
+        raise faults[0]
+    assert not thread.is_alive(), "the person goes on"
 
 
 def as_it_is(page: Page) -> dict[str, Any]:

@@ -165,11 +165,16 @@ def test_what_somebody_else_has_done_meanwhile_is_no_failure(case: Case, ada: Pe
 
 
 def test_a_person_who_fails_ends_the_run_that_waits(case: Case, ada: Person) -> None:
-    def refuses(_page: Page) -> None:
+    asked: list[Page] = []
+
+    def refuses(page: Page) -> None:
+        asked.append(page)
         raise LookupError("no such button")
 
     with pytest.raises(LookupError, match="no such button"), pressing(ada, "Approve", before=refuses):
         run(case.project)
+
+    assert ada.answer(asked[0], "Reject", as_it_is(asked[0])) == 200, "the next test finds no question of this one"
 
 
 # What goes wrong around it; the cluster does not matter.
