@@ -70,15 +70,16 @@ def with_common_reach(
         bounds: by the start of the interval.
         settled: intervals without a mark that a settler wrote.
     """
-    own = {start: bound for start, bound in bounds.items() if start in settled and not bound.late and bound.reach}
-    reaches = [bound.reach for bound in own.values() if bound.reach is not None and not bound.replayed.count]
-    furthest = next((reach for reach in reversed(reaches) if all(reach.covers(other) for other in reaches)), None)
+    reaches = {
+        start: bound.reach
+        for start, bound in bounds.items()
+        if start in settled and bound.reach is not None and not bound.late and not bound.replayed.count
+    }
+    known = list(reaches.values())
+    furthest = next((reach for reach in reversed(known) if all(map(reach.covers, known))), None)
     if furthest is None:
         return dict(bounds)
-    return {
-        start: replace(bound, reach=furthest) if start in own and not bound.replayed.count else bound
-        for start, bound in bounds.items()
-    }
+    return {s: replace(bound, reach=furthest) if s in reaches else bound for s, bound in bounds.items()}
 
 
 def by_bound(bounds: Mapping[datetime, IntervalBound]) -> list[tuple[IntervalBound, list[datetime]]]:

@@ -12,8 +12,7 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from sluice.errors import SpecError
-from sluice.specs.code.window_rules import WindowCall, unfit_windows
-from sluice.specs.model.duration import parse_duration
+from sluice.specs.code.window_rules import WindowCall, length_of, unfit_windows
 from sluice.specs.model.outputs import IntervalsOutput
 
 _FIXED = re.compile(r"- (-?\d+)\) % (\d+)\) < cast\(0 as bigint\)(?:(?!named_struct).)*\) - \d+\) \+ (\d+)\), LongType")
@@ -57,16 +56,9 @@ def _edge(plan: str, columns: str, name: str) -> Literal["start", "end"] | None:
 def _windows(plan: str) -> Iterator[WindowCall]:
     if _ANY_SESSION in plan:
         gap = _SESSION.search(plan)
-        yield WindowCall(_HERE, 0, session=True, gap=None if gap is None else _duration(gap[1]))
+        yield WindowCall(_HERE, 0, session=True, gap=None if gap is None else length_of(gap[1]))
     for offset, slide, length in set(_FIXED.findall(plan)):
         yield WindowCall(_HERE, 0, length=_micros(length), slide=_micros(slide), offset=_micros(offset))
-
-
-def _duration(text: str) -> timedelta | None:
-    try:
-        return parse_duration(text)
-    except ValueError:  # Spark knows more forms
-        return None
 
 
 def _micros(text: str) -> timedelta:

@@ -98,8 +98,8 @@ class RawTableSource:
         first, last = min(overtaken), max(overtaken) + self.rules.length + self.rules.lookback
         reaching = (ds.field(since) < pa.scalar(last)) & (ds.field(column) > pa.scalar(first))
         starts = pc.unique(dataset_of(self.settled).to_table(columns=[column], filter=reaching).column(column))
-        ends = {name: end for each in overtaken.values() for name, end in each.items()}
-        furthest = {name: max(each.get(name, 0) for each in overtaken.values()) for name in ends}
+        names = {name for each in overtaken.values() for name in each}
+        furthest = {name: max(each.get(name, 0) for each in overtaken.values()) for name in names}
         return {**{start.astimezone(UTC): furthest for start in starts.to_pylist()}, **overtaken}
 
     def _taken(self, pinned: RawPosition, suspects: pa.Table) -> pa.Table:

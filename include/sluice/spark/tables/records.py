@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -140,14 +140,17 @@ class Records:
                 parts.append(f"(({own}) AND {near})")
         return " OR ".join(parts)
 
-    def _results_of(self, bound: IntervalBound, starts: Iterable[datetime], variation: Variation) -> DataFrame:
+    def _results_of(self, bound: IntervalBound, starts: Sequence[datetime], variation: Variation) -> DataFrame:
         """Return the rows of intervals with one bound, which holds for all that they are made of."""
-        targets = self._ranges(starts)
-        ranges = contiguous(self._rules.read_range(target, variation.breadth) for target in targets)
+        rows = _in_order(self._behind(bound, starts, variation.breadth), variation)
+        made = result_rows(raw_records(rows), self._code, late=F.lit(bound.late))
+        return _kept(made, within(partition_column(self._code.pipeline.intervals), self._ranges(starts)))
+
+    def _behind(self, bound: IntervalBound, starts: Iterable[datetime], breadth: int = 1) -> DataFrame:
+        """Return the records that rows of intervals with one bound are made of."""
+        ranges = contiguous(self._rules.read_range(target, breadth) for target in self._ranges(starts))
         rows = self._between(ranges, bound.replayed)
-        rows = rows if bound.reach is None else rows.where(below_reach(bound.reach))
-        made = result_rows(raw_records(_in_order(rows, variation)), self._code, late=F.lit(bound.late))
-        return _kept(made, within(partition_column(self._code.pipeline.intervals), targets))
+        return rows if bound.reach is None else rows.where(below_reach(bound.reach))
 
     def _between(self, ranges: list[Interval], again: RecordPositions) -> DataFrame:
         """Return the records of some ranges of time, with those that are read again in their place."""
@@ -197,16 +200,7 @@ class Records:
         """Return the records that rows of the intervals are made of."""
         if not self._code.pipeline.intervals.reaches_beyond:
             return self.rows
-        parts = [
-            (contiguous(map(self._rules.read_range, self._ranges(starts))), bound)
-            for bound, starts in by_bound(self._bounds)
-        ]
-        found = [
-            rows if bound.reach is None else rows.where(below_reach(bound.reach))
-            for ranges, bound in parts
-            for rows in [self._between(ranges, bound.replayed)]
-        ]
-        return reduce(DataFrame.unionByName, found)
+        return reduce(DataFrame.unionByName, [self._behind(bound, starts) for bound, starts in by_bound(self._bounds)])
 
     def _touched(self) -> Column:
         """Return the starts of the intervals whose rows a record may change, a row each."""

@@ -14,7 +14,7 @@ from math import gcd
 from pathlib import Path
 from typing import Literal
 
-from sluice.specs.model.duration import format_duration
+from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.outputs import IntervalsOutput
 
 _TUMBLES = "an interval table takes windows that tumble and begin every {window} from midnight UTC"
@@ -45,6 +45,14 @@ class WindowCall:
     offset: timedelta | None = None
     gap: timedelta | None = None
     edge: Literal["start", "end"] | None = None
+
+
+def length_of(text: str | None) -> timedelta | None:
+    """Return a length that a window is given as text; None without one, and in a form that only Spark knows."""
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError:
+        return None
 
 
 Misfit = tuple[WindowCall, str, str]

@@ -10,8 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from sluice.specs.code.modules import SPARK_FUNCTIONS, imported_names, origin_of, parse_module
-from sluice.specs.code.window_rules import WindowCall
-from sluice.specs.model.duration import parse_duration
+from sluice.specs.code.window_rules import WindowCall, length_of
 
 _CALLS = ("window", "session_window")
 _ARGUMENTS = ("timeColumn", "windowDuration", "slideDuration", "startTime")
@@ -98,12 +97,12 @@ class _Module:
     def _length(self, node: ast.expr | None) -> timedelta | None:
         if isinstance(node, ast.Name):
             node = self._constants.get(node.id)
-        return _duration(node.value) if isinstance(node, ast.Constant) else None
+        return length_of(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _windows_in_sql(path: Path, line: int, text: str) -> Iterator[WindowCall]:
     for match in _SQL.finditer(text):
-        yield _window(path, line, [_duration(part) for part in match.groups()[1:]], session=bool(match[1]))
+        yield _window(path, line, [length_of(part) for part in match.groups()[1:]], session=bool(match[1]))
 
 
 def _window(path: Path, line: int, lengths: Sequence[timedelta | None], *, session: bool) -> WindowCall:
@@ -111,13 +110,6 @@ def _window(path: Path, line: int, lengths: Sequence[timedelta | None], *, sessi
         return WindowCall(path, line, session=True, gap=lengths[0])
     length, slide, offset = lengths
     return WindowCall(path, line, length=length, slide=slide, offset=offset)
-
-
-def _duration(text: object) -> timedelta | None:
-    try:
-        return None if text is None else parse_duration(text)
-    except ValueError:  # Spark knows more forms
-        return None
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:

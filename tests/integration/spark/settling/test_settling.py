@@ -18,13 +18,14 @@ from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
 from sluice.intervals.ledger import Ledger, fold
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.settling import computed
 from sluice.spark.settling.raw_source import RawTableSource
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
+from tests.integration.spark.settling.half_read import half_read
 from tests.oracle import departures, differences
 
 WRITER = "settle:departures"
@@ -117,7 +118,7 @@ def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: S
 
 def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Settled) -> None:
     whole = settled.source()
-    assert settled.settle(HalfRead(whole))[-1] is RoundOutcome.WAITING
+    assert settled.settle(half_read(whole))[-1] is RoundOutcome.WAITING
     settled.settle(whole, generation=2)
     ledger, expected = settled.ledger, departures(FIRST, LAST)
     marked = {start for start, row in ledger.rows.items() if row.dirty}
@@ -138,20 +139,6 @@ def test_rows_that_outgrow_the_driver_go_through_files(settled: Settled, monkeyp
     assert differences(other.rows(), departures(FIRST, LAST)) == []
     assert {start: row.current.content for start, row in other.ledger.rows.items() if row.current} == wanted
     assert not other.staging.exists()
-
-
-class HalfRead(RawTableSource):
-    """A source of which only the first half of two partitions was read, and that says that there is no more."""
-
-    def __init__(self, whole: RawTableSource) -> None:
-        super().__init__(whole.spark, whole.folder, whole.code, whole.rules, lambda: self.pin().reach, whole.staging)
-
-    def pin(self) -> RawPosition:
-        whole = super().pin()
-        halves = {
-            name: end // 2 if name in ("flights/0", "flights/1") else end for name, end in whole.reach.offsets.items()
-        }
-        return RawPosition(whole.version, Reach(halves, whole.reach.topics))
 
 
 def _of(rows: pd.DataFrame, start: datetime) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -19,7 +19,6 @@ from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger
-from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
 from sluice.spark.backfill.results import Result
@@ -30,6 +29,7 @@ from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.records import RawTable
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
+from tests.integration.spark.settling.half_read import half_read
 from tests.shapes import faulty, transforms
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import SHAPES, pipeline_of
@@ -167,23 +167,6 @@ def test_records_that_come_too_late_mark_every_interval_whose_rows_they_change(d
     assert wrong
     assert wrong <= marked
     assert marked < set(ledger.rows)
-
-
-def half_read(whole: RawTableSource) -> RawTableSource:
-    """Return a source of which only the first half of two partitions was read, and that says that there is no more."""
-    return HalfRead(**{each.name: getattr(whole, each.name) for each in fields(RawTableSource)})
-
-
-class HalfRead(RawTableSource):
-    """See `half_read`."""
-
-    def pin(self) -> RawPosition:
-        whole = super().pin()
-        halves = {p: end // 2 if p in ("flights/0", "flights/1") else end for p, end in whole.reach.offsets.items()}
-        return RawPosition(whole.version, Reach(halves, whole.reach.topics))
-
-    def listed_ends(self) -> Reach:
-        return self.pin().reach
 
 
 def _of(rows: pd.DataFrame, start: datetime) -> pd.DataFrame:
