@@ -161,16 +161,13 @@ def output_effects(stream: DeclaredStream, keeps_state: bool | None) -> Iterator
 
 def _name(output: Output) -> str:
     name = output.table if isinstance(output, IntervalsOutput | RowsOutput | LatestOutput) else output.topic
-    engine = f", engine {output.engine}" if isinstance(output, IntervalsOutput) else ""
-    return f"{output.kind} {name}{engine}"
+    return f"{output.kind} {name}"
 
 
 def _effect(output: Output, state: str) -> str:
     match output.kind:
-        case "intervals" if output.engine == "settle":
-            return "needs no state: intervals that are settled after the restart are the new code's"
         case "intervals":
-            return f"intervals that are open at the restart close with both codes, and are stale; {state}"
+            return "needs no state: intervals that are settled after the restart are the new code's"
         case "rows":
             return "keeps no state: what was appended stays, and rows after the restart are the new code's"
         case "latest":

@@ -13,7 +13,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock
 from sluice.spark.driver.progress import ProgressFile
-from sluice.spark.sinks.drops import Drops
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.governor import chance
 from sluice.streams.life.retrying import StreamEnd, again_at
@@ -36,7 +35,6 @@ class Stream:
         sink: the foreachBatch function; whatever it raises ends the stream.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
-        drops: the account of what the stream drops; None without one.
         output_mode: `append` or `update`, as Spark calls it.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
@@ -48,7 +46,6 @@ class Stream:
     sink: Callable[[DataFrame, int], None]
     checkpoint: Path
     trigger_seconds: float
-    drops: Drops | None = None
     output_mode: str = "append"
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
@@ -123,8 +120,6 @@ class StreamRun:
         )
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
         self._query = trigger.start()
-        if stream.drops is not None:
-            stream.drops.watch(self._query)
 
     def start_again_if_due(self) -> None:
         """Start a stream again that has ended alone, if it is time. What fails at that is another end of it."""
@@ -165,7 +160,7 @@ class StreamRun:
             self._query.stop()
 
     def report(self) -> None:
-        """Tell how it goes, and account for what it dropped; a failure of that ends it."""
+        """Report how it goes."""
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
@@ -174,11 +169,6 @@ class StreamRun:
             return
         if self._progress is not None:
             self._progress.update(progress)
-        if self.stream.drops is not None:
-            try:
-                self.stream.drops.settle_reported(progress)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-                self._raised = self._raised or error
 
     @property
     def failed(self) -> bool:

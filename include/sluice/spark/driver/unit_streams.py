@@ -26,7 +26,6 @@ from sluice.spark.settling.stream import SettlingContext, prepare_settled
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.history import SourceHistory
-from sluice.spark.sinks.interval_stream import prepare_pipeline
 from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw
@@ -75,7 +74,6 @@ class PreparedStream:
             _under(self.epoch, self.guarded(found.sink)),
             self.epoch.checkpoint,
             self.trigger_seconds,
-            found.drops,
             output_mode=self.prepared.output_mode,
             check_fence=found.sink.check_fence,
             opened_again=self.open,
@@ -222,23 +220,8 @@ class _Preparation:
         return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink)
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
-        source, folder, code = self._topics[pipeline.source], self._project.folder, self._code(pipeline)
-        epoch = self._epoch(name, source)
-        if pipeline.intervals.engine == "settle":
-            return self._of_pipeline(name, self._settled(pipeline, code, epoch), epoch, code)
-        prepared = prepare_pipeline(
-            self._spark,
-            code,
-            source,
-            raw=folder.table(code.topic.raw.table),
-            table=folder.table(pipeline.intervals.table),
-            epoch=epoch,
-            generation=self._generation,
-        )
-        return self._of_pipeline(name, prepared, epoch, code)
-
-    def _settled(self, pipeline: PipelineSpec, code: PipelineCode, epoch: EpochInForce) -> Prepared:
-        table, topic = self._project.folder.table, self._topics[pipeline.source]
+        code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
+        epoch = self._epoch(name, topic)
         cluster = partial(self._project.kafka.administration, Role.STREAM)
         file = self._project.folder.settling_file(pipeline.name)
         context = SettlingContext(
@@ -250,7 +233,8 @@ class _Preparation:
             report=lambda status: replace_if_possible(file, to_record(status)),
             reported=partial(settling_status, file),
         )
-        return prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
+        prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
+        return self._of_pipeline(name, prepared, epoch, code)
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)

@@ -232,7 +232,7 @@ def prepare_settled(
 def _refuse_state(checkpoint: Path, stream: str) -> None:
     if (checkpoint / "state").exists():
         raise IncompatibleStateError(
-            f"{checkpoint} holds the state of the engine `append`, and {stream} is to be settled now.",
+            f"{checkpoint} holds the state of a query that appended to the table, and {stream} settles it now.",
             fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: what is closed "
             "stays, and what is open is computed from the raw table.",
         )

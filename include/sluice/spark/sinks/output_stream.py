@@ -202,8 +202,9 @@ class _Outputs:
 
     def _latest(self, output: LatestOutput) -> LatestRows:
         pipeline, expiry, table = self.code.pipeline, None, self._described(output)
-        if output.keep == "open":
-            expiry = Expiry(pipeline.intervals.tumbling_window, pipeline.time.delay)
+        window = pipeline.intervals.window if output.keep == "open" else None
+        if window is not None:
+            expiry = Expiry(window, pipeline.time.delay)
         store = self._store(output, table)
         store.open()
         folder = self.context.table(output.table)

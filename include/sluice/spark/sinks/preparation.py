@@ -12,8 +12,6 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from sluice.spark.sinks.drops import Drops
-
 
 class Sink(Protocol):
     """The foreachBatch function of a stream."""
@@ -32,12 +30,10 @@ class Opened:
     Attributes:
         rows: what to stream.
         sink: where to write them.
-        drops: the account of what the stream drops; None without one.
     """
 
     rows: DataFrame
     sink: Sink
-    drops: Drops | None = None
 
 
 @dataclass(frozen=True)

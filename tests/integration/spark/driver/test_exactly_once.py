@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from itertools import pairwise
 
 import pytest
 from pyspark.sql import SparkSession
 
+from sluice.delta.log import read_log
+from sluice.intervals.entries import SettleEntry
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace
 from tests.oracle import departures, differences
@@ -26,7 +29,7 @@ def assert_exact(place: DriverPlace, records: int) -> None:
         assert sorted(offsets) == list(range(len(offsets)))
 
 
-WRITTEN = ["after_write_before_commit@flights_raw", "after_write_before_commit@departures"]
+WRITTEN = ["after_write_before_commit@flights_raw", "before_write@departures", "after_write_before_commit@departures"]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,10 @@ def test_kills_around_every_commit_lose_nothing_and_repeat_nothing(
         assert place.fired(failpoint)
     assert place.finish(spark, generation=2) == ExitCode.STOPPED
     assert_exact(place, two_days)
+    log = read_log(place.state / "tables" / "departures")
+    entries = [logged.entry for logged in log if isinstance(logged.entry, SettleEntry)]
+    assert len({entry.nonce for entry in entries}) == len(entries)
+    assert all(a.settled_until == b.since for a, b in pairwise(entries))
 
     # A zombie: the generation before the last comes back and may publish nothing.
     versions = {name: len(place.table(name)) for name in ("departures", "flights_raw")}

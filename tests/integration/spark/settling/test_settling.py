@@ -1,4 +1,4 @@
-"""A real raw table, settled: the rows of the append engine, its content in the ledger, and marks where rows lack."""
+"""A real raw table, settled: the rows of the driver's own settler, contents in the ledger, marks where rows lack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_FLIGHT = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Settled:
-    """A drained state, and a table beside the append engine's that a settler fills."""
+    """A drained state, and a table beside the driver's that another settler fills."""
 
     drained: Drained
     table: Path

@@ -31,7 +31,7 @@ class Collected:
 
 def batch(end: int, watermark: datetime | None, *, start: int | None = None) -> MicroBatch:
     began = end - 10 if start is None else start
-    return MicroBatch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark), None)
+    return MicroBatch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark))
 
 
 @pytest.fixture
