@@ -28,6 +28,7 @@ from sluice.spark.records.content import content_of
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
 from sluice.spark.records.pipeline import result_rows
 from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
@@ -96,7 +97,11 @@ def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
         topic_id = administration.describe(["flights"])["flights"].topic_id
         ends = {f"flights/{number}": end for number, end in administration.ends("flights").items()}
     topic = KafkaTopic(project.kafka.bootstrap(), "flights", topic_id)
-    rows = result_rows(read_between(spark, topic, {}, ends), code).where(F.col("hour") < F.lit(SECOND_DAY))
+    records = read_between(spark, topic, {}, ends)
+    rows = result_rows(records, code).where(F.col("hour") < F.lit(SECOND_DAY))
+    unread = raw_rows(records, code.topic).where(F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5)))
+    for partition, offset in unread.groupBy("partition").agg(F.min("offset")).collect():
+        ends[f"flights/{partition}"] = offset
     table = place.state / "tables" / "departures"
     ensure_table(table, rows.schema.json(), partition_by=["hour"])
     log = WriterLog(table, writer_id("departures", topic_id), 1)
