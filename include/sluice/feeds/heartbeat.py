@@ -1,7 +1,7 @@
-"""The heartbeat at the end of a range: it moves the watermark past the last interval, and no further.
+"""The heartbeat at the end of a range: it moves arrival times and the watermark past the last interval.
 
-When a feed ends, nothing follows that would move the watermark, so the last intervals would stay open for ever. A
-heartbeat does, and because it is the smallest that suffices, the next range's records are still on time.
+When a feed ends, nothing follows that would complete the last intervals, so they would stay open for ever. A heartbeat
+does, and because it is the smallest that moves the watermark past them, the next range's records are still on time.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from sluice.topics.declared_time import write_time
 
 
 def heartbeat_time(last_event: datetime, interval_length: timedelta, delay: timedelta) -> datetime:
-    """Return the smallest event time that closes the interval of `last_event`.
+    """Return the smallest event time that moves the watermark past the interval of `last_event`.
 
-    An interval is closed when its end <= watermark, and the watermark is the greatest event time - delay.
+    The watermark is the greatest event time - delay.
     """
     return interval_of(last_event, interval_length).end + delay
 

@@ -55,11 +55,12 @@ class StreamEntry:
         end: next offsets.
         origin: first offset per partition that the lineage ever read: what its state can know.
         watermark: the watermark that the batch evicted by, or None.
-        closed_until: end of the last interval that this commit closes, or None before the first.
-        suspect_until: the lineage began later than the stream, so what it says of intervals that start at or before
-            this time may be incomplete; None if it knows everything.
+        closed_until: of an interval table that a former version appended to: end of the last interval that this commit
+            closes, or None before the first.
+        suspect_until: of the same: the lineage began later than the stream, so what it says of intervals that start at
+            or before this time may be incomplete; None if it knows everything.
         code: hash of transform, validation, meaning of the spec and static inputs.
-        content: what this commit adds to each interval that it writes rows to.
+        content: of the same: what this commit adds to each interval that it writes rows to.
     """
 
     writer: str
@@ -103,7 +104,8 @@ class AttemptEntry:
         writer: the stream's app id.
         generation: the attempt.
         code: the hash that it runs.
-        replaced: the hash behind the state that it found, if that was another.
+        replaced: of an interval table that a former version appended to: the hash behind the state that it found, if
+            that was another.
         mixed_until: with `replaced`: intervals that start at or before this time may hold rows of both.
     """
 
@@ -117,7 +119,7 @@ class AttemptEntry:
 
 @dataclass(frozen=True)
 class DirtyEntry:
-    """A stream dropped records of closed windows: its result of these intervals is known to be incomplete.
+    """A former version, which appended to the table, dropped records: these intervals are known to be incomplete.
 
     Attributes:
         writer: the stream's app id.

@@ -2,6 +2,9 @@
 
 It is a fold over the entries in a table's commits, so every reader of the log (or of its copy) arrives at the same
 ledger. Nothing else is truth: the control database only indexes the result.
+
+Intervals are settled, or published by backfills. Former versions appended rows batch by batch and closed intervals by a
+watermark; their entries are folded by the rules of then, so the ledgers of such tables stay readable.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tests.simulation.transitions import Tally
 
 FAULTS = ("disorder", "poison", "new topic", "withdrawal", "crash", "answer is lost", "transaction", "zombie", "quiet")
 SHARE_OF_FAULTS = 0.45
-APPEND_ENGINE = "append engine"
+FORMER_VERSION = "former version"
 SMALLEST_READ = 2
 """How many records of a partition an examination takes at the least."""
 ROUNDS = 40
@@ -64,7 +64,7 @@ class _History:
                 self._append()
             world.append_history()
             if "zombie" in world.enabled:
-                world.begin(APPEND_ENGINE, partial(world.append_again, len(world.store.commits)))
+                world.begin(FORMER_VERSION, partial(world.append_again, len(world.store.commits)))
         world.crew.play(self._direct)
         self._end()
 
@@ -90,7 +90,7 @@ class _History:
         if dice < 7 and current in moving:
             return current
         chosen = self._world.choices.pick(moving) if moving else None
-        asleep = chosen is not None and chosen.name == APPEND_ENGINE and not self._world.choices.chance(0.2)
+        asleep = chosen is not None and chosen.name == FORMER_VERSION and not self._world.choices.chance(0.2)
         return None if asleep else chosen
 
     def _change(self, dice: int) -> Actor | None:
@@ -235,7 +235,7 @@ class _History:
         world = self._world
         world.enabled, world.ending = frozenset(), True
         for actor in world.moving:
-            actor.crashing = actor.name != APPEND_ENGINE
+            actor.crashing = actor.name != FORMER_VERSION
         world.crew.play(lambda: next((actor for actor in world.moving if actor.crashing), None))
         world.topic.open_since = {}
         records = [*world.raw.stored, *(record for log in world.topic.logs for record in log)]

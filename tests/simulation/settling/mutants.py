@@ -123,13 +123,13 @@ MUTANTS = (
         "            pass\n",
     ),
     Mutant(
-        "the append engine is not ousted",
+        "a former version is not ousted",
         TABLE,
         'ousted = frozenset({self._ousted} - {""})',
         "ousted = frozenset[str]()",
     ),
     Mutant(
-        "what streaming appended to an open interval stays",
+        "what was appended to an open interval stays",
         TABLE,
         "            self._store.replace(rows.rows, entry.since, entry.settled_until)\n",
         "            self._store.put(rows.rows)\n",

@@ -16,7 +16,7 @@ SEEN = (
     *(f"fault: {fault}" for fault in ("crash", "poison", "new topic", "transaction", "quiet")),
     *("fault: commit is lost", "fault: answer is lost"),
     *("settled", "marked", "settler: fenced", "backfill: published", "backfill: refused"),
-    *("append engine: wrote", "append engine: conflict"),
+    *("former version: wrote", "former version: conflict"),
     *("person withdraws", "person confirms", "person refuses"),
 )
 """What a campaign must have seen."""

@@ -47,7 +47,7 @@ class World:
         self.time = self.clock.now() if self.live else EPOCH
         """The source's own time: nothing that is appended from now on has arrived before it, less the disorder."""
         self.follows = choices.chance(0.3)
-        """Whether the append engine wrote the table before."""
+        """Whether a former version appended to the table before."""
         self.ending = False
         self.poisoned: set[int] = set()
         self.poison: list[datetime] = []
@@ -62,7 +62,7 @@ class World:
         self.topic = Topic(1 + choices.below(3))
         self.raw = RawStore(self.topic, self.rules)
         self.known_before = Index(self.rules)
-        """What the append engine had read."""
+        """What the former version had read."""
         self.store = code.table.SettledStore(self.clock.now, self.check)
         self.enabled: frozenset[str] = frozenset()
         self.actors: list[Actor] = []
@@ -123,7 +123,7 @@ class World:
 
     @property
     def raw_knows_history(self) -> bool:
-        """Whether the raw table holds what the append engine had read; what it never had, nobody can settle."""
+        """Whether the raw table holds what the former version had read; what it never had, nobody can settle."""
         return {record.id for record in self.appended} <= {record.id for record in self.raw.stored}
 
     # What persons and other writers do
@@ -161,7 +161,7 @@ class World:
         return None
 
     def append_history(self) -> None:
-        """Let the append engine have written the table before: whole intervals, and a part of the one after them."""
+        """Let a former version have appended to the table: whole intervals, and a part of the one after them."""
         ends = self.topic.ends()
         self.appended = [record for log in self.topic.logs for record in log]
         for record in self.appended:
@@ -179,7 +179,7 @@ class World:
         self._stream(rows, ends, closed)
 
     def append_again(self, snapshot: int) -> None:
-        """Let a driver of the append engine that slept write to the interval that it has open.
+        """Let a driver of the former version that slept write to the interval that it has open.
 
         Args:
             snapshot: how many commits there were when it looked at the table, its mark included.
@@ -187,12 +187,12 @@ class World:
         last = next((c.logged.entry for c in self.store.commits[:snapshot]), None)
         if not isinstance(last, StreamEntry) or last.closed_until is None:
             return
-        self.stand("append engine writes")
+        self.stand("former version writes")
         if any(APPENDER in commit.transactions for commit in self.store.commits[snapshot:]):
-            self.say("append engine: conflict")
+            self.say("former version: conflict")
             return
         self._stream({last.closed_until: [("topic0", 0, 10_000)]}, Reach(last.end), last.closed_until)
-        self.say("append engine: wrote")
+        self.say("former version: wrote")
 
     def _stream(self, rows: dict[datetime, list[Any]], ends: Reach, closed: datetime) -> None:
         content = {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in rows.items() if ids}

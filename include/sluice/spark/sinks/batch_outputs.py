@@ -146,7 +146,7 @@ def _torn(name: str, position: Position, batch: MicroBatch) -> RefusedError:
 
 
 class WholeWindows:
-    """Keeps out windows of which the state behind a batch may lack records, as `intervals` does by appending them.
+    """Keeps out windows of which the state behind a batch may lack records.
 
     Args:
         time_column: with the start of a row's window; None for rows without one.

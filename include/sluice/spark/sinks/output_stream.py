@@ -1,7 +1,7 @@
 """The stream of a pipeline's outputs of other kinds than `intervals`: what it reads, and where it delivers.
 
-Beside an interval table it is a second query over the same records: a query has one output mode, and open values need
-updates where closed windows need appends.
+Beside an interval table, which is settled from the raw table, it is a streaming query of its own over the topic: its
+values are there as records arrive, and provisional.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class TopicValue(Encoding):
     arrival_time: Name | Literal["broker"]
     """The timestamp field that says when it became known, or `broker` for the broker's append time."""
     heartbeat: Name | None = None
-    """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
+    """The boolean field that marks a heartbeat: it moves arrival times and the watermark, and is in no result."""
     event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
     """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
     and stays good. Omitted: records are not compared."""
