@@ -148,7 +148,7 @@ def test_with_the_advised_cores_a_batch_takes_no_more_rounds_and_with_one_less_i
 def test_the_projects_own_topic() -> None:
     found = growth_effects(load_catalog(settings().home / "include"), "flights", 4, 8)
     assert states(found) == {
-        "departures": Statefulness.KEPT,
+        "departures": Statefulness.NONE,
         "departures_live": Statefulness.KEPT,
         "raw_flights": Statefulness.NONE,
     }
