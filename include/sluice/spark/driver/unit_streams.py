@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import structlog
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
@@ -18,6 +19,7 @@ from sluice.settings import connection_url
 from sluice.settling.status import to_record
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.driver.progress import replace_if_possible
+from sluice.spark.driver.rebuilding import is_incompatible, new_beginning
 from sluice.spark.driver.rehearsal import refuse_incompatible
 from sluice.spark.driver.stream_run import Stream
 from sluice.spark.records.kafka_source import KafkaTopic
@@ -40,6 +42,8 @@ from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
 from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
+
+log = structlog.get_logger()
 
 _RAW_SECONDS = 5.0
 """Least time between two micro-batches of a raw stream whose topic no pipeline reads."""
@@ -119,7 +123,9 @@ class _Preparation:
         self._pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
         self._preflight = Preflight()
         self._topics: dict[str, KafkaTopic] = {}
+        self._extents: dict[str, TopicExtent] = {}
         self._first: dict[str, Epoch] = {}
+        self._again: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
 
     def prepare(self) -> list[PreparedStream]:
@@ -141,17 +147,41 @@ class _Preparation:
                 with self._preflight.of(stream.name):
                     check()
         self._preflight.refuse()
+        ready: list[PreparedStream] = []
         for stream in found:
             with self._preflight.of(stream.name):
-                prepared = stream.prepared
-                refuse_incompatible(prepared.rows, stream.epoch.checkpoint, prepared.output_mode)
+                ready.append(self._with_fitting_state(stream))
         self._preflight.refuse()
-        return found
+        return ready
 
     def put_on_record(self) -> None:
-        """Put on record where those streams begin that never began."""
+        """Put on record where those streams begin that never began, or that begin again."""
         for stream, first in self._first.items():
             begin(self._epochs(stream), first)
+        for stream, epoch in self._again.items():
+            log.warning("stream begins again", stream=stream, epoch=epoch.number, why=epoch.why)
+            self._epochs(stream).record(epoch)
+
+    def _with_fitting_state(self, stream: PreparedStream) -> PreparedStream:
+        """Return the stream, or one that begins again at its open intervals, because its state does not fit."""
+        prepared = stream.prepared
+        try:
+            if prepared.refuse_state is not None:
+                prepared.refuse_state()
+            refuse_incompatible(prepared.rows, stream.epoch.checkpoint, prepared.output_mode)
+        except Exception as error:
+            pipeline = self._project.catalog.pipeline_of(stream.name)
+            if pipeline is None or not is_incompatible(error):
+                raise
+            number, now = stream.epoch.number + 1, SystemClock().now()
+            code, extent = self._code(pipeline), self._extents[pipeline.source]
+            epoch = new_beginning(self._project, code, extent, number=number, now=now)
+            if epoch is None:
+                raise
+            self._again[stream.name] = epoch
+            (made,) = (prepare(name) for name, _, prepare in self._makers() if name == stream.name)
+            return made
+        return stream
 
     def _makers(self) -> list[tuple[str, Sequence[str], Callable[[str], PreparedStream]]]:
         """Return name, topics and maker of each stream, in the order in which they start."""
@@ -177,6 +207,8 @@ class _Preparation:
         for name, told in cluster.extents(names).items():
             with self._preflight.of(""):
                 self._topics[name] = _topic(bootstrap, name, told, client)
+                if isinstance(told, TopicExtent):
+                    self._extents[name] = told
 
     def _read_beginnings(self, cluster: KafkaPythonAdministration) -> None:
         raw = [(Edge.EARLIEST, topic, [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
@@ -196,6 +228,8 @@ class _Preparation:
         Raises:
             DataLossError: its offsets are those of another topic of the same name.
         """
+        if stream in self._again:
+            return self._epochs(stream).in_future(self._again[stream])
         epoch = self._epochs(stream).in_force(self._first.get(stream))
         if epoch.topic_id and epoch.topic_id != source.topic_id:
             raise DataLossError(

@@ -222,11 +222,8 @@ def prepare_settled(
         rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
         return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
 
-    checks = (
-        partial(refuse_unfit, context.table, schema, partition_by=[column]),
-        partial(_refuse_state, epoch.checkpoint, code.pipeline.name),
-    )
-    return Prepared(records, checks, opened)
+    checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
+    return Prepared(records, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
 
 
 def _refuse_state(checkpoint: Path, stream: str) -> None:

@@ -45,9 +45,11 @@ class Prepared:
         checks: each raises what stands against a start; none of them changes anything.
         open: creates what is not there, adds the columns that tables lack, and marks everything for this generation.
         output_mode: `append` or `update`, as Spark calls it.
+        refuse_state: raises if the checkpoint holds a state that is not its own; None: Spark is asked.
     """
 
     rows: DataFrame
     checks: tuple[Callable[[], None], ...]
     open: Callable[[], Opened]
     output_mode: str = "append"
+    refuse_state: Callable[[], None] | None = None
