@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.reading import open_table, read_rows
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.entries import Entry, Logged, StreamEntry, WithdrawnEntry, from_json, to_json
+from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
 
 _Commit = tuple[int, datetime, Entry | None]
@@ -69,23 +69,6 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
     for logged in newest_first(table):
         if isinstance(logged.entry, StreamEntry) and writer in (None, logged.entry.writer):
             return logged.version, logged.entry
-    return None
-
-
-def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
-    """Return the newest entry of a stream as it stands: what has been withdrawn since, it did not close.
-
-    Args:
-        table: its folder.
-        counts: which entries are looked for.
-    """
-    since: datetime | None = None
-    for logged in newest_first(table):
-        match logged.entry:
-            case WithdrawnEntry() as withdrawn:
-                since = withdrawn.since if since is None else min(since, withdrawn.since)
-            case StreamEntry() as entry if counts(entry):
-                return entry if since is None else entry.withdrawn(since)
     return None
 
 

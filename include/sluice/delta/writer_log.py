@@ -19,7 +19,6 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from sluice.delta.log import (
     entry_properties,
     newest_stream_entry,
-    newest_valid_entry,
     try_commit,
     write_no_files,
 )
@@ -58,10 +57,7 @@ class WriterLog:
 
     @property
     def newest(self) -> StreamEntry | None:
-        """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before.
-
-        What it closed stays closed, whatever an epoch reads again.
-        """
+        """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before."""
         return self.latest or self._before
 
     @property
@@ -94,7 +90,7 @@ class WriterLog:
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
-            self._before = newest_valid_entry(self.table)
+            self._before = newest_stream_entry(self.table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Annotated, Literal
@@ -87,13 +87,6 @@ class StreamEntry:
         """How far its writer has read the topic."""
         topic = topic_of(self.writer)
         return Reach(self.end, (topic,) if topic else ())
-
-    def withdrawn(self, since: datetime) -> StreamEntry:
-        """Return it as if it had closed nothing that begins at `since` or later."""
-        if self.watermark is None or self.watermark <= since:
-            return self
-        closed = None if self.closed_until is None else min(self.closed_until, since)
-        return replace(self, watermark=since, closed_until=closed)
 
 
 @dataclass(frozen=True)
