@@ -117,7 +117,7 @@ def test_a_table_that_was_appended_to_is_settled_on(place: DriverPlace, spark: S
     before = fold(read_log(place.state / "tables" / "departures"), timedelta(hours=1))  # there is no raw table yet
     assert len(before.rows) > 10
     assert place.finish(spark, generation=5) == ExitCode.STOPPED
-    assert [epoch.to for epoch in place.project().streams.epochs("departures").all()] == ["open intervals"]
+    assert [epoch.to for epoch in place.project().streams.epochs("departures").all()] == ["earliest", "open intervals"]
     assert differences(place.table("departures"), departures(*EXPECTED)) == []
     after = place.project().tables.ledger("departures").rows
     assert {start: after[start].current for start in before.rows} == {s: r.current for s, r in before.rows.items()}
