@@ -109,7 +109,8 @@ def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_bes
     words = said(own)
     assert words.kind is FailureClass.INCOMPATIBLE_STATE
     assert words.error == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
-    assert words.message.startswith("departures: Provided value schema does not match")
+    assert words.stream == "departures"
+    assert words.message.startswith("Provided value schema does not match")
     assert "StructField" not in words.message
     assert "StructField" in words.details
     assert kept(own) == before
