@@ -125,6 +125,14 @@ class WriterLog:
         """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `commit` does."""
         self.commit(entry, version, write_no_files)
 
+    def amend(self, write: Write) -> None:
+        """Commit a change that belongs to no batch, under the name of the newest one; nothing before the first.
+
+        Raises what `commit` does.
+        """
+        if self.latest is not None and self._transaction is not None:
+            self.commit(self.latest, self._transaction, write)
+
     def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
         """Write at the version right after the one at which the mark was read, or not at all; then look again.
 

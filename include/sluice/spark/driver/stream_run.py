@@ -36,6 +36,7 @@ class Stream:
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
         output_mode: `append` or `update`, as Spark calls it.
+        between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
             is not started a second time.
@@ -47,6 +48,7 @@ class Stream:
     checkpoint: Path
     trigger_seconds: float
     output_mode: str = "append"
+    between_batches: Callable[[], None] = lambda: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
 
@@ -160,7 +162,7 @@ class StreamRun:
             self._query.stop()
 
     def report(self) -> None:
-        """Report how it goes."""
+        """Report how it goes, and let outputs do what they have to beside batches; a failure of that ends it."""
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
@@ -169,6 +171,10 @@ class StreamRun:
             return
         if self._progress is not None:
             self._progress.update(progress)
+        try:
+            self.stream.between_batches()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            self._raised = self._raised or error
 
     @property
     def failed(self) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 import structlog
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +18,7 @@ from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project.project import Project
 from sluice.settings import connection_url
-from sluice.settling.status import to_record
+from sluice.settling.status import SettlingStatus, to_record
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.driver.progress import replace_if_possible
 from sluice.spark.driver.rebuilding import is_incompatible, new_beginning
@@ -79,6 +81,7 @@ class PreparedStream:
             self.epoch.checkpoint,
             self.trigger_seconds,
             output_mode=self.prepared.output_mode,
+            between_batches=found.between_batches,
             check_fence=found.sink.check_fence,
             opened_again=self.open,
         )
@@ -127,6 +130,7 @@ class _Preparation:
         self._first: dict[str, Epoch] = {}
         self._again: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
+        self._settled: dict[str, datetime | None] = {}
 
     def prepare(self) -> list[PreparedStream]:
         """Return all streams of the unit.
@@ -264,11 +268,15 @@ class _Preparation:
             table(pipeline.intervals.table),
             cluster,
             self._project.folder.staging / f"settle_{pipeline.name}",
-            report=lambda status: replace_if_possible(file, to_record(status)),
+            report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
+
+    def _report_settling(self, pipeline: str, file: Path, status: SettlingStatus) -> None:
+        self._settled[pipeline] = status.settled_until
+        replace_if_possible(file, to_record(status))
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)
@@ -286,7 +294,9 @@ class _Preparation:
         return self._of_pipeline(name, prepared, epoch, code)
 
     def _output_context(self, pipeline: PipelineSpec) -> OutputContext:
-        return OutputContext(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
+        settled_until = partial(self._settled.get, pipeline.name)
+        topics, table = self._topics, self._project.folder.table
+        return OutputContext(topics[pipeline.source], topics, table, connection_url, settled_until)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
         source, raw = self._topics[code.topic.name], self._project.folder.table(code.topic.raw.table)

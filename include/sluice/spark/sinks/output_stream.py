@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, transforme
 from sluice.spark.records.statefulness import state_in
 from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.sinks.history import SourceHistory
-from sluice.spark.sinks.latest_output import Expiry, LatestRows
+from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
@@ -51,12 +52,14 @@ class OutputContext:
         topics: the topics that it writes, by name.
         table: returns the folder of a Delta table.
         connection: returns the URL of a database by the connection's name.
+        settled_until: returns how far the pipeline's interval table is settled; None if that is not known.
     """
 
     source: KafkaTopic
     topics: Mapping[str, KafkaTopic]
     table: Callable[[str], Path]
     connection: Callable[[str], str]
+    settled_until: Callable[[], datetime | None] = lambda: None
 
 
 def prepare_outputs(
@@ -95,7 +98,8 @@ def prepare_outputs(
             history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
             time_column = pipeline.intervals.time_column if pipeline.has_intervals else None
             known = WholeWindows(time_column, history.newest_before)
-        return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
+        sink = BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known)
+        return Opened(read, sink, sink.expire)
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, "append" if appended else "update")
@@ -201,15 +205,14 @@ class _Outputs:
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 
     def _latest(self, output: LatestOutput) -> LatestRows:
-        pipeline, expiry, table = self.code.pipeline, None, self._described(output)
-        window = pipeline.intervals.window if output.keep == "open" else None
-        if window is not None:
-            expiry = Expiry(window, pipeline.time.delay)
+        pipeline, kept, table = self.code.pipeline, None, self._described(output)
+        if output.keep == "open":
+            kept = OpenWindows(self.context.settled_until, pipeline.intervals.window, pipeline.time.delay)
         store = self._store(output, table)
         store.open()
         folder = self.context.table(output.table)
         appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
-        return LatestRows(table, store, expiry, appeared)
+        return LatestRows(table, store, kept, appeared)
 
     def _described(self, output: LatestOutput) -> LatestTable:
         return LatestTable(

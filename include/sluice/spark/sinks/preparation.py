@@ -30,10 +30,12 @@ class Opened:
     Attributes:
         rows: what to stream.
         sink: where to write them.
+        between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
     """
 
     rows: DataFrame
     sink: Sink
+    between_batches: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

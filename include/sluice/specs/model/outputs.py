@@ -86,7 +86,7 @@ class LatestOutput(Spec):
     """The column that says which of two rows of a key is newer; an older one replaces nothing. Omitted: the row of the
     later batch is, and a batch brings at most one row per key, as an aggregation over the keys does."""
     keep: Literal["all", "open"] = "all"
-    """`open`: a row goes when its window closes, because the interval table has it then."""
+    """`open`: a row goes when its interval is settled, because the interval table has it then."""
     store: Literal["delta", "postgres"] = "delta"
     connection: Name | None = Field(default=None, validate_default=True)
     """Of PostgreSQL: the variable `SLUICE_CONNECTION_<NAME>` holds its URL, which no spec does."""
@@ -183,10 +183,7 @@ def faulty_outputs(outputs: Sequence[Output]) -> str | None:
             )
     if {"intervals", "rows"} <= set(kinds):
         return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
-    windows = [output.window for output in outputs if isinstance(output, IntervalsOutput)]
-    if any(isinstance(output, LatestOutput) and output.keep == "open" for output in outputs):
-        if not windows:
-            return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
-        if windows == [None]:
-            return "`keep: open` needs the `window` of the `intervals` output; add it there, or write `keep: all`"
+    open_ones = any(isinstance(output, LatestOutput) and output.keep == "open" for output in outputs)
+    if open_ones and not any(isinstance(output, IntervalsOutput) for output in outputs):
+        return "`keep: open` needs an `intervals` output, which holds what is no longer open; add one, or write `all`"
     return None
