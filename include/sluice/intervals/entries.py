@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from sluice.errors import CorruptionError
 from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.coverage import Position
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import Hole, Reach
 from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
 
@@ -40,6 +40,8 @@ class Content:
 
 
 NO_ROWS = Content(0, "0")
+LOST = "were lost before they were read"
+"""How the reason ends why an interval is dirty for good."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class StreamEntry:
             or before this time may be incomplete; None if it knows everything.
         code: hash of transform, validation, meaning of the spec and static inputs.
         content: of the same: what this commit adds to each interval that it writes rows to.
+        holes: of a raw table: all that it lacks of what its commits claim to have read.
     """
 
     writer: str
@@ -75,6 +78,7 @@ class StreamEntry:
     suspect_until: datetime | None = None
     code: str = ""
     content: Mapping[datetime, Content] = field(default_factory=dict)
+    holes: tuple[Hole, ...] = ()
     kind: Literal["stream"] = "stream"
 
     @property
@@ -200,6 +204,26 @@ class WithdrawnEntry:
 
 
 @dataclass(frozen=True)
+class LossyRange:
+    """Intervals whose records are lost in part: no recompute gives them back.
+
+    Attributes:
+        since: start of the first (UTC); None: the first of the table, which has none yet.
+        until: end of the last.
+        hole: where the records were.
+    """
+
+    since: datetime | None
+    until: datetime
+    hole: Hole
+
+    @property
+    def why(self) -> str:
+        """The reason on record."""
+        return f"{self.hole} {LOST}"
+
+
+@dataclass(frozen=True)
 class SettleEntry:
     """A settler wrote the intervals of `[since, settled_until)`, all of each, and examined what had arrived.
 
@@ -215,6 +239,7 @@ class SettleEntry:
         first_event: the earliest event time among these records, until the first interval is settled.
         content: what each interval with rows holds.
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
+        lossy: intervals that may lack records which nobody can read any more.
         code: hash of the code that computed them.
         disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
     """
@@ -230,6 +255,7 @@ class SettleEntry:
     first_event: datetime | None = None
     content: Mapping[datetime, Content] = field(default_factory=dict)
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
+    lossy: tuple[LossyRange, ...] = ()
     code: str = ""
     disorder: timedelta = timedelta()
     kind: Literal["settle"] = "settle"

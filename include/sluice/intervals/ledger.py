@@ -23,12 +23,13 @@ from sluice.intervals.entries import (
     Content,
     DirtyEntry,
     Logged,
+    LossyRange,
     SettleEntry,
     StreamEntry,
     VerifiedEntry,
     WithdrawnEntry,
 )
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import UNREACHABLE, Reach
 from sluice.intervals.rows import LedgerRow, Rows, State, Verified, Written
 from sluice.intervals.spans import Spans
 from sluice.intervals.writers import topic_of
@@ -44,8 +45,8 @@ class Ledger:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
         version: the newest table version that was looked at.
-        ahead: starts of the dirty `spans` of which the raw table does not hold all that they lack yet: a recompute
-            would leave them dirty. No part of the truth about the intervals: the index does not keep it.
+        ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack: a recompute would
+            leave them as they are. No part of the truth about the intervals: the index does not keep it.
     """
 
     rows: Mapping[datetime, LedgerRow] = field(default_factory=dict)
@@ -149,6 +150,7 @@ class _Folding:
         self._growing: dict[datetime, Content] = {}
         self._reached: dict[str, datetime] = {}  # the greatest watermark that each code evicted by
         self._upgrades: list[AttemptEntry] = []
+        self._lossy_from_the_first: list[LossyRange] = []
         self._first: datetime | None = None
         self._closed_until: datetime | None = None  # as the stream says
         self._settled_until: datetime | None = None  # as far as the raw table agrees
@@ -188,7 +190,11 @@ class _Folding:
                 spans[-1] = (spans[-1][0], end, facts)
             else:
                 spans.append((start, end, facts))
-        ahead = frozenset(start for start, _, facts in spans if any(self._is_beyond_raw(r) for _, r in facts.dirt))
+        ahead = frozenset(
+            start
+            for start, _, facts in spans
+            if facts.dirt and all(self._is_beyond_raw(reach) for _, reach in facts.dirt)
+        )
         return Ledger(Rows(self._row(*span) for span in spans), self._settled_until, self._version, ahead)
 
     def _as_settled(self, end: datetime, facts: _Facts) -> _Facts:
@@ -308,10 +314,14 @@ class _Folding:
 
     def _settle(self, commit: Logged, entry: SettleEntry) -> None:
         reach = entry.reach.preceded_by(self._topics)
+        self._lossy_from_the_first += [lossy for lossy in entry.lossy if lossy.since is None]
         if entry.since is not None and entry.settled_until is not None and entry.since < entry.settled_until:
             self._replace(entry.since, entry.settled_until, commit, entry, reach)
         for start, offsets in entry.overtaken.items():
             self._overtake(start, Reach(offsets, reach.topics), entry)
+        for lossy in entry.lossy:
+            if lossy.since is not None:
+                self._mark(lossy.since, lossy.until, lossy.why, UNREACHABLE)
 
     def _replace(self, since: datetime, until: datetime, commit: Logged, entry: SettleEntry, reach: Reach) -> None:
         """Give the intervals of `[since, until)` to a settler: nothing of what was there before is left."""
@@ -329,6 +339,9 @@ class _Folding:
                 topics=reach.topics,
             )
             self._facts.change(start, end, _writing(written, reach))
+        for lossy in self._lossy_from_the_first:
+            if since < lossy.until:
+                self._mark(since, min(until, lossy.until), lossy.why, UNREACHABLE)
         self._growing = {start: held for start, held in self._growing.items() if start >= until}
         self._first = min(since, self._first or since)
         self._closed_until = self._settled_until = until

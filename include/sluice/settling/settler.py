@@ -6,7 +6,7 @@ intervals that lack some of them. Killed anywhere, the next one begins from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from sluice.clock import Clock
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalClocks, advanced
-from sluice.intervals.entries import SettleEntry
+from sluice.intervals.entries import LossyRange, SettleEntry
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
 from sluice.settling.examination import Examination
@@ -134,6 +134,7 @@ class Settler(Generic[R]):
         after = self._advance(before, pinned, found, state)
         self._drained = (after.examined, _drained(after.examined, listed))
         complete = self._complete(after, listed)
+        found = replace(found, lossy=tuple(self._lossy(state, pinned, before, after)))
         return self._settle(state, pinned, after, found, complete)
 
     def _begin(self, state: SettledState) -> _Progress:
@@ -167,7 +168,8 @@ class Settler(Generic[R]):
     ) -> Round:
         due = self._due(state, after, complete)
         due = None if due is None else self._raw.bounded(pinned, due)
-        if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
+        nothing_found = not found.overtaken and not found.lossy
+        if due is None and nothing_found and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
             outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
             return self._round(outcome, state, after, complete)
@@ -192,6 +194,22 @@ class Settler(Generic[R]):
         end = self._rules.complete_until(complete.clock)
         return Interval(start, end) if start < end else None
 
+    def _lossy(
+        self, state: SettledState, pinned: RawPosition, before: _Progress, after: _Progress
+    ) -> Iterator[LossyRange]:
+        """Yield the intervals that may lack records of the holes between what was judged before and now.
+
+        None of them is settled: what lies behind the read part of a partition belongs to no settled interval.
+        """
+        for hole in pinned.holes:
+            if after.examined.covers(hole.reach) and not before.examined.covers(hole.reach):
+                first, last = self._raw.around(pinned, hole)
+                lossy = self._rules.may_hold((first or last, last))
+                known = [each for each in (lossy.start if first else None, state.settled_until) if each is not None]
+                since = max(known, default=None)
+                if since is None or since < lossy.end:
+                    yield LossyRange(since, lossy.end, hole)
+
     def _entry(
         self, state: SettledState, after: _Progress, found: Examination, due: Interval | None, rows: R | None
     ) -> SettleEntry:
@@ -207,6 +225,7 @@ class Settler(Generic[R]):
             first_event=after.first_event if due is None and state.settled_until is None else None,
             content=rows.content if rows is not None else {},
             overtaken=found.overtaken,
+            lossy=found.lossy,
             code=self._author.code,
             disorder=after.disorder,
         )

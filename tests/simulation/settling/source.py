@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import RecordTimes
 from sluice.settling.rules import SettlingRules
 
@@ -113,11 +113,36 @@ class RawStore:
         self.topics: tuple[str, ...] = (topic.id,)
         self.ends: dict[str, int] = {}
         self.stored: list[Record] = []
+        self.lost: list[Record] = []
+        self.holes: tuple[Hole, ...] = ()
+
+    def lose(self, partition: int, most: int) -> None:
+        """Let retention delete records of a partition before they are read, and somebody acknowledge that."""
+        self._meet_topic()
+        first = self.ends.get(name(partition), 0)
+        end = min(first + most, self._topic.readable(partition))
+        if end > first and self.ends:  # the first commit of a topic begins where it begins
+            self.lost += self._topic.logs[partition][first:end]
+            self.holes = (*self.holes, Hole(self._topic.id, name(partition), first, end))
+            self.ends[name(partition)] = end
+            self.version += 1
+
+    def around(self, hole: Hole, below: Reach) -> tuple[datetime | None, datetime]:
+        """Return the arrival times right before and after a hole, of what lies below a reach."""
+        known = [r for r in self.stored if r.arrival is not None and is_below(r.id, below) and r.id[0] == hole.topic]
+        own = [r for r in known if name(r.id[1]) == hole.partition]
+        behind = [r.arrival for r in own if r.arrival and r.id[2] >= hole.end]
+        last = min(behind) if behind else max((r.arrival for r in known if r.arrival), default=EPOCH)
+        ahead = [r.arrival for r in own if r.arrival and r.id[2] < hole.first and r.arrival <= last]
+        return max(ahead, default=None), last
+
+    def _meet_topic(self) -> None:
+        if self.topics[-1] != self._topic.id:
+            self.topics, self.ends = (*self.topics, self._topic.id), {}
 
     def read(self, partition: int, most: int) -> None:
         """Read up to so many records of one partition, in one commit."""
-        if self.topics[-1] != self._topic.id:
-            self.topics, self.ends = (*self.topics, self._topic.id), {}
+        self._meet_topic()
         first = self.ends.get(name(partition), 0)
         end = min(first + most, self._topic.readable(partition))
         if end > first:
@@ -131,7 +156,7 @@ class RawStore:
         """Return how far it goes; before its first commit that is nowhere."""
         if not self.version:
             return RawPosition()
-        return RawPosition(self.version, Reach(dict(self.ends), self.topics))
+        return RawPosition(self.version, Reach(dict(self.ends), self.topics), self.holes)
 
 
 def name(partition: int) -> str:

@@ -6,14 +6,22 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.intervals.entries import AdvanceEntry, BackfillEntry, Content, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import (
+    LOST,
+    AdvanceEntry,
+    BackfillEntry,
+    Content,
+    SettleEntry,
+    StreamEntry,
+    WithdrawnEntry,
+)
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.reach import Reach
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
 from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
-from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic
+from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic, is_below
 from tests.twins.clock import ManualClock
 
 LENGTH, LATENESS, DISORDER, MAX_ADVANCE = 10, 10, 5, 60
@@ -31,10 +39,18 @@ class World:
         choices: where chance comes from.
         tally: counts what happens.
         story: takes what happens, if anybody wants to know.
+        loses: whether records are lost before they are read.
     """
 
     def __init__(
-        self, crew: Crew, code: Code, choices: Choices, tally: dict[str, int], story: list[str] | None
+        self,
+        crew: Crew,
+        code: Code,
+        choices: Choices,
+        tally: dict[str, int],
+        story: list[str] | None,
+        *,
+        loses: bool = False,
     ) -> None:
         self.crew = crew
         self.code: Any = code
@@ -46,7 +62,9 @@ class World:
         """Whether records arrive now, or are those of last year."""
         self.time = self.clock.now() if self.live else EPOCH
         """The source's own time: nothing that is appended from now on has arrived before it, less the disorder."""
-        self.follows = choices.chance(0.3)
+        self.loses = loses
+        """Whether records are lost before they are read."""
+        self.follows = choices.chance(0.3) and not loses
         """Whether a former version appended to the table before."""
         self.ending = False
         self.poisoned: set[int] = set()
@@ -113,6 +131,19 @@ class World:
             self._compare(row, held, row.current.reach, "its records below its own reach")
             if newest is not None and not row.dirty:
                 self._compare(row, held, newest[1].reach, "the records that were examined", missing_only=True)
+        if newest is not None and not self.excused:
+            self._check_lossy(newest[1].reach)
+
+    def _check_lossy(self, examined: Reach) -> None:
+        """See that each interval is marked for good whose lost records were passed."""
+        rows = self.ledger().rows
+        for record in self.raw.lost:
+            if not record.is_on_time(self.rules) or not is_below(record.id, examined):
+                continue
+            for start in self.raw.index.intervals(record):
+                row = rows.get(start)
+                if row is not None and row.current is not None and not row.lossy:
+                    raise BreachError(f"{start:%H:%M} lacks {record.id}, which is lost, and is not marked")
 
     def _compare(self, row: LedgerRow, held: list[Any], below: Reach, what: str, *, missing_only: bool = False) -> None:
         start = row.interval.start
@@ -140,7 +171,8 @@ class World:
 
     def recompute(self) -> None:
         """Recompute one interval that is marked, as a backfill does: read, compute, publish if nobody else wrote it."""
-        dirty = [row for row in self.ledger().spans if row.dirty and self.ledger().closes(row)]
+        marked = (row for row in self.ledger().spans if self.ledger().closes(row))
+        dirty = [row for row in marked if any(not why.endswith(LOST) for why in row.dirty)]
         if not dirty:
             return None
         start, version = dirty[0].interval.start, self.store.version

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 
 from sluice.delta.reading import dataset_of
 from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.instants import instant
@@ -26,6 +26,8 @@ from sluice.specs.model.model import TimeRules, TopicSpec
 
 _COLUMNS = ["topic_id", "partition", "offset", "event_time", "arrival_time", "timestamp"]
 _MICROSECOND = timedelta(microseconds=1)
+_NEIGHBOURS = 1_000
+"""How many offsets beside a hole say when its records arrived."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,25 @@ def _overtaken(
                 ends, name = found[interval.start], f"{columns.topic}/{row['partition']}"
                 ends[name] = max(row["offset"] + 1 if newest in (None, row["topic_id"]) else 0, ends.get(name, 0))
     return found
+
+
+def arrivals_around(
+    folder: Path, pinned: RawPosition, hole: Hole, times: TimeRules
+) -> tuple[datetime | None, datetime]:
+    """Return the arrival times that bound those of lost records; see `sluice.settling.ports.RawSource.around`."""
+    table, number, offset = dataset_of(folder, pinned.version), _number(hole.partition), ds.field("offset")
+    columns = ["arrival_time", "timestamp"]
+
+    def believed(wanted: ds.Expression) -> pa.ChunkedArray:
+        rows = table.to_table(columns=columns, filter=wanted & (ds.field("topic_id") == hole.topic))
+        return rows.filter(_believed(rows, times)).column("arrival_time")
+
+    own = ds.field("partition") == number
+    behind = believed(own & (offset >= hole.end) & (offset < hole.end + _NEIGHBOURS))
+    last = pc.min(behind).as_py() or pc.max(believed(ds.scalar(True))).as_py() or datetime.now(UTC)
+    ahead = believed(own & (offset < hole.first) & (offset >= hole.first - _NEIGHBOURS))
+    first = pc.max(ahead.filter(pc.less_equal(ahead, pa.scalar(last)))).as_py()
+    return None if first is None else first.astimezone(UTC), last.astimezone(UTC)
 
 
 def between(since: Reach, until: Reach) -> ds.Expression:
