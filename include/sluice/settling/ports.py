@@ -79,11 +79,11 @@ class RawSource(Protocol[R_co]):
             settled_until: see `sluice.settling.examination.examined`.
         """
 
-    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime]:
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
         """Return the arrival times that bound those of records which are lost.
 
-        The first is the newest of those before them that is no later than the second; None if there is none. The second
-        is the oldest of those right after them; without one, the newest of the table, or now.
+        The second is the oldest of those right behind them, or at the beginning of the topic that followed theirs; the
+        first is the newest of those right before them that is no later. None where no arrival time is known.
         """
 
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:

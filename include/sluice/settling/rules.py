@@ -78,14 +78,15 @@ class SettlingRules:
         """Yield the intervals whose rows a record may change whose event time lies in a range, in order."""
         return self._from(times.start - self.lookahead, lambda start: start < times.end + self.lookback)
 
-    def may_hold(self, arrivals: tuple[datetime, datetime]) -> Interval:
-        """Return the intervals whose rows records on time may change that arrived in a range nobody has seen.
+    def may_hold(self, first: datetime, last: datetime) -> Interval:
+        """Return the intervals whose rows records on time may change that nobody has seen.
 
         Args:
-            arrivals: the newest arrival time before them, and the oldest after them; each may be off by the disorder.
+            first: an arrival time before theirs, as far as arrival times are in order.
+            last: one behind theirs.
         """
-        earliest = arrivals[0] - self.arrival_disorder - self.allowed_lateness - self.lookahead
-        latest = arrivals[1] + self.arrival_disorder + self.future_skew + self.lookback
+        earliest = min(first, last) - self.arrival_disorder - self.allowed_lateness - self.lookahead
+        latest = max(first, last) + self.arrival_disorder + self.future_skew + self.lookback
         return Interval(interval_of(earliest, self.length).start, interval_of(latest, self.length).end)
 
     def _from(self, instant: datetime, goes_on: Callable[[datetime], bool]) -> Iterator[Interval]:

@@ -43,7 +43,7 @@ class RawGate(_Gate):
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
 
-    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime]:
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
         return self._world.raw.around(hole, pinned.reach)
 
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:

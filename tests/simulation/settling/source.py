@@ -127,13 +127,15 @@ class RawStore:
             self.ends[name(partition)] = end
             self.version += 1
 
-    def around(self, hole: Hole, below: Reach) -> tuple[datetime | None, datetime]:
-        """Return the arrival times right before and after a hole, of what lies below a reach."""
-        known = [r for r in self.stored if r.arrival is not None and is_below(r.id, below) and r.id[0] == hole.topic]
-        own = [r for r in known if name(r.id[1]) == hole.partition]
-        behind = [r.arrival for r in own if r.arrival and r.id[2] >= hole.end]
-        last = min(behind) if behind else max((r.arrival for r in known if r.arrival), default=EPOCH)
-        ahead = [r.arrival for r in own if r.arrival and r.id[2] < hole.first and r.arrival <= last]
+    def around(self, hole: Hole, below: Reach) -> tuple[datetime | None, datetime | None]:
+        """Return the arrival times right before and behind a hole, of what lies below a reach."""
+        own = [r for r in self.stored if r.id[0] == hole.topic and name(r.id[1]) == hole.partition]
+        known = [(r.id[2], r.arrival) for r in own if r.arrival is not None and is_below(r.id, below)]
+        last = min((arrival for offset, arrival in known if offset >= hole.end), default=None)
+        later = below.topics[below.topics.index(hole.topic) + 1 :]
+        if last is None:
+            last = min((r.arrival for r in self.stored if r.arrival and r.id[0] in later), default=None)
+        ahead = (a for offset, a in known if offset < hole.first and (last is None or a <= last))
         return max(ahead, default=None), last
 
     def _meet_topic(self) -> None:

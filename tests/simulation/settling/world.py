@@ -138,7 +138,9 @@ class World:
         """See that each interval is marked for good whose lost records were passed."""
         rows = self.ledger().rows
         for record in self.raw.lost:
-            if not record.is_on_time(self.rules) or not is_below(record.id, examined):
+            # A lost record of the future belongs to an interval that no bound of its neighbours reaches.
+            future = record.arrival in self.poison
+            if future or not record.is_on_time(self.rules) or not is_below(record.id, examined):
                 continue
             for start in self.raw.index.intervals(record):
                 row = rows.get(start)

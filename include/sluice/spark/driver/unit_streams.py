@@ -63,6 +63,7 @@ class PreparedStream:
         epoch: that it goes on with.
         trigger_seconds: least time between two micro-batches.
         guarded: puts the circuit breaker in front of a sink.
+        ended: see `Stream`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class PreparedStream:
     epoch: EpochInForce
     trigger_seconds: float
     guarded: Callable[[BatchFunction], BatchFunction]
+    ended: Callable[[bool], None] = lambda _: None
 
     def open(self) -> Stream:
         """Open the outputs, and return the stream, ready to start."""
@@ -82,6 +84,7 @@ class PreparedStream:
             self.trigger_seconds,
             output_mode=self.prepared.output_mode,
             between_batches=found.between_batches,
+            ended=self.ended,
             check_fence=found.sink.check_fence,
             opened_again=self.open,
         )
@@ -131,6 +134,7 @@ class _Preparation:
         self._again: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
         self._settled: dict[str, datetime | None] = {}
+        self._ended: set[str] = set()
 
     def prepare(self) -> list[PreparedStream]:
         """Return all streams of the unit.
@@ -255,7 +259,7 @@ class _Preparation:
         prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
         readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
-        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink)
+        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._note_end, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
@@ -268,11 +272,16 @@ class _Preparation:
             table(pipeline.intervals.table),
             cluster,
             self._project.folder.staging / f"settle_{pipeline.name}",
+            position=partial(self._project.tables.raw_position, pipeline.source),
+            raw_ended=lambda: raw_stream(pipeline.source) in self._ended,
             report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
+
+    def _note_end(self, name: str, ended: bool) -> None:
+        (self._ended.add if ended else self._ended.discard)(name)
 
     def _report_settling(self, pipeline: str, file: Path, status: SettlingStatus) -> None:
         self._settled[pipeline] = status.settled_until

@@ -107,21 +107,22 @@ def _overtaken(
 
 def arrivals_around(
     folder: Path, pinned: RawPosition, hole: Hole, times: TimeRules
-) -> tuple[datetime | None, datetime]:
+) -> tuple[datetime | None, datetime | None]:
     """Return the arrival times that bound those of lost records; see `sluice.settling.ports.RawSource.around`."""
-    table, number, offset = dataset_of(folder, pinned.version), _number(hole.partition), ds.field("offset")
-    columns = ["arrival_time", "timestamp"]
+    table, offset = dataset_of(folder, pinned.version), ds.field("offset")
+    own = (ds.field("topic_id") == hole.topic) & (ds.field("partition") == _number(hole.partition))
+    later = pinned.reach.topics[pinned.reach.topics.index(hole.topic) + 1 :]
 
     def believed(wanted: ds.Expression) -> pa.ChunkedArray:
-        rows = table.to_table(columns=columns, filter=wanted & (ds.field("topic_id") == hole.topic))
+        rows = table.to_table(columns=["arrival_time", "timestamp"], filter=wanted)
         return rows.filter(_believed(rows, times)).column("arrival_time")
 
-    own = ds.field("partition") == number
-    behind = believed(own & (offset >= hole.end) & (offset < hole.end + _NEIGHBOURS))
-    last = pc.min(behind).as_py() or pc.max(believed(ds.scalar(True))).as_py() or datetime.now(UTC)
-    ahead = believed(own & (offset < hole.first) & (offset >= hole.first - _NEIGHBOURS))
-    first = pc.max(ahead.filter(pc.less_equal(ahead, pa.scalar(last)))).as_py()
-    return None if first is None else first.astimezone(UTC), last.astimezone(UTC)
+    last = pc.min(believed(own & (offset >= hole.end) & (offset < hole.end + _NEIGHBOURS))).as_py()
+    if last is None and later:
+        last = pc.min(believed(ds.field("topic_id").isin(later) & (offset < _NEIGHBOURS))).as_py()
+    before = believed(own & (offset < hole.first) & (offset >= hole.first - _NEIGHBOURS))
+    first = pc.max(before if last is None else before.filter(pc.less_equal(before, pa.scalar(last)))).as_py()
+    return (None if first is None else first.astimezone(UTC), None if last is None else last.astimezone(UTC))
 
 
 def between(since: Reach, until: Reach) -> ds.Expression:

@@ -61,10 +61,11 @@ class RawTableSource:
     max_records: int = 500_000
     max_examined: int = 1_000_000
     settled: Path | None = None
+    position: Callable[[], RawPosition] | None = None
 
     def pin(self) -> RawPosition:
         """See the port."""
-        return raw_position(self.folder)
+        return raw_position(self.folder) if self.position is None else self.position()
 
     def listed_ends(self) -> Reach:
         """See the port."""
@@ -77,7 +78,7 @@ class RawTableSource:
         found = examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
         return replace(found, overtaken=self._with_long_rows(found.overtaken)) if found.overtaken else found
 
-    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime]:
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
         """See the port."""
         return arrivals_around(self.folder, pinned, hole, self.code.pipeline.time)
 

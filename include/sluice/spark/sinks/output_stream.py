@@ -93,16 +93,18 @@ def prepare_outputs(
         if floor:
             unread = records.where(beyond(floor, "_partition", "_offset"))
             read = transformed(good_records(unread, code, counting=True), code)
-        known: Inheritance = all_known
-        if state is not None:
-            history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
-            time_column = pipeline.intervals.time_column if pipeline.has_intervals else None
-            known = WholeWindows(time_column, history.newest_before)
+        known = all_known if state is None else _whole_windows(spark, code, context)
         sink = BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known)
         return Opened(read, sink, sink.expire)
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, "append" if appended else "update")
+
+
+def _whole_windows(spark: SparkSession, code: PipelineCode, context: OutputContext) -> Inheritance:
+    history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
+    time_column = code.pipeline.intervals.time_column if code.pipeline.has_intervals else None
+    return WholeWindows(time_column, history.newest_before)
 
 
 def _refuse_stateful_rows(pipeline: str, state: str | None) -> None:
