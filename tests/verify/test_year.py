@@ -53,7 +53,7 @@ class Year:
         feed, topic, readers = catalog.feeds["flights"], catalog.topics["flights"], catalog.pipelines.values()
         folder, brokers = self.settings.folder.feeds / f"{first}", (self.bootstrap,)
         with open_feed(feed, topic, readers, bootstrap=brokers, client={}, folder=folder, include=include) as flights:
-            return flights.send(first, last, pace=Pace()).sent
+            return flights.send(first, last, pace=Pace(), out_of_order=True).sent
 
     def drain(self, generation: int) -> None:
         """Run a driver until it has read everything."""
