@@ -31,6 +31,7 @@ import pytest
 from deltalake import DeltaTable
 
 from sluice.clock import SystemClock
+from sluice.delta.log import newest_first
 from sluice.delta.reading import read_rows
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode
@@ -149,6 +150,7 @@ def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_
         reader = pool.submit(read_until, over, track.table, oracle)
         try:
             race(track, alive=lambda: stream.poll() is None and feed.poll() is None and not reader.done())
+            wait_for(lambda: isinstance(next(newest_first(track.table)).entry, SettleEntry))  # the settler goes on
         finally:
             over.set()
         reads = reader.result()
