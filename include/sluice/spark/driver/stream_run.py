@@ -37,7 +37,7 @@ class Stream:
         trigger_seconds: least time between two micro-batches.
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
-        ended: is told whenever it has ended alone (true) or is started (false).
+        ended: is called when it has failed and is not started again, because the driver reads only what is there now.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
             is not started a second time.
@@ -50,7 +50,7 @@ class Stream:
     trigger_seconds: float
     output_mode: str = "append"
     between_batches: Callable[[], None] = lambda: None
-    ended: Callable[[bool], None] = lambda _: None
+    ended: Callable[[], None] = lambda: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
 
@@ -122,7 +122,6 @@ class StreamRun:
             if self._available_now
             else writer.trigger(processingTime=f"{stream.trigger_seconds} seconds")
         )
-        stream.ended(False)
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
         self._query = trigger.start()
 
@@ -148,7 +147,8 @@ class StreamRun:
         bounded = self._available_now or self.stream.opened_again is None
         self._again_at = None if bounded else again_at(self._ends, chance(f"{self.name}{len(self._ends)}"))
         self.failure = replace(failure, again_at=self._again_at)
-        self.stream.ended(True)
+        if self._available_now:
+            self.stream.ended()
         log.error(
             "stream stops",
             stream=self.name,

@@ -71,7 +71,7 @@ class PreparedStream:
     epoch: EpochInForce
     trigger_seconds: float
     guarded: Callable[[BatchFunction], BatchFunction]
-    ended: Callable[[bool], None] = lambda _: None
+    ended: Callable[[], None] = lambda: None
 
     def open(self) -> Stream:
         """Open the outputs, and return the stream, ready to start."""
@@ -259,7 +259,7 @@ class _Preparation:
         prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
         readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
-        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._note_end, name))
+        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.add, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
@@ -279,9 +279,6 @@ class _Preparation:
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
-
-    def _note_end(self, name: str, ended: bool) -> None:
-        (self._ended.add if ended else self._ended.discard)(name)
 
     def _report_settling(self, pipeline: str, file: Path, status: SettlingStatus) -> None:
         self._settled[pipeline] = status.settled_until

@@ -66,7 +66,7 @@ class SettlingContext:
         cluster: see `Cluster`.
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
         position: returns how far the raw table goes, and which topics of this name it has read; None: its log says it.
-        raw_ended: returns whether the raw stream has ended beside this one.
+        raw_ended: returns whether the raw stream has ended beside this one, for good.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
     """
