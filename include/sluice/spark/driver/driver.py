@@ -50,7 +50,7 @@ class Driver:
         self._exit_report = exit_report or ExitReport()
         self._stop = stop or StopRequest()
         self._end_of_all: tuple[Exception, str] | None = None
-        self._first_end: tuple[Exception, str] | None = None
+        self._last_end: tuple[Exception, str] | None = None
 
     def run(self, *, available_now: bool = False, clock: Clock | None = None) -> ExitCode:
         """Start all streams and return when they have ended.
@@ -114,7 +114,7 @@ class Driver:
         if not isinstance(error, SluiceError):
             traceback.print_exception(error)
         run.end_alone(words)
-        self._first_end = self._first_end or (error, run.name)  # what ends later may only follow from it
+        self._last_end = error, run.name
 
     def _drain(self, runs: Sequence[StreamRun], clock: Clock) -> None:
         """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
@@ -131,8 +131,8 @@ class Driver:
         failure = self._end_of_all or late
         if failure is not None:
             return self._exit_report.write(*(self._fenced() or failure))
-        if self._first_end is not None and not self._stop.asked:
-            return self._exit_report.write(*self._first_end)
+        if self._last_end is not None and not self._stop.asked:
+            return self._exit_report.write(*self._last_end)
         log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
 

@@ -37,7 +37,7 @@ class Stream:
         trigger_seconds: least time between two micro-batches.
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
-        ended: is called when it has failed and is not started again, because the driver reads only what is there now.
+        ended: is given why it has failed, if the driver reads only what is there now and does not start it again.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
             is not started a second time.
@@ -50,7 +50,7 @@ class Stream:
     trigger_seconds: float
     output_mode: str = "append"
     between_batches: Callable[[], None] = lambda: None
-    ended: Callable[[], None] = lambda: None
+    ended: Callable[[Exception], None] = lambda _: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
 
@@ -142,13 +142,14 @@ class StreamRun:
 
     def end_alone(self, failure: Failure) -> None:
         """Let it end while others go on, say so, and see whether it is started again by itself."""
+        error = self.error
         self.interrupt()
         self._ends.append(StreamEnd(failure.kind, self._began_at, self._clock.now()))
         bounded = self._available_now or self.stream.opened_again is None
         self._again_at = None if bounded else again_at(self._ends, chance(f"{self.name}{len(self._ends)}"))
         self.failure = replace(failure, again_at=self._again_at)
-        if self._available_now:
-            self.stream.ended()
+        if self._available_now and error is not None:
+            self.stream.ended(error)
         log.error(
             "stream stops",
             stream=self.name,

@@ -71,7 +71,7 @@ class PreparedStream:
     epoch: EpochInForce
     trigger_seconds: float
     guarded: Callable[[BatchFunction], BatchFunction]
-    ended: Callable[[], None] = lambda: None
+    ended: Callable[[Exception], None] = lambda _: None
 
     def open(self) -> Stream:
         """Open the outputs, and return the stream, ready to start."""
@@ -134,7 +134,7 @@ class _Preparation:
         self._again: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
         self._settled: dict[str, datetime | None] = {}
-        self._ended: set[str] = set()
+        self._ended: dict[str, Exception] = {}
 
     def prepare(self) -> list[PreparedStream]:
         """Return all streams of the unit.
@@ -259,7 +259,7 @@ class _Preparation:
         prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
         readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
-        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.add, name))
+        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
@@ -273,7 +273,7 @@ class _Preparation:
             cluster,
             self._project.folder.staging / f"settle_{pipeline.name}",
             position=partial(self._project.tables.raw_position, pipeline.source),
-            raw_ended=lambda: raw_stream(pipeline.source) in self._ended,
+            raw_ended=partial(self._ended.get, raw_stream(pipeline.source)),
             report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
         )

@@ -66,7 +66,7 @@ class SettlingContext:
         cluster: see `Cluster`.
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
         position: returns how far the raw table goes, and which topics of this name it has read; None: its log says it.
-        raw_ended: returns whether the raw stream has ended beside this one, for good.
+        raw_ended: returns why the raw stream has ended beside this one, for good; None while it runs.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
     """
@@ -77,7 +77,7 @@ class SettlingContext:
     cluster: Cluster
     staging: Path
     position: Callable[[], RawPosition] | None = None
-    raw_ended: Callable[[], bool] = lambda: False
+    raw_ended: Callable[[], Exception | None] = lambda: None
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
 
@@ -176,12 +176,12 @@ class SettleSink:
     def _await_raw(self, target: Reach) -> None:
         deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
         while not (position := raw_position(self._context.raw)).reach.covers(target):
-            if self._context.raw_ended():
+            if (ended := self._context.raw_ended()) is not None:
                 raise UnreachableError(
                     f"the raw stream of {self._context.source.name} has ended, and {self._context.raw} lacks records "
                     "that are in the topic. Nothing is settled until it goes on.",
                     fix="see why the raw stream has ended.",
-                )
+                ) from ended
             if position.version != before:
                 deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
             if self._clock.monotonic() > deadline:
