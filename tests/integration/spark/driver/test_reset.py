@@ -320,6 +320,7 @@ def test_records_that_are_gone_are_acknowledged_by_a_reset_and_no_other_is_lost_
     assert all(rows[hour].lossy for hour in marked)
     assert len(marked) < len(rows) / 2, "only hours that lost records may have belonged to"
     drained = Drained(place.state, spark, place.project())
-    assert drained.run(Mode.RECOMPUTE, only=Only.DIRTY).passed
-    assert dirty_hours(place) == marked, "nothing brings them back"
+    recomputed = drained.run(Mode.RECOMPUTE, only=Only.DIRTY)
+    assert recomputed.outcome == "gate_failed", "the gate misses what is gone"
+    assert dirty_hours(place) == marked
     assert drained.run(Mode.VERIFY).outcome == "inconclusive", "what is lost in part is not compared"
