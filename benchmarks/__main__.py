@@ -10,8 +10,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, drain, floor, gate, house, idle, poison, settling, shapes, tax
+from benchmarks import console, floor, gate, house, idle, poison, shapes, tax
 from benchmarks.backfill import backfill, publish
+from benchmarks.draining import settling
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
 from benchmarks.watching import recover, verdicts, watch
@@ -20,7 +21,6 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "admission": admission.run,
     "agreement": agreement.run,
     "console": console.run,
-    "drain": drain.run,
     "backfill": backfill.run,
     "poison": poison.run,
     "publish": publish.run,
@@ -39,7 +39,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
 }
 """Name → function that returns figures (numbers and booleans) and notes about the run.
 
-All but `drain` take a size, `full` or `small`; it is in the notes. Only `full` is measured for the record.
+All take a size, `full` or `small`; it is in the notes. Only `full` is measured for the record.
 """
 
 

@@ -1,9 +1,13 @@
-"""What the hand-written peers of the benchmarks compute. It shares no code with the product."""
+"""What the hand-written peers of the benchmarks compute. It shares no code with the product but where its jars lie."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.settings import settings
 
 
 def departures(flights: DataFrame, airlines: DataFrame) -> DataFrame:
@@ -58,4 +62,23 @@ def records(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .load()
+    )
+
+
+def tuned_session(folder: Path) -> SparkSession:
+    """Return a session with the settings that an expert gives a small job."""
+    jars = sorted((settings().jars / "spark").glob("*.jar"))
+    return (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "700m")
+        .config("spark.driver.extraJavaOptions", "-Xss16m -XX:+UseSerialGC")
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
     )

@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from benchmarks.drain_trial import cpu_seconds
+from benchmarks.trials import cpu_seconds
 from sluice.settings import settings
 from sluice.spark.session.session import session
 from sluice.specs.model.resources import Resources

@@ -24,9 +24,9 @@ from benchmarks.backfill.recompute import PIPELINE
 from benchmarks.dense_flights import ID, lines
 from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
-from sluice.feeds.heartbeat import closing_time
+from sluice.feeds.heartbeat import heartbeat_times
 from sluice.feeds.nycflights13 import Nycflights13
-from sluice.intervals.alignment import closed_until, interval_of
+from sluice.intervals.alignment import interval_of
 from sluice.intervals.entries import NO_ROWS, StreamEntry, to_json
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -95,7 +95,7 @@ def write_waiting(
         start=dict.fromkeys(ends, 0),
         end=ends,
         watermark=watermark,
-        closed_until=closed_until(watermark, output.interval_length),
+        closed_until=interval_of(watermark, output.interval_length).start,
         code="an earlier version",
         content={interval_of(first, output.interval_length).start: NO_ROWS},
     )
@@ -109,8 +109,7 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     topic, source = project.catalog.topics[pipeline.source], Nycflights13.load()
     last_event = source.last_event(first, last)
     assert last_event is not None
-    closing = closing_time(last_event, [pipeline])
-    assert closing is not None
+    closing = heartbeat_times(last_event, [pipeline])[-1]
     state.mkdir(parents=True)
     write_lines(lines(source.records(first, last), topic, closing), folder, files)
     counts = pq.read_table(folder, columns=["partition"]).column("partition").value_counts().to_pylist()

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.project_copy import dense_project
+from benchmarks.project_copy import dense_project, without_open_values
 from benchmarks.topics import private_topics, publish_flights
 from benchmarks.trials import Cost, abba, median_interval, run_counted
 from sluice.delta.reading import read_rows
@@ -60,7 +60,7 @@ class Bench:
     def __init__(self, folder: Path, bootstrap: str) -> None:
         self._folder = folder
         self._bootstrap = bootstrap
-        self._project = _settled_only(dense_project(folder / "project", 1))
+        self._project = without_open_values(dense_project(folder / "project", 1))
         include = settings().home / "include"
         self._airlines = locate(load_catalog(include).pipelines["departures"].static["airlines"], include)
 
@@ -102,13 +102,3 @@ class Bench:
     def _surroundings(self, state: Path) -> dict[str, str]:
         paths = os.pathsep.join([str(settings().home), str(self._project / "spark_jobs")])
         return {"PYTHONPATH": paths, "SLUICE_STATE": str(state), "SLUICE_HOME": str(self._project)}
-
-
-def _settled_only(project: Path) -> Path:
-    """Leave out the open values, which the peer does not compute."""
-    spec = project / "include" / "pipelines" / "departures.yaml"
-    lines = spec.read_text(encoding="utf-8").splitlines(keepends=True)
-    start = next(number for number, line in enumerate(lines) if "kind: latest" in line)
-    end = next(number for number, line in enumerate(lines) if number > start and not line.startswith(" "))
-    spec.write_text("".join(lines[:start] + lines[end:]), encoding="utf-8")
-    return project

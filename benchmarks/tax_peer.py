@@ -9,29 +9,12 @@ import os
 import sys
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
-from benchmarks.by_hand import departures, on_time_flights, records
-from sluice.settings import settings
+from benchmarks.by_hand import departures, on_time_flights, records, tuned_session
 
 
 def main(bootstrap: str, folder: Path, airlines: str) -> None:
     """Read all there is, and end."""
-    jars = sorted((settings().jars / "spark").glob("*.jar"))
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.memory", "700m")
-        .config("spark.driver.extraJavaOptions", "-Xss16m -XX:+UseSerialGC")
-        .config("spark.jars", ",".join(map(str, jars)))
-        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.ui.enabled", "false")
-        .getOrCreate()
-    )
+    spark = tuned_session(folder)
     raw = records(spark, bootstrap, "flights").select("topic", "partition", "offset", "timestamp", "key", "value")
     counted = departures(on_time_flights(spark, bootstrap, "flights"), spark.read.csv(airlines, header=True))
     queries = [

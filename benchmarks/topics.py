@@ -28,13 +28,13 @@ class Topics:
 
 
 @contextmanager
-def private_topics(folder: Path) -> Iterator[Topics]:
-    """Start a broker with the declared topics, and stop it at the end."""
+def private_topics(folder: Path, include: Path | None = None) -> Iterator[Topics]:
+    """Start a broker with the topics that this project's or other specs declare, and stop it at the end."""
     broker = BrokerProcess(folder / "kafka", *free_ports(), settings().jars)
     broker.prepare()
     with running(broker):
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-            _, state = apply(Declared(load_catalog(settings().home / "include").topics), administration)
+            _, state = apply(Declared(load_catalog(include or settings().home / "include").topics), administration)
         yield Topics(broker.bootstrap, {name: topic.topic_id for name, topic in state.items()})
 
 

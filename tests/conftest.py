@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
 import tests.airflow_home  # noqa: F401  before anything imports airflow
+from sluice.settings import settings
 from tests.signals import restore_default_signals
 
 restore_default_signals()
@@ -23,6 +24,14 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 hypothesis_settings.register_profile("quick", max_examples=15, deadline=None)
 hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None, print_blob=True)
 hypothesis_settings.load_profile("quick")
+
+
+@pytest.fixture(autouse=True)
+def _own_settings() -> Iterator[None]:
+    """Settings are read once a process: what another test has set or cached must not be this one's."""
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

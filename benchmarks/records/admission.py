@@ -25,7 +25,7 @@ from benchmarks.dense_flights import BROKEN_AS, BROKEN_EVERY, lines
 from benchmarks.raw_input import write_lines
 from benchmarks.records.admission_trial import CANDIDATES, PIPELINE, VARIANTS
 from benchmarks.trials import median_interval
-from sluice.feeds.heartbeat import closing_time
+from sluice.feeds.heartbeat import heartbeat_times
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
@@ -93,8 +93,7 @@ def _write_records(folder: Path, what: Size) -> dict[str, int]:
     flights = list(source.records(first, what.last))
     last_event = source.last_event(first, what.last)
     assert last_event is not None
-    closing = closing_time(last_event, [pipeline])
-    assert closing is not None
+    closing = heartbeat_times(last_event, [pipeline])[-1]
     write_lines(lines(flights, topic, closing), folder, files=4)
     late = sum(flight.arrival - flight.event > time.allowed_lateness for flight in flights)
     broken = Counter(BROKEN_AS[n % len(BROKEN_AS)] for n in range(-(-len(flights) // BROKEN_EVERY)))

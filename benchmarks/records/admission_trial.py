@@ -21,8 +21,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import StringType
 
-from benchmarks.drain_trial import cpu_seconds
 from benchmarks.raw_input import records
+from benchmarks.trials import cpu_seconds
 from sluice.settings import settings
 from sluice.spark.records.decoding import FAULT, columns_schema, decode
 from sluice.spark.records.validation import OUTCOME, REASON, validate

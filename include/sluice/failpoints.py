@@ -28,7 +28,6 @@ Failpoint = Literal[
     "mid_write",  # data files of the batch are written; no commit names them
     "after_mark",  # a batch that is sent at most once is on record as sent; nothing of it is
     "between_outputs",  # the first output of a batch has it; the next one does not
-    "before_mark",  # a committed batch has dropped records; nothing says so yet
     "after_stage",  # a chunk of a backfill is computed and on disk; nobody has looked at it
     "after_gate",  # it may be published; nothing is
     "mid_publish",  # data files of it are written; no commit names them

@@ -40,7 +40,6 @@ def pipeline_document(shape: str, **declared: str) -> dict[str, object]:
         "transform": f"{'faulty' if shape in _FAULTY else 'shapes'}:{shape}",
         "time": {"allowed_lateness": "3 hours", "future_skew": "60 minutes", "arrival_disorder": "15 minutes"},
         "output": {
-            "engine": "settle",
             "table": shape,
             "time_column": "at",
             "interval": "hour",

@@ -49,14 +49,12 @@ def rows(*given: tuple[int, str, int | None]) -> pa.Table:
     return pa.table(data, schema=SCHEMA)
 
 
-def change(
-    end: int, *given: tuple[int, str, int | None], generation: int = 1, expired: int | None = None, epoch: int = 0
-) -> Change:
+def change(end: int, *given: tuple[int, str, int | None], generation: int = 1, epoch: int = 0) -> Change:
     """Return the change of a batch that ends at offset `end`."""
     entry = StreamEntry(
         writer_id("departures_live", "topic", epoch), generation, "a", end, {}, {"t/0": end}, watermark=START
     )
-    return Change(rows(*given), entry, 2 * end, None if expired is None else at(expired))
+    return Change(rows(*given), entry, 2 * end)
 
 
 @dataclass
@@ -104,13 +102,22 @@ class LatestSuite:
         assert place.held() == {(1, "UA"): None}
         assert [row["hour"] for row in place.read()] == [at(1)]
 
-    def test_the_rows_of_closed_windows_go_with_the_change_that_closes_them(self, place: Place) -> None:
+    def test_rows_that_have_expired_go_and_the_newest_batch_stays_what_it_is(self, place: Place) -> None:
         store = place.store()
+        store.expire(at(9))
         store.apply(change(10, (1, "UA", 3), (2, "UA", 5), (3, "UA", 7)))
-        store.apply(change(20, (3, "DL", 1), expired=2))
-        assert place.held() == {(3, "UA"): 7, (3, "DL"): 1}
-        store.apply(change(30, expired=3))
+        store.apply(change(20, (3, "DL", 1)))
+        for _ in range(2):
+            store.expire(at(3))
+            assert place.held() == {(3, "UA"): 7, (3, "DL"): 1}
+        assert store.latest == place.store().latest == change(20).entry
+        store.apply(change(30, (4, "UA", 1)))
+        store.expire(at(5))
         assert place.held() == {}
+        again = place.store()
+        assert again.latest == change(30).entry
+        again.apply(change(40, (5, "UA", 1)))
+        assert place.held() == {(5, "UA"): 1}
 
     def test_a_change_without_rows_still_moves_the_position(self, place: Place) -> None:
         place.store().apply(change(10))
@@ -122,7 +129,7 @@ class LatestSuite:
     def test_a_change_that_changes_no_row_moves_the_position_all_the_same(self, place: Place) -> None:
         store = place.store(table=replace(TABLE, newest_by="departed"))
         store.apply(change(10, (5, "UA", 3)))
-        store.apply(change(20, expired=2))
+        store.apply(change(20))
         store.apply(change(30, (5, "UA", 1)))
         store.apply(change(40, (5, "UA", 4)))
         assert place.held() == {(5, "UA"): 4}
@@ -156,7 +163,9 @@ class LatestSuite:
         with pytest.raises(FencedError, match="generation 2"):
             old.check_fence()
         with pytest.raises(FencedError, match="generation 2"):
-            old.apply(change(20, (1, "UA", 99), expired=1))
+            old.apply(change(20, (1, "UA", 99)))
+        with pytest.raises(FencedError, match="generation 2"):
+            old.expire(at(9))
         with pytest.raises(FencedError, match="generation 2"):
             place.store(generation=1)
         assert place.held() == {(1, "UA"): 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sluice.live.source import LiveSource
-from tests.suites.latest_suite import Place, change
+from tests.suites.latest_suite import Place, at, change
 
 OpenSource = Callable[[], LiveSource]
 READ_SECONDS = 5.0
@@ -21,7 +21,8 @@ class LiveTableSuite:
         first = followed.read(READ_SECONDS)
         assert first.whole
         assert sorted((row.fields["carrier"], row.fields["departed"]) for row in first.rows) == [("AA", 1), ("UA", 2)]
-        store.apply(change(20, (6, "AA", 7), expired=5))
+        store.apply(change(20, (6, "AA", 7)))
+        store.expire(at(6))
         second = followed.read(READ_SECONDS)
         assert [(row.fields["carrier"], row.fields["departed"]) for row in second.rows] == [("AA", 7)]
         followed.close()

@@ -60,7 +60,7 @@ source: {topic}
 transform: same:same
 time: {{allowed_lateness: 3 hours, future_skew: 60 minutes}}
 outputs:
-  - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]{engine}}}
+  - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]}}
 driver: {unit}
 trigger: 2 seconds
 """
@@ -132,9 +132,8 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     ):
         (home / "include" / below).mkdir(parents=True)
         for number in range(units):
-            engine = ", engine: settle" if number == SETTLED else ""
             names = {"topic": topic_of(number), "pipeline": pipeline_of(number), "unit": unit_of(number)}
-            (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names, engine=engine))
+            (home / "include" / below / f"{kind(number)}.yaml").write_text(text.format(**names))
     (home / "include" / "deployments").mkdir()
     (home / "include" / "deployments" / "local.yaml").write_text(_DEPLOYMENT)
     (home / "spark_jobs" / "transforms").mkdir(parents=True)

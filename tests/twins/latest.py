@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sluice.errors import RefusedError
@@ -56,11 +57,12 @@ class InMemoryLatest:
             key = tuple(row[name] for name in self.table.keys)
             if not self._is_older(row, self.shared.rows.get(key)):
                 self.shared.rows[key] = row
-        if change.expired_until is not None:
-            start = str(self.table.time_column)
-            kept = {key: row for key, row in self.shared.rows.items() if row[start] > change.expired_until}
-            self.shared.rows = kept
         self.latest = self.shared.entry = change.entry
+
+    def expire(self, before: datetime) -> None:
+        self.check_fence()
+        column = str(self.table.time_column)
+        self.shared.rows = {key: row for key, row in self.shared.rows.items() if row[column] >= before}
 
     def _is_older(self, row: Mapping[str, Any], than: Mapping[str, Any] | None) -> bool:
         by = self.table.newest_by

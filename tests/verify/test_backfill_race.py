@@ -31,15 +31,15 @@ import pytest
 from deltalake import DeltaTable
 
 from sluice.clock import SystemClock
+from sluice.delta.log import newest_first
 from sluice.delta.reading import read_rows
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import (
     AttemptEntry,
     BackfillEntry,
-    DirtyEntry,
     Entry,
-    StreamEntry,
+    SettleEntry,
     VerifiedEntry,
     from_json,
 )
@@ -150,6 +150,7 @@ def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_
         reader = pool.submit(read_until, over, track.table, oracle)
         try:
             race(track, alive=lambda: stream.poll() is None and feed.poll() is None and not reader.done())
+            wait_for(lambda: isinstance(next(newest_first(track.table)).entry, SettleEntry))  # the settler goes on
         finally:
             over.set()
         reads = reader.result()
@@ -261,19 +262,19 @@ def faults_of(log: Log, oracle: pd.DataFrame) -> list[str]:
             held[start] = commit.added.get(start, set())
         found = log.rows(commit) if commit.added else oracle.iloc[:0]
         faults += [f"{who}: {fault}" for fault in differences(found, oracle[oracle["hour"].isin(list(own))])]
-        if isinstance(entry, StreamEntry | BackfillEntry):
+        if isinstance(entry, SettleEntry | BackfillEntry):
             said = {start: content.rows for start, content in entry.content.items() if content.rows}
             if said != found.groupby("hour").size().to_dict():
                 faults.append(f"{who} says that it brought {said}")
-        if isinstance(entry, StreamEntry):
-            closed = max(closed, entry.closed_until or closed)
+        if isinstance(entry, SettleEntry):
+            closed = max(closed, entry.settled_until or closed)
     return faults
 
 
 def own_intervals(entry: Entry | None, closed: datetime) -> set[datetime]:
-    """Return what a commit may write: a stream what it closes just then, a backfill what it names and was closed."""
+    """Return what a commit may write: a settler what it settles just then, a backfill what it names and was closed."""
     match entry:
-        case StreamEntry(closed_until=datetime() as until):
+        case SettleEntry(settled_until=datetime() as until):
             return {closed + n * HOUR for n in range((until - closed) // HOUR)}
         case BackfillEntry(content=content):
             return {start for start in content if start < closed}
@@ -281,7 +282,7 @@ def own_intervals(entry: Entry | None, closed: datetime) -> set[datetime]:
 
 
 def assert_both_made_progress_at_once(log: Log, reads: int) -> None:
-    streamed, published, verified = log.of(StreamEntry), log.of(BackfillEntry), log.of(VerifiedEntry)
+    streamed, published, verified = log.of(SettleEntry), log.of(BackfillEntry), log.of(VerifiedEntry)
     at = {commit.version: commit.at for commit in log.commits}
     assert at[max(streamed)] - at[min(streamed)] >= timedelta(minutes=3)
     assert len(streamed) >= 20
@@ -292,14 +293,14 @@ def assert_both_made_progress_at_once(log: Log, reads: int) -> None:
     assert sum(before in streamed and after in published for before, after in turns) >= 3
     assert min(streamed) < min(published) < max(published) < max(streamed)
 
-    # Each backfill went up to the interval that the stream had closed last when it looked.
+    # Each backfill went up to the interval that was settled last when it looked.
     reached = {e.backfill: max(e.content) + HOUR for e in published.values()}
-    assert set(reached.values()) <= {entry.closed_until for entry in streamed.values()}
+    assert set(reached.values()) <= {entry.settled_until for entry in streamed.values()}
 
-    # One generation wrote it all, and nothing was dropped.
+    # One generation wrote it all, and nothing came too late.
     assert [entry.generation for entry in log.of(AttemptEntry).values()] == [1]
     assert {entry.generation for entry in streamed.values()} == {1}
-    assert not log.of(DirtyEntry)
+    assert not any(entry.overtaken for entry in streamed.values())
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:

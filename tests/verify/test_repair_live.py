@@ -1,13 +1,15 @@
-"""A repair that nobody asked for: Airflow finds by its own schedule what a stream has dropped, and makes it good."""
+"""A repair that nobody asked for: Airflow finds by its own schedule what came too late, and makes it good."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import pandas as pd
 import pytest
+from kafka import KafkaProducer
 
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
@@ -19,15 +21,15 @@ from sluice.intervals.ledger import State
 from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine
-from tests.integration.spark.conftest import by_airport_and_day, publish_two_days
-from tests.oracle import departures, differences, differing_hours
+from tests.integration.spark.conftest import publish_two_days, values_of
+from tests.oracle import departures, differences, differing_hours, flights
 from tests.walkthrough import Reader
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1200)]
 
 DAYS = ("2013-01-01", "2013-01-02")
-CAP = 500
-"""Records a batch: so few that the partitions drift apart in time by more than the watermark's delay."""
+FORGOTTEN = ("2013-01-01T15", "2013-01-01T20", "2013-01-02T13")
+"""Hours whose flights of one airport are sent when both days are settled."""
 REPAIR, BACKFILL = "repair_intervals", "backfill_departures"
 SCHEDULE_SECONDS = 330
 """The DAG looks every five minutes."""
@@ -35,10 +37,8 @@ SCHEDULE_SECONDS = 330
 
 @pytest.fixture
 def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """A stack in a copy of the project whose stream is capped; no repair starts yet."""
+    """A stack in a copy of the project; no repair starts yet."""
     copy = Reader.in_copy(tmp_path_factory.mktemp("repair") / "project")
-    spec = copy.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(f"{spec.read_text()}max_records_per_batch: {CAP}\n")
     monkeypatch.setenv("SLUICE_HOME", str(copy.home))
     machine = Machine(copy.state)
     try:
@@ -59,14 +59,16 @@ def airflow(machine: Machine) -> AirflowApi:
     return AirflowApi(machine.ask("status")["stack"]["airflow"])
 
 
-def test_what_a_capped_stream_drops_is_repaired_without_being_asked(
+def test_what_came_too_late_is_repaired_without_being_asked(
     machine: Machine, project: Project, airflow: AirflowApi
 ) -> None:
     pause(airflow, paused=True)
     stream_all(machine, project, airflow)
+    send_forgotten(project)
+    machine.eventually(lambda: bool(dirty(machine)), 120)
     expected = departures(*DAYS)
     wrong = {start.to_pydatetime() for start in differing_hours(table(project), expected)}
-    assert wrong, "the cap provoked no drop, so nothing was tested"
+    assert len(wrong) == len(FORGOTTEN)
     assert dirty(machine) == wrong
     assert repairs(airflow) == []
 
@@ -90,7 +92,7 @@ def test_what_a_capped_stream_drops_is_repaired_without_being_asked(
 
 def stream_all(machine: Machine, project: Project, airflow: AirflowApi) -> None:
     """Fill the topic, start the stream, and wait until it has read everything and closed every interval."""
-    publish_two_days(project.kafka.bootstrap()[0], by_airport_and_day)
+    publish_two_days(project.kafka.bootstrap()[0], without=forgotten)
     conf = {"action": "start", "reason": "a test"}
     airflow.wait("stream_flights", airflow.trigger("stream_flights", conf), watching, 120)
     last = departures(*DAYS)["hour"].max() + pd.Timedelta(hours=1)
@@ -101,6 +103,18 @@ def stream_all(machine: Machine, project: Project, airflow: AirflowApi) -> None:
         return lags == {0} and closed is not None and closed >= last
 
     machine.eventually(settled, 180)
+
+
+def forgotten(flight: Mapping[str, object]) -> bool:
+    """Whether a flight is sent only at the end: all on time, whatever their delay."""
+    return str(flight["scheduled_at"]).startswith(FORGOTTEN) and flight["origin"] == "JFK"
+
+
+def send_forgotten(project: Project) -> None:
+    producer = KafkaProducer(bootstrap_servers=list(project.kafka.bootstrap()))
+    for value in filter(forgotten, values_of(flights(*DAYS))):
+        producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value).encode())
+    producer.close()
 
 
 def assert_only_repaired(project: Project, run_id: str, wrong: set[datetime]) -> None:

@@ -73,10 +73,20 @@ class DeltaLatest:
     def apply(self, change: Change) -> None:
         """See the port."""
         log = self._opened()
-        if change.rows.num_rows or change.expired_until is not None:
+        if change.rows.num_rows:
             log.commit(change.entry, change.version, lambda table, properties: self._merge(table, change, properties))
         else:
             log.record(change.entry, change.version)
+        self._count()
+
+    def expire(self, before: datetime) -> None:
+        """See the port."""
+        earlier = f"`{self._table.time_column}` < {_literal(before)}"
+        if count_earlier(self._folder, str(self._table.time_column), before):
+            self._opened().amend(lambda table, properties: table.delete(earlier, commit_properties=properties))
+            self._count()
+
+    def _count(self) -> None:
         self._changes += 1
         if self._changes % _CHANGES_BETWEEN_VACUUMS == 0:
             self._vacuum()
@@ -98,9 +108,6 @@ class DeltaLatest:
         by = columns.newest_by
         newer = None if by is None else f"old.`{by}` IS NULL OR new.`{by}` >= old.`{by}`"
         merge = merge.when_matched_update_all(newer).when_not_matched_insert_all()
-        if change.expired_until is not None:
-            expired = f"old.`{columns.time_column}` <= {_literal(change.expired_until)}"
-            merge = merge.when_not_matched_by_source_delete(expired)
         before = table.version()
         merge.execute()
         if table.version() == before:  # delta-rs commits no merge that changes nothing, and the batch must be on record
@@ -122,6 +129,13 @@ def count_later(folder: Path, column: str, than: datetime) -> int:
     from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
 
     return int(dataset_of(folder).count_rows(filter=dataset.field(column) > than))
+
+
+def count_earlier(folder: Path, column: str, than: datetime) -> int:
+    """Return how many rows of a table have an earlier time; no other column is read."""
+    from pyarrow import dataset  # noqa: PLC0415 - see above
+
+    return int(dataset_of(folder).count_rows(filter=dataset.field(column) < than))
 
 
 def remove_later(folder: Path, column: str, than: datetime) -> None:

@@ -52,7 +52,7 @@ class DeltaLiveTable:
         if len(rows) > MAX_VALUES:
             raise RefusedError(
                 f"{self._folder.name} has {len(rows):,} rows; {MAX_VALUES:,} are held in memory.",
-                fix="deliver it to a topic, or let closed windows go by `keep: open`.",
+                fix="deliver it to a topic, or let settled rows go by `keep: open`.",
             )
         self._read = version
         at = datetime.now(UTC)

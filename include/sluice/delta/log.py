@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.reading import open_table, read_rows
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.entries import Entry, Logged, StreamEntry, WithdrawnEntry, from_json, to_json
+from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
 
 _Commit = tuple[int, datetime, Entry | None]
@@ -72,23 +72,6 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
     return None
 
 
-def newest_valid_entry(table: Path, counts: Callable[[StreamEntry], bool] = lambda _: True) -> StreamEntry | None:
-    """Return the newest entry of a stream as it stands: what has been withdrawn since, it did not close.
-
-    Args:
-        table: its folder.
-        counts: which entries are looked for.
-    """
-    since: datetime | None = None
-    for logged in newest_first(table):
-        match logged.entry:
-            case WithdrawnEntry() as withdrawn:
-                since = withdrawn.since if since is None else min(since, withdrawn.since)
-            case StreamEntry() as entry if counts(entry):
-                return entry if since is None else entry.withdrawn(since)
-    return None
-
-
 def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
     """Return the entry of `newest_stream_commit`."""
     newest = newest_stream_commit(table, writer)
@@ -98,7 +81,7 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
 def raw_position(table: Path) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest commit has read."""
     newest = newest_stream_commit(table)
-    return RawPosition() if newest is None else RawPosition(newest[0], newest[1].reach)
+    return RawPosition() if newest is None else RawPosition(newest[0], newest[1].reach, newest[1].holes)
 
 
 def append_entry(table: Path, entry: Entry) -> int:

@@ -95,7 +95,7 @@ class SettledLog:
         self._beginning = beginning
 
     def open(self) -> None:
-        """See the port. The append engine, if it has written the table, is fenced by the same commit."""
+        """See the port. A driver of a former version that appended to the table is fenced by the same commit."""
         while (marked := self._marked()) < self._generation:
             entry = AttemptEntry(self._writer, self._generation)
             marks = [Transaction(self._fence, self._generation), *self._ousted()]
@@ -174,9 +174,9 @@ class SettledLog:
         return f'"{self._column}" >= {first} AND "{self._column}" < {end}'
 
     def _ousted(self) -> list[Transaction]:
-        """Return the marks that end the append engine: its fences, and once more the transaction that it last made.
+        """Return the marks that end former versions, which appended: their fences, and their last transactions anew.
 
-        A driver of it that slept since before this commit conflicts in Delta itself, whatever it has seen.
+        A driver of one that slept since before this commit conflicts in Delta itself, whatever it has seen.
         """
         writers = dict.fromkeys(
             logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)

@@ -7,29 +7,24 @@ conflict in Delta itself: the mark only makes the older one stop with the right 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sluice.delta.log import (
-    append_entry,
     entry_properties,
-    newest_first,
     newest_stream_entry,
-    newest_valid_entry,
     try_commit,
     write_no_files,
 )
 from sluice.errors import CorruptionError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
-from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
+from sluice.intervals.entries import AttemptEntry, StreamEntry
 from sluice.intervals.writers import count_alike, of_all_epochs
 from sluice.streams.position.fencing import FencedError
 
@@ -62,10 +57,7 @@ class WriterLog:
 
     @property
     def newest(self) -> StreamEntry | None:
-        """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before.
-
-        What it closed stays closed, whatever an epoch reads again.
-        """
+        """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before."""
         return self.latest or self._before
 
     @property
@@ -74,21 +66,16 @@ class WriterLog:
         newest = self.newest
         return newest if newest is not None and count_alike(newest.writer, self.writer) else None
 
-    def newest_before(self, lineage: str | None, batch_id: int) -> StreamEntry | None:
-        """Return a stream's newest entry, in any epoch, from before a batch of a lineage; None without one."""
-        return newest_valid_entry(self.table, lambda e: not (e.lineage == lineage and e.batch_id >= batch_id))
-
     @property
     def position(self) -> Position:
         """How far this writer's commits go."""
         return self.latest.position if self.latest else NOWHERE
 
-    def open(self, *, code: str = "", state_until: datetime | None = None) -> None:
+    def open(self, *, code: str = "") -> None:
         """Mark the table for this generation, then read what the writer has committed.
 
         Args:
             code: the hash of the code that this attempt runs.
-            state_until: the newest event time that the state which this attempt takes up can know; None without state.
 
         Raises:
             FencedError: a newer generation has marked it.
@@ -96,14 +83,14 @@ class WriterLog:
         """
         while (marked := self._marked()) < self.generation:
             mark = Transaction(self._fence, self.generation)
-            properties = entry_properties(self._attempt(code, state_until), mark, *self._ousted())
+            properties = entry_properties(AttemptEntry(self.writer, self.generation, code), mark, *self._ousted())
             try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
-            self._before = newest_valid_entry(self.table)
+            self._before = newest_stream_entry(self.table)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation has marked the table since."""
@@ -137,6 +124,14 @@ class WriterLog:
     def record(self, entry: StreamEntry, version: int) -> None:
         """Commit a batch without files: what it wrote is elsewhere, or nothing. Raises what `commit` does."""
         self.commit(entry, version, write_no_files)
+
+    def amend(self, write: Write) -> None:
+        """Commit a change that belongs to no batch, under the name of the newest one; nothing before the first.
+
+        Raises what `commit` does.
+        """
+        if self.latest is not None and self._transaction is not None:
+            self.commit(self.latest, self._transaction, write)
 
     def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
         """Write at the version right after the one at which the mark was read, or not at all; then look again.
@@ -173,19 +168,6 @@ class WriterLog:
                 fix="stop the stream, find who else writes under its name, and compare the checkpoint with the table.",
             )
 
-    def holds_any(self, column: str, values: Iterable[datetime]) -> bool:
-        """Whether the table has files in one of these partitions."""
-        with self._lock:
-            files = pa.table(self._delta.get_add_actions(flatten=True))
-        present = files.column(f"partition.{column}")
-        return bool(pc.any(pc.is_in(present, pa.array(values, present.type))).as_py())
-
-    def mark_dirty(self, entry: DirtyEntry) -> None:
-        """Commit what was dropped, unless the log says so already: a batch may be accounted for again."""
-        self.check_fence()
-        if not self._knows(entry):
-            append_entry(self.table, entry)
-
     def _ousted(self) -> list[Transaction]:
         """Return the last transaction of an older epoch once more: who still writes under it conflicts in Delta."""
         last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self.table)
@@ -204,18 +186,6 @@ class WriterLog:
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self.table, marked, self.generation)
 
-    def _attempt(self, code: str, state_until: datetime | None) -> AttemptEntry:
-        """Return this attempt's entry: code that differs from the last attempt's takes over the state that it left."""
-        if state_until is None or (before := self._newest_attempt()) is None or before.code == code:
-            return AttemptEntry(self.writer, self.generation, code)
-        return AttemptEntry(self.writer, self.generation, code, before.code, state_until)
-
-    def _newest_attempt(self) -> AttemptEntry | None:
-        if self._delta.transaction_version(self._fence) is None:
-            return None
-        entries = (logged.entry for logged in newest_first(self.table))
-        return next((e for e in entries if isinstance(e, AttemptEntry) and e.writer == self.writer), None)
-
     def _newest_entry(self) -> StreamEntry | None:
         if self._delta.transaction_version(self.writer) is None:
             return None
@@ -227,21 +197,6 @@ class WriterLog:
                 fix="restore the table's log, or reset the stream to a new epoch.",
             )
         return newest
-
-    def _knows(self, entry: DirtyEntry) -> bool:
-        """Whether an entry since the batch before says the same."""
-        for logged in newest_first(self.table):
-            match logged.entry:
-                case DirtyEntry(writer=self.writer) as said if (said.end, said.intervals) == (
-                    entry.end,
-                    entry.intervals,
-                ):
-                    return True
-                case StreamEntry(writer=self.writer) as written if written.end != entry.end and all(
-                    offset <= entry.end.get(partition, 0) for partition, offset in written.end.items()
-                ):
-                    return False
-        return False
 
 
 def filled(rows: pa.Table, table: DeltaTable) -> pa.Table:

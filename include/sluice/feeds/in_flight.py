@@ -1,7 +1,7 @@
 """Records that were sent and are not acknowledged yet, bounded in arrival time.
 
-A stream that reads while a feed is sent takes the greatest event time for the watermark. If one partition ran far ahead
-of another, records of the slower one would come behind it and be dropped.
+If one partition ran far ahead of another while a feed is sent, records of the slower one would come after their
+interval was settled, and behind the watermark of live outputs, which drop them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from sluice.specs.model.model import TimeRules
 def late_records(
     records: Iterable[FeedRecord], latest_event: datetime, readers: Mapping[str, TimeRules]
 ) -> Iterator[tuple[FeedRecord, str]]:
-    """Yield each record that a pipeline would drop only because of what was sent before, with the pipeline's name.
+    """Yield each record that comes too late for a pipeline only because of what was sent before, with its name.
 
     The records are ordered by arrival.
 

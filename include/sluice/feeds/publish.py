@@ -13,7 +13,7 @@ from datetime import date, datetime
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.heartbeat import closing_time, heartbeat_value
+from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
 from sluice.feeds.in_flight import InFlight
 from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
 from sluice.feeds.order import late_records
@@ -58,7 +58,7 @@ class Sending:
     Attributes:
         sent: records that it sent, without the heartbeat.
         recovered: records in the topic that a run before it had sent and not counted.
-        heartbeat: the instant of the heartbeat that it sent (UTC), or None.
+        heartbeat: the instant of the last heartbeat that it sent (UTC), or None.
         manifest: what the topic has now.
     """
 
@@ -107,7 +107,7 @@ class Feed:
             last: last local day, inclusive; omitted: the source's last.
             pace: bounds of the rate.
             heartbeat: at the end, send what closes the last interval.
-            out_of_order: send also what pipelines will drop because a later range was sent before.
+            out_of_order: send also what comes too late for pipelines because a later range was sent before.
             report: called about twice a second, and at the end.
 
         Raises:
@@ -136,16 +136,16 @@ class Feed:
             if not out_of_order:
                 self._refuse_overtaken(manifest, first, last)
             total = manifest.missing(first, last, self.source.days())
-            closing = self._closing_time(manifest, first, last) if heartbeat else None
+            closing = self._heartbeats(manifest, first, last) if heartbeat else ()
             if total or closing:
                 entry = manifest.begin(first, last, manifest.known_offsets, self.clock.now())
                 manifest.sending = True
                 self.store.save(manifest)
                 self._run(manifest, entry, total, pace, report).send(self._todo(manifest, first, last))
-                if closing:
-                    self._send_heartbeat(manifest, entry, closing)
+                for moment in closing:
+                    self._send_heartbeat(manifest, entry, moment)
             self._finish(manifest)
-            return Sending(total, recovered, closing, manifest)
+            return Sending(total, recovered, closing[-1] if closing else None, manifest)
 
     def _range(self, first: date | None, last: date | None) -> tuple[date, date]:
         days = list(self.source.days())
@@ -195,17 +195,18 @@ class Feed:
             raise RefusedError(
                 f"{len(behind)} records from {first} to {last} come too late, such as {record.identity} of "
                 f"{record.event:%Y-%m-%d %H:%M} UTC: the topic {self.topic.name} already has "
-                f"{manifest.latest_event:%Y-%m-%d %H:%M} UTC, so the pipeline {pipeline} would drop them.",
+                f"{manifest.latest_event:%Y-%m-%d %H:%M} UTC, so intervals of {pipeline} would have to be repaired, "
+                "and its live outputs would lack them.",
                 fix="send ranges in their order into a new topic, or add --out-of-order to send them all the same.",
             )
 
-    def _closing_time(self, manifest: Manifest, first: date, last: date) -> datetime | None:
-        """Return the instant of the heartbeat that is still needed."""
+    def _heartbeats(self, manifest: Manifest, first: date, last: date) -> list[datetime]:
+        """Return the instants of the heartbeats that are still needed."""
         last_event = self.source.last_event(first, last)
-        closing = closing_time(last_event, self.pipelines) if last_event and self.topic.value.heartbeat else None
-        if closing and manifest.latest_event and closing <= manifest.latest_event:
-            return None
-        return closing
+        if last_event is None or not self.topic.value.heartbeat:
+            return []
+        newest = manifest.latest_event
+        return [at for at in heartbeat_times(last_event, self.pipelines) if newest is None or at > newest]
 
     def _run(
         self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]

@@ -32,11 +32,6 @@ def intervals_between(start: datetime, end: datetime, length: timedelta) -> Iter
         at += length
 
 
-def closed_until(watermark: datetime, length: timedelta) -> datetime:
-    """Return the end of the last closed interval: the greatest aligned time that the watermark has reached."""
-    return interval_of(watermark, length).start
-
-
 def contiguous(intervals: Iterable[Interval]) -> list[Interval]:
     """Join intervals that touch into ranges, in order."""
     ranges: list[Interval] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from sluice.errors import CorruptionError
 from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.coverage import Position
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import Hole, Reach
 from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
 
@@ -40,6 +40,8 @@ class Content:
 
 
 NO_ROWS = Content(0, "0")
+LOST = "were lost before they were read"
+"""How the reason ends why an interval is dirty for good."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,13 @@ class StreamEntry:
         end: next offsets.
         origin: first offset per partition that the lineage ever read: what its state can know.
         watermark: the watermark that the batch evicted by, or None.
-        closed_until: end of the last interval that this commit closes, or None before the first.
-        suspect_until: the lineage began later than the stream, so what it says of intervals that start at or before
-            this time may be incomplete; None if it knows everything.
+        closed_until: of an interval table that a former version appended to: end of the last interval that this commit
+            closes, or None before the first.
+        suspect_until: of the same: the lineage began later than the stream, so what it says of intervals that start at
+            or before this time may be incomplete; None if it knows everything.
         code: hash of transform, validation, meaning of the spec and static inputs.
-        content: what this commit adds to each interval that it writes rows to.
+        content: of the same: what this commit adds to each interval that it writes rows to.
+        holes: of a raw table: all that it lacks of what its commits claim to have read.
     """
 
     writer: str
@@ -74,6 +78,7 @@ class StreamEntry:
     suspect_until: datetime | None = None
     code: str = ""
     content: Mapping[datetime, Content] = field(default_factory=dict)
+    holes: tuple[Hole, ...] = ()
     kind: Literal["stream"] = "stream"
 
     @property
@@ -87,13 +92,6 @@ class StreamEntry:
         topic = topic_of(self.writer)
         return Reach(self.end, (topic,) if topic else ())
 
-    def withdrawn(self, since: datetime) -> StreamEntry:
-        """Return it as if it had closed nothing that begins at `since` or later."""
-        if self.watermark is None or self.watermark <= since:
-            return self
-        closed = None if self.closed_until is None else min(self.closed_until, since)
-        return replace(self, watermark=since, closed_until=closed)
-
 
 @dataclass(frozen=True)
 class AttemptEntry:
@@ -103,7 +101,8 @@ class AttemptEntry:
         writer: the stream's app id.
         generation: the attempt.
         code: the hash that it runs.
-        replaced: the hash behind the state that it found, if that was another.
+        replaced: of an interval table that a former version appended to: the hash behind the state that it found, if
+            that was another.
         mixed_until: with `replaced`: intervals that start at or before this time may hold rows of both.
     """
 
@@ -117,7 +116,7 @@ class AttemptEntry:
 
 @dataclass(frozen=True)
 class DirtyEntry:
-    """A stream dropped records of closed windows: its result of these intervals is known to be incomplete.
+    """A former version, which appended to the table, dropped records: these intervals are known to be incomplete.
 
     Attributes:
         writer: the stream's app id.
@@ -205,6 +204,26 @@ class WithdrawnEntry:
 
 
 @dataclass(frozen=True)
+class LossyRange:
+    """Intervals whose records are lost in part: no recompute gives them back.
+
+    Attributes:
+        since: start of the first (UTC); None: the first of the table, which has none yet.
+        until: end of the last.
+        hole: where the records were.
+    """
+
+    since: datetime | None
+    until: datetime
+    hole: Hole
+
+    @property
+    def why(self) -> str:
+        """The reason on record."""
+        return f"{self.hole} {LOST}"
+
+
+@dataclass(frozen=True)
 class SettleEntry:
     """A settler wrote the intervals of `[since, settled_until)`, all of each, and examined what had arrived.
 
@@ -220,6 +239,7 @@ class SettleEntry:
         first_event: the earliest event time among these records, until the first interval is settled.
         content: what each interval with rows holds.
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
+        lossy: intervals that may lack records which nobody can read any more.
         code: hash of the code that computed them.
         disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
     """
@@ -235,6 +255,7 @@ class SettleEntry:
     first_event: datetime | None = None
     content: Mapping[datetime, Content] = field(default_factory=dict)
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
+    lossy: tuple[LossyRange, ...] = ()
     code: str = ""
     disorder: timedelta = timedelta()
     kind: Literal["settle"] = "settle"

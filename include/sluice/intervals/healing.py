@@ -1,7 +1,7 @@
 """What one record from the future has done to a table, and from when on its intervals have to be opened again.
 
-Watermarks follow the newest event time. One that lies further ahead of the clock than any record may be comes from
-records that validation let in before there was a rule against them, or under a wider `clock_skew` than today's.
+A table that is closed further ahead of the clock than any record may be was closed by records that validation let in
+before there was a rule against them, under a wider `clock_skew` than today's, or because a person confirmed them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sluice.intervals.alignment import interval_of
-from sluice.intervals.entries import Logged, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import Logged, SettleEntry, StreamEntry, WithdrawnEntry
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.rows import LedgerRow
 
@@ -24,9 +24,9 @@ class Poisoned:
     """A table whose intervals were closed into the future.
 
     Attributes:
-        version: the first commit that closed by such a watermark.
+        version: the first commit that closed so far ahead.
         at: when that was (UTC).
-        watermark: the furthest one.
+        watermark: until when; of a table that was appended to, the watermark.
         since: what begins then or later is to be opened again. No interval up to now that holds rows does: a stream
             that wrote it again would write some of its rows twice.
         opened: how many intervals without rows that are.
@@ -50,7 +50,7 @@ def find_poison(
         commits: the entries of the table, oldest first.
         ledger: what they amount to.
         length: of an interval.
-        most: the furthest watermark that sound records can have caused by now (UTC).
+        most: the furthest that sound records can have closed intervals by now (UTC).
         now: UTC.
     """
     closed: datetime | None = None  # as far as sound watermarks did it
@@ -59,7 +59,9 @@ def find_poison(
         match commit.entry:
             case StreamEntry(watermark=watermark) if watermark is not None and watermark > most:
                 found.append((commit, watermark))
-            case StreamEntry(closed_until=until) if until is not None:
+            case SettleEntry(settled_until=until) if until is not None and until > most:
+                found.append((commit, until))
+            case StreamEntry(closed_until=until) | SettleEntry(settled_until=until) if until is not None:
                 closed = until if closed is None else max(closed, until)
             case WithdrawnEntry(since=since):
                 found = [(logged, watermark) for logged, watermark in found if watermark <= since]

@@ -2,12 +2,15 @@
 
 It is a fold over the entries in a table's commits, so every reader of the log (or of its copy) arrives at the same
 ledger. Nothing else is truth: the control database only indexes the result.
+
+Intervals are settled, or published by backfills. Former versions appended rows batch by batch and closed intervals by a
+watermark; their entries are folded by the rules of then, so the ledgers of such tables stay readable.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -20,12 +23,14 @@ from sluice.intervals.entries import (
     Content,
     DirtyEntry,
     Logged,
+    LossyRange,
     SettleEntry,
     StreamEntry,
     VerifiedEntry,
     WithdrawnEntry,
 )
-from sluice.intervals.reach import Reach
+from sluice.intervals.facts import NOTHING, Facts, correcting, writing
+from sluice.intervals.reach import UNREACHABLE, Reach
 from sluice.intervals.rows import LedgerRow, Rows, State, Verified, Written
 from sluice.intervals.spans import Spans
 from sluice.intervals.writers import topic_of
@@ -41,8 +46,8 @@ class Ledger:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
         version: the newest table version that was looked at.
-        ahead: starts of the dirty `spans` of which the raw table does not hold all that they lack yet: a recompute
-            would leave them dirty. No part of the truth about the intervals: the index does not keep it.
+        ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack: a recompute would
+            leave them as they are. No part of the truth about the intervals: the index does not keep it.
     """
 
     rows: Mapping[datetime, LedgerRow] = field(default_factory=dict)
@@ -101,51 +106,16 @@ def _with_known(raw: Reach, commits: Iterable[Logged]) -> Reach:
 _OfStream = StreamEntry | AttemptEntry | DirtyEntry
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """What is known of an interval: its writings, and why it is dirty, with who has read up to where knows better.
-
-    `stays`: it counts as closed although a withdrawal has opened what is around it.
-    """
-
-    base: Written | None = None
-    current: Written | None = None
-    verified: Verified | None = None
-    dirt: tuple[tuple[str, Reach], ...] = ()
-    stays: bool = False
-
-    def marked(self, why: str, reach: Reach) -> _Facts:
-        """Note that records below `reach` are lacking; what was compared before does not count any more."""
-        dirt = {**dict(self.dirt), why: reach}  # of the same breach again, the later end
-        return replace(self, verified=None, dirt=tuple(dirt.items()))
-
-    def cleaned(self, raw: Reach) -> _Facts:
-        """Forget what a recompute that has read up to `raw` has made good."""
-        return replace(self, dirt=tuple((why, reach) for why, reach in self.dirt if not raw.covers(reach)))
-
-    @property
-    def holds_rows(self) -> bool:
-        """Whether any writer wrote rows: then its interval is like no other."""
-        return any(written is not None and written.content.rows for written in (self.base, self.current))
-
-    @property
-    def streamed(self) -> bool:
-        """Whether the newest writing is the stream's."""
-        return self.current is not None and self.current.generation is not None
-
-
-_NOTHING = _Facts()
-
-
 class _Folding:
     def __init__(self, length: timedelta, raw: Reach | None) -> None:
         self._length = length
         self._raw = raw
-        self._facts: Spans[_Facts] = Spans()
+        self._facts: Spans[Facts] = Spans()
         self._topics: list[str] = []  # oldest first
         self._growing: dict[datetime, Content] = {}
         self._reached: dict[str, datetime] = {}  # the greatest watermark that each code evicted by
         self._upgrades: list[AttemptEntry] = []
+        self._lossy_from_the_first: list[LossyRange] = []
         self._first: datetime | None = None
         self._closed_until: datetime | None = None  # as the stream says
         self._settled_until: datetime | None = None  # as far as the raw table agrees
@@ -176,7 +146,7 @@ class _Folding:
     def result(self) -> Ledger:
         if self._settled_until is not None:
             self._facts.cut(self._settled_until)
-        spans: list[tuple[datetime, datetime, _Facts]] = []
+        spans: list[tuple[datetime, datetime, Facts]] = []
         for start, end, found in self._facts:
             facts = self._as_settled(end, found)
             if facts.current is None and not facts.dirt:
@@ -185,16 +155,20 @@ class _Folding:
                 spans[-1] = (spans[-1][0], end, facts)
             else:
                 spans.append((start, end, facts))
-        ahead = frozenset(start for start, _, facts in spans if any(self._is_beyond_raw(r) for _, r in facts.dirt))
+        ahead = frozenset(
+            start
+            for start, _, facts in spans
+            if facts.dirt and all(self._is_beyond_raw(reach) for _, reach in facts.dirt)
+        )
         return Ledger(Rows(self._row(*span) for span in spans), self._settled_until, self._version, ahead)
 
-    def _as_settled(self, end: datetime, facts: _Facts) -> _Facts:
+    def _as_settled(self, end: datetime, facts: Facts) -> Facts:
         """Return facts without what the stream wrote of an interval that is not closed yet."""
         if not facts.streamed or facts.stays or (self._settled_until is not None and end <= self._settled_until):
             return facts
-        return _Facts(dirt=facts.dirt)
+        return Facts(dirt=facts.dirt)
 
-    def _row(self, start: datetime, end: datetime, facts: _Facts) -> LedgerRow:
+    def _row(self, start: datetime, end: datetime, facts: Facts) -> LedgerRow:
         why = tuple(why for why, _ in facts.dirt)
         count = (end - start) // self._length
         return LedgerRow(Interval(start, end), facts.base, facts.current, why, facts.verified, count)
@@ -255,7 +229,7 @@ class _Folding:
                 watermark=entry.watermark,
                 topics=reach.topics,
             )
-            self._facts.change(start, end, _writing(written))
+            self._facts.change(start, end, writing(written))
             if entry.suspect_until is not None and start <= entry.suspect_until:
                 why = f"the state of lineage {entry.lineage} began after records of this interval"
                 self._mark(start, end, why, Reach(entry.origin, reach.topics))
@@ -277,13 +251,13 @@ class _Folding:
     def _drop(self, entry: DirtyEntry) -> None:
         reach = self._reach_of(entry)
         for start in entry.intervals:
-            base = (self._facts.at(start) or _NOTHING).base
+            base = (self._facts.at(start) or NOTHING).base
             repaired = base is not None and base.generation is None and base.reach.covers(reach)
             if not repaired:
                 self._mark(start, start + self._length, entry.why, reach)
 
     def _mark(self, start: datetime, end: datetime, why: str, reach: Reach) -> None:
-        self._facts.change(start, end, lambda facts: (facts or _NOTHING).marked(why, reach))
+        self._facts.change(start, end, lambda facts: (facts or NOTHING).marked(why, reach))
 
     def _backfill(self, commit: Logged, entry: BackfillEntry) -> None:
         reach = Reach(entry.raw, entry.topics).preceded_by(self._topics)
@@ -300,15 +274,19 @@ class _Folding:
                 topics=reach.topics,
                 replayed=entry.replayed,
             )
-            to = _correcting(written) if entry.mode == "correct" else _writing(written, reach)
+            to = correcting(written) if entry.mode == "correct" else writing(written, reach)
             self._facts.change(start, start + self._length, to)
 
     def _settle(self, commit: Logged, entry: SettleEntry) -> None:
         reach = entry.reach.preceded_by(self._topics)
+        self._lossy_from_the_first += [lossy for lossy in entry.lossy if lossy.since is None]
         if entry.since is not None and entry.settled_until is not None and entry.since < entry.settled_until:
             self._replace(entry.since, entry.settled_until, commit, entry, reach)
         for start, offsets in entry.overtaken.items():
             self._overtake(start, Reach(offsets, reach.topics), entry)
+        for lossy in entry.lossy:
+            if lossy.since is not None:
+                self._mark(lossy.since, lossy.until, lossy.why, UNREACHABLE)
 
     def _replace(self, since: datetime, until: datetime, commit: Logged, entry: SettleEntry, reach: Reach) -> None:
         """Give the intervals of `[since, until)` to a settler: nothing of what was there before is left."""
@@ -325,14 +303,17 @@ class _Folding:
                 watermark=until,
                 topics=reach.topics,
             )
-            self._facts.change(start, end, _writing(written, reach))
+            self._facts.change(start, end, writing(written, reach))
+        for lossy in self._lossy_from_the_first:
+            if since < lossy.until:
+                self._mark(since, min(until, lossy.until), lossy.why, UNREACHABLE)
         self._growing = {start: held for start, held in self._growing.items() if start >= until}
         self._first = min(since, self._first or since)
         self._closed_until = self._settled_until = until
         self._raw_is_behind = False
 
     def _overtake(self, start: datetime, reach: Reach, entry: SettleEntry) -> None:
-        base = (self._facts.at(start) or _NOTHING).base
+        base = (self._facts.at(start) or NOTHING).base
         if base is None or not base.reach.covers(reach):
             why = f"records on time came after generation {entry.generation} of {entry.writer} had settled it"
             self._mark(start, start + self._length, why, reach)
@@ -340,9 +321,9 @@ class _Folding:
     def _verify(self, commit: Logged, entry: VerifiedEntry) -> None:
         verified = Verified(entry.backfill, entry.code, commit.at)
 
-        def noted(facts: _Facts | None) -> _Facts:
+        def noted(facts: Facts | None) -> Facts:
             compared = facts is not None and facts.base is not None and facts.base.version <= entry.as_of
-            return replace(facts or _NOTHING, verified=verified) if compared else facts or _NOTHING
+            return replace(facts or NOTHING, verified=verified) if compared else facts or NOTHING
 
         for start in entry.intervals:
             self._facts.change(start, start + self._length, noted)
@@ -357,33 +338,14 @@ class _Folding:
         if self._closed_until is None or entry.since >= self._closed_until:
             return
 
-        def opened(facts: _Facts | None) -> _Facts:
-            facts = facts or _NOTHING
+        def opened(facts: Facts | None) -> Facts:
+            facts = facts or NOTHING
             if not facts.streamed:
                 return facts
             if not facts.holds_rows:
-                return _Facts(dirt=facts.dirt)
+                return Facts(dirt=facts.dirt)
             return replace(facts, stays=True).marked(f"its rows lie beyond what was withdrawn: {entry.why}", Reach({}))
 
         self._facts.change(entry.since, self._closed_until, opened)
         self._closed_until = entry.since
         self._settled_until = min(self._settled_until or entry.since, entry.since)
-
-
-def _writing(written: Written, raw: Reach | None = None) -> Callable[[_Facts | None], _Facts]:
-    """Return what makes of an interval's facts those after a writing that is complete in itself.
-
-    Args:
-        written: the writing.
-        raw: what a recompute has read, which makes good what lies below it; None: the writing repairs nothing.
-    """
-
-    def write(facts: _Facts | None) -> _Facts:
-        before = facts or _NOTHING
-        return _Facts(written, written, dirt=(before if raw is None else before.cleaned(raw)).dirt)
-
-    return write
-
-
-def _correcting(written: Written) -> Callable[[_Facts | None], _Facts]:
-    return lambda facts: replace(facts or _NOTHING, current=written)

@@ -37,6 +37,36 @@ class Reach:
         return Reach(self.offsets, tuple(dict.fromkeys((*older, *self.topics))))
 
 
+UNREACHABLE = Reach({"": 2**63 - 1})
+"""What no reader ever covers: records that are gone."""
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Records that were gone from the topic before its raw stream read them.
+
+    Attributes:
+        topic: its id.
+        partition: `topic/partition`.
+        first: the first offset that is lacking.
+        end: the next offset that is there.
+    """
+
+    topic: str
+    partition: str
+    first: int
+    end: int
+
+    @property
+    def reach(self) -> Reach:
+        """Everything below its end, in its partition."""
+        return Reach({self.partition: self.end}, (self.topic,))
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.partition} offsets {self.first} to {self.end - 1}"
+
+
 @dataclass(frozen=True)
 class RawPosition:
     """How far a raw table goes.
@@ -44,10 +74,12 @@ class RawPosition:
     Attributes:
         version: of the table; -1 if there is none.
         reach: what it holds.
+        holes: what it lacks of that.
     """
 
     version: int = -1
     reach: Reach = Reach({})
+    holes: tuple[Hole, ...] = ()
 
 
 def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:

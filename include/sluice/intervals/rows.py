@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.intervals.alignment import Interval
-from sluice.intervals.entries import Content
+from sluice.intervals.entries import LOST, Content
 from sluice.intervals.reach import Reach
 from sluice.intervals.record_positions import PartitionRange
 from sluice.wording import ExplainedEnum
@@ -103,6 +103,11 @@ class LedgerRow:
         if self.current.codes != (code,):
             return State.STALE
         return State.PUBLISHED if self.current.generation is None else State.CLOSED
+
+    @property
+    def lossy(self) -> bool:
+        """Whether records of it are lost for good: no recompute brings them back."""
+        return any(why.endswith(LOST) for why in self.dirty)
 
     def verified_by(self, code: str) -> bool:
         """Whether a passed comparison by this code is on record."""

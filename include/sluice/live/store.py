@@ -23,7 +23,7 @@ class LatestTable:
         schema: its columns; times are in UTC.
         keys: the columns that name a row.
         newest_by: the column that says which of two rows of a key is newer; None: the one that comes later.
-        time_column: the column with the start of a row's window, where rows expire; else None.
+        time_column: the column that says in which interval a row belongs, where rows expire; else None.
     """
 
     name: str
@@ -41,13 +41,11 @@ class Change:
         rows: the new rows, at most one per key.
         entry: the batch.
         version: its transaction version, which grows with every batch of a stream.
-        expired_until: rows whose window starts at or before this instant (UTC) go; None: no row goes.
     """
 
     rows: pa.Table
     entry: StreamEntry
     version: int
-    expired_until: datetime | None = None
 
 
 class LatestStore(Protocol):
@@ -91,6 +89,14 @@ class LatestStore(Protocol):
 
     def apply(self, change: Change) -> None:
         """Change the table.
+
+        Raises:
+            FencedError: a newer generation owns it; nothing was changed.
+            UnreachableError: the store could not be asked; whether it was changed is unknown.
+        """
+
+    def expire(self, before: datetime) -> None:
+        """Remove the rows whose `time_column` is earlier than this instant (UTC). The newest batch stays what it is.
 
         Raises:
             FencedError: a newer generation owns it; nothing was changed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -117,11 +118,14 @@ class PostgresLatest:
             self._owned(connection)
             if change.rows.num_rows:
                 connection.execute(self._upsert(), change.rows.to_pylist())
-            if change.expired_until is not None:
-                start = self._table.c[str(self._described.time_column)]
-                connection.execute(self._table.delete().where(start <= change.expired_until))
             connection.execute(_outputs.update().where(*self._mine()).values(entry=to_json(change.entry)))
         self.latest = change.entry
+
+    def expire(self, before: datetime) -> None:
+        """See the port."""
+        with self._transaction() as connection:
+            self._owned(connection)
+            connection.execute(self._table.delete().where(self._table.c[str(self._described.time_column)] < before))
 
     def _owned(self, connection: sa.Connection) -> StreamEntry | None:
         """Lock our line in the book until the transaction ends, and return the batch that it names."""

@@ -63,7 +63,7 @@ class PostgresLiveTable:
         if len(rows) > MAX_VALUES:
             raise RefusedError(
                 f"{self._name} has more than {MAX_VALUES:,} rows, which are held in memory.",
-                fix="deliver it to a topic, or let closed windows go by `keep: open`.",
+                fix="deliver it to a topic, or let settled rows go by `keep: open`.",
             )
         at = datetime.now(UTC)
         return [Row(fields, at) for fields in rows]

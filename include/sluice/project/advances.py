@@ -68,11 +68,5 @@ def _state(project: Project, pipeline: str) -> SettledState:
     from sluice.delta.reading import open_table  # noqa: PLC0415 - see above
 
     spec = project.catalog.pipelines[pipeline]
-    if spec.intervals.engine != "settle":
-        raise RefusedError(
-            f"the table {spec.intervals.table} is written by the engine {spec.intervals.engine}, which holds no "
-            "arrival time back.",
-            fix="after a record from the future: sluice streams heal.",
-        )
     open_table(project.folder.table(spec.intervals.table))
     return state_of_log(project.folder, spec)

@@ -109,8 +109,8 @@ def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, w
 
 
 def furthest(rules: TimeRules, now: datetime) -> datetime:
-    """Return the furthest watermark that sound records can have caused by now (UTC)."""
-    return now + rules.clock_skew + rules.future_skew - rules.delay
+    """Return the furthest that sound records can have closed intervals, or moved a watermark, by now (UTC)."""
+    return now + rules.clock_skew - rules.allowed_lateness
 
 
 def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:

@@ -20,7 +20,7 @@ def settler_source(catalog: Catalog, folder: StateFolder, stream: str) -> Settle
     """Return where the settler behind a stream is seen; None if the stream settles no table."""
     declared = catalog.streams.get(stream)
     pipeline = None if declared is None or declared.kind is not StreamKind.PIPELINE else declared.pipeline
-    if pipeline is None or not pipeline.has_intervals or pipeline.intervals.engine != "settle":
+    if pipeline is None or not pipeline.has_intervals:
         return None
     status = partial(settling_status, folder.settling_file(stream))
     return SettlerSource(pipeline.name, raw_stream(pipeline.source), status, partial(_is_decided, folder, pipeline))

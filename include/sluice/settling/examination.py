@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan, joined
+from sluice.intervals.entries import LossyRange
 from sluice.settling.rules import SettlingRules
 
 
@@ -48,6 +49,7 @@ class Examination:
         first_event: the earliest event time of a record on time; None without one.
         disorder: the farthest that an arrival time lay below the greatest before it in its partition, up to the longest
             advance: what lies further ahead may be a record of the future, and measures nothing.
+        lossy: intervals that may lack records of the holes between what was judged before and `end`.
     """
 
     end: Mapping[str, int]
@@ -55,6 +57,7 @@ class Examination:
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     first_event: datetime | None = None
     disorder: timedelta = timedelta()
+    lossy: tuple[LossyRange, ...] = ()
 
     def disorder_after(self, clocks: ArrivalClocks, drained: AbstractSet[str], max_advance: timedelta) -> timedelta:
         """Return the farthest that an arrival time lies below one that was appended before it.

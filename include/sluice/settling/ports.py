@@ -11,7 +11,7 @@ from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.entries import Content, SettleEntry
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 
 
@@ -77,6 +77,13 @@ class RawSource(Protocol[R_co]):
             pinned: what `pin` returned.
             since: what was judged before.
             settled_until: see `sluice.settling.examination.examined`.
+        """
+
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
+        """Return the arrival times that bound those of records which are lost.
+
+        The second is the oldest of those right behind them, or at the beginning of the topic that followed theirs; the
+        first is the newest of those right before them that is no later. None where no arrival time is known.
         """
 
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:

@@ -19,6 +19,7 @@ class SettlingRules:
         length: of an interval.
         allowed_lateness: a record is on time if no more than this lies between its event and its arrival.
         arrival_disorder: nothing is appended to the topic whose arrival time is further below the greatest before it.
+        future_skew: a record counts if its event is no further ahead of its arrival.
         max_advance: the longest gap between two arrival times that needs no other evidence.
         lookback: how far before an interval the records begin that its rows are made of.
         lookahead: how far behind its end they go on.
@@ -27,6 +28,7 @@ class SettlingRules:
     length: timedelta
     allowed_lateness: timedelta
     arrival_disorder: timedelta = timedelta()
+    future_skew: timedelta = timedelta()
     max_advance: timedelta = timedelta(days=1)
     lookback: timedelta = timedelta()
     lookahead: timedelta = timedelta()
@@ -38,6 +40,7 @@ class SettlingRules:
             length=pipeline.intervals.interval_length,
             allowed_lateness=pipeline.time.allowed_lateness,
             arrival_disorder=pipeline.time.arrival_disorder,
+            future_skew=pipeline.time.future_skew,
             max_advance=pipeline.time.max_advance,
             lookback=pipeline.intervals.lookback,
             lookahead=pipeline.intervals.lookahead,
@@ -74,6 +77,17 @@ class SettlingRules:
     def touched_by_any_of(self, times: Interval) -> Iterator[Interval]:
         """Yield the intervals whose rows a record may change whose event time lies in a range, in order."""
         return self._from(times.start - self.lookahead, lambda start: start < times.end + self.lookback)
+
+    def may_hold(self, first: datetime, last: datetime) -> Interval:
+        """Return the intervals whose rows records on time may change that nobody has seen.
+
+        Args:
+            first: an arrival time before theirs, as far as arrival times are in order.
+            last: one behind theirs.
+        """
+        earliest = min(first, last) - self.arrival_disorder - self.allowed_lateness - self.lookahead
+        latest = max(first, last) + self.arrival_disorder + self.future_skew + self.lookback
+        return Interval(interval_of(earliest, self.length).start, interval_of(latest, self.length).end)
 
     def _from(self, instant: datetime, goes_on: Callable[[datetime], bool]) -> Iterator[Interval]:
         interval = interval_of(instant, self.length)

@@ -6,7 +6,7 @@ intervals that lack some of them. Killed anywhere, the next one begins from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 from sluice.clock import Clock
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalClocks, advanced
-from sluice.intervals.entries import SettleEntry
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.entries import LossyRange, SettleEntry
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
 from sluice.settling.examination import Examination
 from sluice.settling.ports import RawSource, SettledState, SettledTable, Staged, UncertainCommitError
@@ -80,6 +80,15 @@ class _Progress:
     disorder: timedelta = timedelta()
 
 
+@dataclass(frozen=True)
+class _BoundedHole:
+    """A hole, and the arrival times between which those of its records lie: see `RawSource.around`."""
+
+    hole: Hole
+    first: datetime | None
+    last: datetime
+
+
 R = TypeVar("R", bound=Staged)
 
 
@@ -130,10 +139,12 @@ class Settler(Generic[R]):
             return self._round(RoundOutcome.RAW_BEHIND, state, before)
         if _is_new_topic(before.examined, pinned.reach):
             before = replace(before, clocks=before.clocks.of_new_topic())
+        pinned, holes = self._holes(pinned, before)
         found = self._raw.examine(pinned, before.examined, state.settled_until)
         after = self._advance(before, pinned, found, state)
         self._drained = (after.examined, _drained(after.examined, listed))
         complete = self._complete(after, listed)
+        found = replace(found, lossy=tuple(self._lossy(state, holes, after)))
         return self._settle(state, pinned, after, found, complete)
 
     def _begin(self, state: SettledState) -> _Progress:
@@ -167,7 +178,8 @@ class Settler(Generic[R]):
     ) -> Round:
         due = self._due(state, after, complete)
         due = None if due is None else self._raw.bounded(pinned, due)
-        if due is None and not found.overtaken and after.clocks.unconfirmed == state.clocks.unconfirmed:
+        nothing_found = not found.overtaken and not found.lossy
+        if due is None and nothing_found and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
             outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
             return self._round(outcome, state, after, complete)
@@ -192,6 +204,38 @@ class Settler(Generic[R]):
         end = self._rules.complete_until(complete.clock)
         return Interval(start, end) if start < end else None
 
+    def _holes(self, pinned: RawPosition, before: _Progress) -> tuple[RawPosition, list[_BoundedHole]]:
+        """Return as much of the raw table as may be judged, and the holes that are new in it.
+
+        Of records that are lost and behind which nothing arrived nobody can say how late they were: their partition is
+        read no further until something does; of a topic that was deleted, nothing is until the next one has something.
+        """
+        offsets, bounded = dict(pinned.reach.offsets), []
+        for hole in reversed(pinned.holes):
+            if before.examined.covers(hole.reach) or not pinned.reach.covers(hole.reach):
+                continue
+            first, last = self._raw.around(pinned, hole)
+            if last is not None:
+                bounded.append(_BoundedHole(hole, first, last))
+            elif hole.topic == pinned.reach.topics[-1]:
+                offsets[hole.partition] = min(hole.first, offsets[hole.partition])
+            else:
+                return replace(pinned, reach=before.examined), []
+        return replace(pinned, reach=replace(pinned.reach, offsets=offsets)), bounded
+
+    def _lossy(self, state: SettledState, holes: Iterable[_BoundedHole], after: _Progress) -> Iterator[LossyRange]:
+        """Yield the intervals that may lack the records of holes which are examined now.
+
+        None of them is settled: what lies behind the read part of a partition belongs to no settled interval.
+        """
+        for each in holes:
+            if after.examined.covers(each.hole.reach):
+                lossy = self._rules.may_hold(each.first or each.last, each.last)
+                known = [lossy.start if each.first else None, state.settled_until]
+                since = max((start for start in known if start is not None), default=None)
+                if since is None or since < lossy.end:
+                    yield LossyRange(since, lossy.end, each.hole)
+
     def _entry(
         self, state: SettledState, after: _Progress, found: Examination, due: Interval | None, rows: R | None
     ) -> SettleEntry:
@@ -207,6 +251,7 @@ class Settler(Generic[R]):
             first_event=after.first_event if due is None and state.settled_until is None else None,
             content=rows.content if rows is not None else {},
             overtaken=found.overtaken,
+            lossy=found.lossy,
             code=self._author.code,
             disorder=after.disorder,
         )

@@ -19,8 +19,8 @@ def settled_state(
 ) -> SettledState:
     """Return where a settler goes on.
 
-    A table that only the append engine has written is settled as far as that closed it, and examined as far as that
-    read: what it dropped until then is on record as its own.
+    A table that only former versions have written, by appending, is settled as far as they closed it, and examined as
+    far as they read: what they dropped until then is on record as theirs.
 
     Args:
         newest_first: the table's log; read as far as the newest settlement.

@@ -13,8 +13,8 @@ from sluice.specs.code.parts import CodeChanges
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput
 
 _STATE = (
-    "its checkpoint holds state, and --try checks on a copy whether that fits the new code, as a driver does at its "
-    "start: one whose code does not fit ends as `incompatible state` and is HALTED, and nothing is lost"
+    "its checkpoint holds state. A driver checks on a copy whether that fits the new code; if not, the stream begins "
+    "again at the records of open intervals, or, without an interval table, is HALTED as `incompatible state`"
 )
 _NO_STATE = "its checkpoint holds no state"
 _UNKNOWN_STATE = "whether it has state is not known: it has committed no batch yet, or its checkpoint cannot be read"
@@ -161,16 +161,13 @@ def output_effects(stream: DeclaredStream, keeps_state: bool | None) -> Iterator
 
 def _name(output: Output) -> str:
     name = output.table if isinstance(output, IntervalsOutput | RowsOutput | LatestOutput) else output.topic
-    engine = f", engine {output.engine}" if isinstance(output, IntervalsOutput) else ""
-    return f"{output.kind} {name}{engine}"
+    return f"{output.kind} {name}"
 
 
 def _effect(output: Output, state: str) -> str:
     match output.kind:
-        case "intervals" if output.engine == "settle":
-            return "needs no state: intervals that are settled after the restart are the new code's"
         case "intervals":
-            return f"intervals that are open at the restart close with both codes, and are stale; {state}"
+            return "needs no state: intervals that are settled after the restart are the new code's"
         case "rows":
             return "keeps no state: what was appended stays, and rows after the restart are the new code's"
         case "latest":
@@ -206,8 +203,8 @@ _ADDED_COLUMNS = (
     "refuses its rows"
 )
 _FORMER_STATE = (
-    "State that the withdrawn code has written has to fit the former code; if it does not, the unit is HALTED as "
-    "`incompatible state`, and `sluice streams reset` lets it begin anew"
+    "A live stream whose state does not fit the former code begins again at open intervals; one without an interval "
+    "table is HALTED as `incompatible state`, and `sluice streams reset` lets it begin again"
 )
 _RECOMPUTED = (
     "it computes again what the withdrawn code has written; what the former code has written is not stale any more"

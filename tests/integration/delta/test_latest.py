@@ -77,7 +77,7 @@ class TestDeltaLatest(LatestSuite):
         store = place.store()
         version = DeltaTable(str(tmp_path / "live")).version()
         for end in (10, 20):
-            store.apply(change(end, (1, "UA", end), expired=0))
+            store.apply(change(end, (1, "UA", end)))
         found = DeltaTable(str(tmp_path / "live"))
         assert found.version() == version + 2
         assert found.transaction_version(WRITER) == 40

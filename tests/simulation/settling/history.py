@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from itertools import count
 
+from sluice.intervals.entries import LOST
 from sluice.settling.ports import UncertainCommitError
 from sluice.settling.status import status_after
 from sluice.streams.position.fencing import FencedError
@@ -22,18 +23,29 @@ from tests.simulation.transitions import Tally
 
 FAULTS = ("disorder", "poison", "new topic", "withdrawal", "crash", "answer is lost", "transaction", "zombie", "quiet")
 SHARE_OF_FAULTS = 0.45
-APPEND_ENGINE = "append engine"
+FORMER_VERSION = "former version"
 SMALLEST_READ = 2
 """How many records of a partition an examination takes at the least."""
 ROUNDS = 40
 """Of the last settler, until everything must be settled."""
 
 
-def play(crew: Crew, code: Code, source: int | Sequence[int], tally: Tally, *, tells: bool = False) -> Outcome:
-    """Play a history; see `tests.simulation.history.play`."""
+def play(
+    crew: Crew, code: Code, source: int | Sequence[int], tally: Tally, *, tells: bool = False, loses: bool = False
+) -> Outcome:
+    """Play a history; see `tests.simulation.history.play`.
+
+    Args:
+        crew: see there.
+        code: see there.
+        source: see there.
+        tally: see there.
+        tells: see there.
+        loses: whether records are lost before they are read.
+    """
     story: list[str] | None = [] if tells else None
     choices = Choices(source)
-    world = World(crew, code, choices, tally, story)
+    world = World(crew, code, choices, tally, story, loses=loses)
     breach = ""
     try:
         _History(world).play()
@@ -64,7 +76,7 @@ class _History:
                 self._append()
             world.append_history()
             if "zombie" in world.enabled:
-                world.begin(APPEND_ENGINE, partial(world.append_again, len(world.store.commits)))
+                world.begin(FORMER_VERSION, partial(world.append_again, len(world.store.commits)))
         world.crew.play(self._direct)
         self._end()
 
@@ -90,7 +102,7 @@ class _History:
         if dice < 7 and current in moving:
             return current
         chosen = self._world.choices.pick(moving) if moving else None
-        asleep = chosen is not None and chosen.name == APPEND_ENGINE and not self._world.choices.chance(0.2)
+        asleep = chosen is not None and chosen.name == FORMER_VERSION and not self._world.choices.chance(0.2)
         return None if asleep else chosen
 
     def _change(self, dice: int) -> Actor | None:
@@ -195,6 +207,9 @@ class _History:
     def _read(self) -> None:
         world = self._world
         partition = world.choices.below(len(world.topic.logs))
+        if world.loses and world.choices.chance(0.2):
+            world.say("fault: loss")
+            world.raw.lose(partition, world.choices.pick((1, 3, 1_000)))
         world.raw.read(partition, world.choices.pick((1, 3, 1_000)))
         if world.story is not None:
             world.story.append(f"read {world.raw.ends}")
@@ -235,7 +250,7 @@ class _History:
         world = self._world
         world.enabled, world.ending = frozenset(), True
         for actor in world.moving:
-            actor.crashing = actor.name != APPEND_ENGINE
+            actor.crashing = actor.name != FORMER_VERSION
         world.crew.play(lambda: next((actor for actor in world.moving if actor.crashing), None))
         world.topic.open_since = {}
         records = [*world.raw.stored, *(record for log in world.topic.logs for record in log)]
@@ -287,7 +302,7 @@ class _History:
             raise BreachError(f"{[f'{row.interval.start:%H:%M}' for row in open_again]} are not settled again")
         for _ in marked:
             self._run("repair", world.recompute)
-        if any(row.dirty for row in world.ledger().spans):
+        if any(not why.endswith(LOST) for row in world.ledger().spans for why in row.dirty):
             raise BreachError("a mark that no repair can take away")
         touched = {start for record in on_time for start in world.raw.index.intervals(record)}
         wrong = [start for start in sorted(touched) if self._lacks(start)]

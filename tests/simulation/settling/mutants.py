@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "marks wait for the next interval",
         SETTLER,
-        "if due is None and not found.overtaken and",
+        "if due is None and nothing_found and",
         "if due is None and",
         seed=904,
     ),
@@ -123,13 +123,13 @@ MUTANTS = (
         "            pass\n",
     ),
     Mutant(
-        "the append engine is not ousted",
+        "a former version is not ousted",
         TABLE,
         'ousted = frozenset({self._ousted} - {""})',
         "ousted = frozenset[str]()",
     ),
     Mutant(
-        "what streaming appended to an open interval stays",
+        "what was appended to an open interval stays",
         TABLE,
         "            self._store.replace(rows.rows, entry.since, entry.settled_until)\n",
         "            self._store.put(rows.rows)\n",
@@ -141,7 +141,35 @@ MUTANTS = (
     Mutant(
         "a settlement takes no mark away",
         LEDGER,
-        "self._facts.change(start, end, _writing(written, reach))",
-        "self._facts.change(start, end, _writing(written))",
+        "self._facts.change(start, end, writing(written, reach))",
+        "self._facts.change(start, end, writing(written))",
     ),
 )
+
+OF_LOSSES = (
+    Mutant(
+        "holes in the raw table are passed over",
+        SETTLER,
+        "        for hole in reversed(pinned.holes):\n",
+        "        for hole in ():\n",
+    ),
+    Mutant(
+        "a hole with nothing behind it is passed",
+        SETTLER,
+        "                offsets[hole.partition] = min(hole.first, offsets[hole.partition])\n",
+        "                bounded.append(_BoundedHole(hole, first, first or self._clock.now()))\n",
+    ),
+    Mutant(
+        "lost records are taken for punctual ones",
+        RULES,
+        "min(first, last) - self.arrival_disorder - self.allowed_lateness - self.lookahead",
+        "min(first, last) - self.lookahead",
+    ),
+    Mutant(
+        "a settlement takes the mark of a loss away",
+        LEDGER,
+        "            self._facts.change(start, end, writing(written, reach))\n",
+        "            self._facts.change(start, end, lambda _, written=written: Facts(written, written))\n",
+    ),
+)
+"""Rules of what happens when records are lost before they are read."""

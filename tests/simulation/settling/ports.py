@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import SettleEntry
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.ports import SettledState, UncertainCommitError
 from tests.simulation.breach import BreachError
@@ -42,6 +42,9 @@ class RawGate(_Gate):
 
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         return self._pass("examine", lambda: self._examine(pinned.reach, since, settled_until))
+
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
+        return self._world.raw.around(hole, pinned.reach)
 
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
         assert pinned.version >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from tests.simulation.campaign import Scenario
@@ -9,6 +10,8 @@ from tests.simulation.settling.history import play
 from tests.simulation.settling.mutants import MODULES
 
 SETTLING = Scenario(play, MODULES, Path(__file__).with_name("seeds.txt"))
+LOSING = Scenario(partial(play, loses=True), MODULES, Path(__file__).with_name("seeds_losing.txt"))
+"""The same, and records are lost before they are read."""
 
 SEEN = (
     *(f"call: {call}" for call in ("open", "read", "pin", "listed_ends", "examine", "compute", "commit", "holds")),
@@ -16,7 +19,7 @@ SEEN = (
     *(f"fault: {fault}" for fault in ("crash", "poison", "new topic", "transaction", "quiet")),
     *("fault: commit is lost", "fault: answer is lost"),
     *("settled", "marked", "settler: fenced", "backfill: published", "backfill: refused"),
-    *("append engine: wrote", "append engine: conflict"),
+    *("former version: wrote", "former version: conflict"),
     *("person withdraws", "person confirms", "person refuses"),
 )
 """What a campaign must have seen."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import RecordTimes
 from sluice.settling.rules import SettlingRules
 
@@ -113,11 +113,38 @@ class RawStore:
         self.topics: tuple[str, ...] = (topic.id,)
         self.ends: dict[str, int] = {}
         self.stored: list[Record] = []
+        self.lost: list[Record] = []
+        self.holes: tuple[Hole, ...] = ()
+
+    def lose(self, partition: int, most: int) -> None:
+        """Let retention delete records of a partition before they are read, and somebody acknowledge that."""
+        self._meet_topic()
+        first = self.ends.get(name(partition), 0)
+        end = min(first + most, self._topic.readable(partition))
+        if end > first and self.ends:  # the first commit of a topic begins where it begins
+            self.lost += self._topic.logs[partition][first:end]
+            self.holes = (*self.holes, Hole(self._topic.id, name(partition), first, end))
+            self.ends[name(partition)] = end
+            self.version += 1
+
+    def around(self, hole: Hole, below: Reach) -> tuple[datetime | None, datetime | None]:
+        """Return the arrival times right before and behind a hole, of what lies below a reach."""
+        own = [r for r in self.stored if r.id[0] == hole.topic and name(r.id[1]) == hole.partition]
+        known = [(r.id[2], r.arrival) for r in own if r.arrival is not None and is_below(r.id, below)]
+        last = min((arrival for offset, arrival in known if offset >= hole.end), default=None)
+        later = below.topics[below.topics.index(hole.topic) + 1 :]
+        if last is None:
+            last = min((r.arrival for r in self.stored if r.arrival and r.id[0] in later), default=None)
+        ahead = (a for offset, a in known if offset < hole.first and (last is None or a <= last))
+        return max(ahead, default=None), last
+
+    def _meet_topic(self) -> None:
+        if self.topics[-1] != self._topic.id:
+            self.topics, self.ends = (*self.topics, self._topic.id), {}
 
     def read(self, partition: int, most: int) -> None:
         """Read up to so many records of one partition, in one commit."""
-        if self.topics[-1] != self._topic.id:
-            self.topics, self.ends = (*self.topics, self._topic.id), {}
+        self._meet_topic()
         first = self.ends.get(name(partition), 0)
         end = min(first + most, self._topic.readable(partition))
         if end > first:
@@ -131,7 +158,7 @@ class RawStore:
         """Return how far it goes; before its first commit that is nowhere."""
         if not self.version:
             return RawPosition()
-        return RawPosition(self.version, Reach(dict(self.ends), self.topics))
+        return RawPosition(self.version, Reach(dict(self.ends), self.topics), self.holes)
 
 
 def name(partition: int) -> str:

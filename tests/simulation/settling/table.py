@@ -86,7 +86,7 @@ class SettledDelta:
         store: the table.
         generation: of the settler.
         rules: the pipeline's.
-        ousted: the app id under which the append engine wrote; empty if it did not.
+        ousted: the app id under which a former version appended; empty if none did.
     """
 
     def __init__(self, store: SettledStore, generation: int, rules: SettlingRules, ousted: str = "") -> None:

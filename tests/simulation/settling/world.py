@@ -6,14 +6,22 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sluice.intervals.entries import AdvanceEntry, BackfillEntry, Content, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import (
+    LOST,
+    AdvanceEntry,
+    BackfillEntry,
+    Content,
+    SettleEntry,
+    StreamEntry,
+    WithdrawnEntry,
+)
 from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.reach import Reach
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
 from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
-from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic
+from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic, is_below
 from tests.twins.clock import ManualClock
 
 LENGTH, LATENESS, DISORDER, MAX_ADVANCE = 10, 10, 5, 60
@@ -31,10 +39,18 @@ class World:
         choices: where chance comes from.
         tally: counts what happens.
         story: takes what happens, if anybody wants to know.
+        loses: whether records are lost before they are read.
     """
 
     def __init__(
-        self, crew: Crew, code: Code, choices: Choices, tally: dict[str, int], story: list[str] | None
+        self,
+        crew: Crew,
+        code: Code,
+        choices: Choices,
+        tally: dict[str, int],
+        story: list[str] | None,
+        *,
+        loses: bool = False,
     ) -> None:
         self.crew = crew
         self.code: Any = code
@@ -46,8 +62,10 @@ class World:
         """Whether records arrive now, or are those of last year."""
         self.time = self.clock.now() if self.live else EPOCH
         """The source's own time: nothing that is appended from now on has arrived before it, less the disorder."""
-        self.follows = choices.chance(0.3)
-        """Whether the append engine wrote the table before."""
+        self.loses = loses
+        """Whether records are lost before they are read."""
+        self.follows = choices.chance(0.3) and not loses
+        """Whether a former version appended to the table before."""
         self.ending = False
         self.poisoned: set[int] = set()
         self.poison: list[datetime] = []
@@ -62,7 +80,7 @@ class World:
         self.topic = Topic(1 + choices.below(3))
         self.raw = RawStore(self.topic, self.rules)
         self.known_before = Index(self.rules)
-        """What the append engine had read."""
+        """What the former version had read."""
         self.store = code.table.SettledStore(self.clock.now, self.check)
         self.enabled: frozenset[str] = frozenset()
         self.actors: list[Actor] = []
@@ -113,6 +131,21 @@ class World:
             self._compare(row, held, row.current.reach, "its records below its own reach")
             if newest is not None and not row.dirty:
                 self._compare(row, held, newest[1].reach, "the records that were examined", missing_only=True)
+        if newest is not None and not self.excused:
+            self._check_lossy(newest[1].reach)
+
+    def _check_lossy(self, examined: Reach) -> None:
+        """See that each interval is marked for good whose lost records were passed."""
+        rows = self.ledger().rows
+        for record in self.raw.lost:
+            # A lost record of the future belongs to an interval that no bound of its neighbours reaches.
+            future = record.arrival in self.poison
+            if future or not record.is_on_time(self.rules) or not is_below(record.id, examined):
+                continue
+            for start in self.raw.index.intervals(record):
+                row = rows.get(start)
+                if row is not None and row.current is not None and not row.lossy:
+                    raise BreachError(f"{start:%H:%M} lacks {record.id}, which is lost, and is not marked")
 
     def _compare(self, row: LedgerRow, held: list[Any], below: Reach, what: str, *, missing_only: bool = False) -> None:
         start = row.interval.start
@@ -123,7 +156,7 @@ class World:
 
     @property
     def raw_knows_history(self) -> bool:
-        """Whether the raw table holds what the append engine had read; what it never had, nobody can settle."""
+        """Whether the raw table holds what the former version had read; what it never had, nobody can settle."""
         return {record.id for record in self.appended} <= {record.id for record in self.raw.stored}
 
     # What persons and other writers do
@@ -140,7 +173,8 @@ class World:
 
     def recompute(self) -> None:
         """Recompute one interval that is marked, as a backfill does: read, compute, publish if nobody else wrote it."""
-        dirty = [row for row in self.ledger().spans if row.dirty and self.ledger().closes(row)]
+        marked = (row for row in self.ledger().spans if self.ledger().closes(row))
+        dirty = [row for row in marked if any(not why.endswith(LOST) for why in row.dirty)]
         if not dirty:
             return None
         start, version = dirty[0].interval.start, self.store.version
@@ -161,7 +195,7 @@ class World:
         return None
 
     def append_history(self) -> None:
-        """Let the append engine have written the table before: whole intervals, and a part of the one after them."""
+        """Let a former version have appended to the table: whole intervals, and a part of the one after them."""
         ends = self.topic.ends()
         self.appended = [record for log in self.topic.logs for record in log]
         for record in self.appended:
@@ -179,7 +213,7 @@ class World:
         self._stream(rows, ends, closed)
 
     def append_again(self, snapshot: int) -> None:
-        """Let a driver of the append engine that slept write to the interval that it has open.
+        """Let a driver of the former version that slept write to the interval that it has open.
 
         Args:
             snapshot: how many commits there were when it looked at the table, its mark included.
@@ -187,12 +221,12 @@ class World:
         last = next((c.logged.entry for c in self.store.commits[:snapshot]), None)
         if not isinstance(last, StreamEntry) or last.closed_until is None:
             return
-        self.stand("append engine writes")
+        self.stand("former version writes")
         if any(APPENDER in commit.transactions for commit in self.store.commits[snapshot:]):
-            self.say("append engine: conflict")
+            self.say("former version: conflict")
             return
         self._stream({last.closed_until: [("topic0", 0, 10_000)]}, Reach(last.end), last.closed_until)
-        self.say("append engine: wrote")
+        self.say("former version: wrote")
 
     def _stream(self, rows: dict[datetime, list[Any]], ends: Reach, closed: datetime) -> None:
         content = {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in rows.items() if ids}

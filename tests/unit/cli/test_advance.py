@@ -26,15 +26,6 @@ CLOCKS = ArrivalClocks(
 )
 
 
-def settled(place: DeparturesProject) -> DeparturesProject:
-    """Let the pipeline be settled."""
-    spec = place.home / "include" / "pipelines" / "departures.yaml"
-    text = spec.read_text(encoding="utf-8")
-    spec.write_text(text.replace("    interval: hour\n", "    interval: hour\n    engine: settle\n"), encoding="utf-8")
-    settings.cache_clear()
-    return place
-
-
 def decisions(place: DeparturesProject) -> list[AdvanceEntry]:
     return [logged.entry for logged in read_log(place.table) if isinstance(logged.entry, AdvanceEntry)]
 
@@ -42,7 +33,7 @@ def decisions(place: DeparturesProject) -> list[AdvanceEntry]:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
     """Four settled hours, and a record of 2020 that nothing bears out."""
-    place = settled(DeparturesProject.create(tmp_path, monkeypatch))
+    place = DeparturesProject.create(tmp_path, monkeypatch)
     place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), CLOCKS))
     yield place
     settings.cache_clear()
@@ -94,10 +85,3 @@ def test_a_decision_that_cannot_be_meant_is_refused() -> None:
         advance("--refuse")
     with pytest.raises(RefusedError, match="2020-01-01T00:00:00Z, after 2013-02-01T00:00:00Z"):
         advance("--confirm", "2013-02-01", "--why", "x", "--yes")
-
-
-def test_a_table_of_the_append_engine_holds_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    DeparturesProject.create(tmp_path, monkeypatch)
-    with pytest.raises(RefusedError, match="written by the engine append"):
-        advance()
-    settings.cache_clear()

@@ -15,7 +15,6 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli import intervals
 from sluice.cli.streams import app
-from sluice.delta.log import newest_valid_entry
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings
@@ -83,9 +82,6 @@ def test_closings_are_withdrawn_streams_begin_again_and_the_next_steps_are_print
     assert "sluice streams start flights" in said
 
     assert bench.closed_until == hour(4)
-    standing = newest_valid_entry(bench.place.table)
-    assert standing is not None
-    assert (standing.watermark, standing.closed_until) == (hour(4), hour(4))
     epochs = [bench.epochs(stream).newest() for stream in ("departures", "departures_live")]
     assert [epoch and (epoch.number, epoch.offsets, epoch.why) for epoch in epochs] == [
         (1, {"flights/0": 0}, "one record of 2100")

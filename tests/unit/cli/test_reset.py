@@ -68,7 +68,7 @@ def test_what_is_confirmed_is_on_record_and_shown(bench: Bench) -> None:
     assert "departures: epoch 1" in said
     assert "flights/0 6 0 6 0" in said
     assert "It repeats 6 records and skips 0, of 2013-01-07 12:00:00 to 2013-01-07 12:05:00 UTC." in said
-    assert "closed intervals stay as they are" in said
+    assert "settled intervals stay as they are" in said
     assert "2 of 2 streams begin a new epoch. Start the unit: sluice streams start flights" in said
     newest = bench.epochs("departures_live").newest()
     assert newest is not None

@@ -19,7 +19,6 @@ from sluice.project.settlers import settler_source
 from sluice.settings import settings
 from sluice.settling.status import HeldAdvance, SettlingStatus, to_record
 from tests.twins.departures_project import DeparturesProject, hour
-from tests.unit.cli.test_advance import settled
 
 STATUS = SettlingStatus(
     hour(9),
@@ -40,7 +39,7 @@ STATUS = SettlingStatus(
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
-    place = settled(DeparturesProject.create(tmp_path, monkeypatch))
+    place = DeparturesProject.create(tmp_path, monkeypatch)
     yield place
     settings.cache_clear()
 

@@ -138,7 +138,7 @@ def test_of_code_whose_parts_were_not_kept_nothing_is_guessed(bench: Bench) -> N
 def test_each_output_says_what_happens_to_it_and_whether_its_state_is_checked(bench: Bench) -> None:
     bench.edit_transform()
     said = words()
-    assert "output intervals departures, engine append (stream departures)" in said
+    assert "output intervals departures (stream departures)" in said
     assert "output latest departures_live (stream departures_live)" in said
     assert "whether it has state is not known" in said
 

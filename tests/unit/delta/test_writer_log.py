@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
@@ -16,12 +15,11 @@ from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.errors import CorruptionError
-from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry, to_json
+from sluice.intervals.entries import AttemptEntry, StreamEntry, to_json
 
 SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 WRITER = "departures:id:0"
-DROPPED = DirtyEntry(WRITER, 1, 7, {"t/0": 70}, (NOON,), "batch 7 dropped records")
 
 
 @pytest.fixture
@@ -30,11 +28,9 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def opened(
-    table: Path, generation: int, *, code: str = "", state_until: datetime | None = None, writer: str = WRITER
-) -> WriterLog:
+def opened(table: Path, generation: int, *, code: str = "", writer: str = WRITER) -> WriterLog:
     log = WriterLog(table, writer, generation)
-    log.open(code=code, state_until=state_until)
+    log.open(code=code)
     return log
 
 
@@ -66,29 +62,6 @@ def test_an_attempt_is_marked_once_however_often_its_driver_starts(table: Path) 
     for _ in range(2):
         opened(table, 1, code="a")
     assert len(attempts(table)) == 1
-
-
-def test_other_code_over_a_state_replaces_the_last_attempts(table: Path) -> None:
-    for generation, code in enumerate(("a", "b", "b", "a"), 1):
-        opened(table, generation, code=code, state_until=NOON + generation * timedelta(hours=1))
-    assert [(a.replaced, a.mixed_until) for a in attempts(table)] == [
-        (None, None),
-        ("a", NOON + timedelta(hours=2)),
-        (None, None),
-        ("b", NOON + timedelta(hours=4)),
-    ]
-
-
-def test_other_code_without_a_state_mixes_nothing(table: Path) -> None:
-    opened(table, 1, code="a", state_until=NOON)
-    opened(table, 2, code="b")
-    assert attempts(table)[1] == AttemptEntry(WRITER, 2, "b")
-
-
-def test_the_code_of_another_writer_is_not_replaced(table: Path) -> None:
-    opened(table, 1, code="a", writer="other")
-    opened(table, 2, code="b", state_until=NOON)
-    assert attempts(table)[1].replaced is None
 
 
 def test_the_position_is_that_of_the_writers_newest_entry(table: Path) -> None:
@@ -139,16 +112,14 @@ def test_who_writes_under_an_older_epoch_past_the_fence_conflicts(table: Path) -
         zombie.create_write_transaction([], "append", zombie.schema(), commit_properties=properties)
 
 
-def test_the_position_and_the_code_are_found_when_the_log_has_forgotten_them(table: Path) -> None:
+def test_the_position_is_found_when_the_log_has_forgotten_it(table: Path) -> None:
     opened(table, 1, code="a")
     write(table, stream_entry(10), 20)
     archive_log(table)
     DeltaTable(str(table)).create_checkpoint()
     for version in (0, 1):
         (table / "_delta_log" / f"{version:020}.json").unlink()
-    log = opened(table, 2, code="b", state_until=NOON)
-    assert log.position.offsets == {"t/0": 10}
-    assert attempts(table)[-1].replaced == "a"
+    assert opened(table, 2, code="b").position.offsets == {"t/0": 10}
 
 
 def test_a_position_that_is_nowhere_any_more_is_corruption(table: Path) -> None:
@@ -169,28 +140,6 @@ def test_a_write_that_is_not_in_the_log_is_corruption(table: Path) -> None:
     assert log.latest == stream_entry(10)
     with pytest.raises(CorruptionError, match="just wrote 60"):
         log.confirm(stream_entry(30), 60)
-
-
-def test_a_mark_is_committed_once_also_by_the_next_generation(table: Path) -> None:
-    opened(table, 1).mark_dirty(DROPPED)
-    opened(table, 2).mark_dirty(replace(DROPPED, generation=2))
-    marks = [logged.entry for logged in read_log(table) if isinstance(logged.entry, DirtyEntry)]
-    assert marks == [DROPPED]
-
-
-def test_another_batchs_mark_is_another_mark(table: Path) -> None:
-    log = opened(table, 1)
-    write(table, stream_entry(60), 120)
-    for entry in (DROPPED, replace(DROPPED, batch_id=8, end={"t/0": 80})):
-        log.mark_dirty(entry)
-    assert len([e for e in read_log(table) if isinstance(e.entry, DirtyEntry)]) == 2
-
-
-def test_an_older_generation_marks_nothing(table: Path) -> None:
-    old = opened(table, 1)
-    opened(table, 2)
-    with pytest.raises(FencedError):
-        old.mark_dirty(DROPPED)
 
 
 ROWS = pa.table({"n": [1, 2, 3]})
@@ -250,16 +199,6 @@ def test_nothing_is_written_beside_somebody_who_writes_under_the_same_name(table
     with pytest.raises(CorruptionError, match="has transaction 10"):
         log.append(ROWS, stream_entry(10), 20)
     assert read_rows(table).num_rows == 0
-
-
-def test_it_is_known_which_partitions_have_files(tmp_path: Path) -> None:
-    schema = Schema([Field("hour", PrimitiveType("timestamp")), Field("n", PrimitiveType("long"))])
-    ensure_table(tmp_path / "hours", schema.to_json(), partition_by=["hour"])
-    log = opened(tmp_path / "hours", 1)
-    assert not log.holds_any("hour", [NOON])
-    log.append(pa.table({"hour": [NOON], "n": [1]}), stream_entry(10), 20)
-    assert log.holds_any("hour", [NOON, NOON + timedelta(hours=1)])
-    assert not log.holds_any("hour", [NOON + timedelta(hours=1)])
 
 
 def test_a_driver_of_older_code_goes_on_when_a_backfill_has_added_a_column(table: Path) -> None:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.feeds.heartbeat import closing_time, heartbeat_time, heartbeat_value
-from sluice.intervals.alignment import closed_until
-from sluice.specs.model.model import FieldType, TopicValue, ValueField
+from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
+from sluice.intervals.alignment import interval_of
+from sluice.settling.rules import SettlingRules
+from sluice.specs.model.model import FieldType, PipelineSpec, TimeRules, TopicValue, ValueField
+from sluice.specs.model.outputs import IntervalsOutput
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOUR, NOTHING = timedelta(hours=1), timedelta()
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}
 BEAT = {"beat": ValueField(type=FieldType.BOOLEAN)}
 
@@ -18,28 +21,70 @@ instants = st.integers(946_684_800, 2_208_988_800).map(lambda second: datetime.f
 minutes = st.integers(0, 3000).map(lambda count: timedelta(minutes=count))
 
 
-@given(instants, st.sampled_from([HOUR, DAY]), minutes)
-def test_the_heartbeat_closes_the_last_interval_and_a_moment_less_would_not(
-    last_event: datetime, length: timedelta, delay: timedelta
+def pipeline(
+    interval: str = "hour", *, lookback: timedelta = NOTHING, lookahead: timedelta = NOTHING, **rules: timedelta
+) -> PipelineSpec:
+    """Return a pipeline whose rules of time are `rules` beside lateness and skew."""
+    output = IntervalsOutput(
+        table="out",
+        time_column="at",
+        interval=interval,
+        lookback=lookback,
+        lookahead=lookahead,  # type: ignore[arg-type]
+    )
+    time = TimeRules(**{"allowed_lateness": 3 * HOUR, "future_skew": HOUR, **rules})
+    return PipelineSpec(name="p", source="t", transform="p:p", time=time, output=output, driver="d")
+
+
+@given(instants, st.sampled_from(["hour", "day"]), minutes, minutes, minutes)
+def test_the_last_heartbeat_completes_the_last_interval_and_a_moment_less_would_not(
+    last_event: datetime, interval: str, disorder: timedelta, lookback: timedelta, lookahead: timedelta
 ) -> None:
-    at = heartbeat_time(last_event, length, delay)
-    assert closed_until(at - delay, length) > last_event
-    assert closed_until(at - delay - timedelta(milliseconds=1), length) <= last_event
+    read = pipeline(
+        interval, lookback=lookback, lookahead=lookahead, arrival_disorder=disorder, watermark_delay=4 * HOUR
+    )
+    rules, last = SettlingRules.of(read), heartbeat_times(last_event, [read])[-1]
+
+    def closes(at: datetime) -> bool:
+        settled = rules.complete_until(at)
+        live = interval_of(at - read.time.delay, rules.length).start
+        touched = [each for each in rules.touched(last_event) if each.end > settled]
+        return not touched and live > last_event
+
+    assert closes(last)
+    assert not closes(last - timedelta(milliseconds=1))
+
+
+@given(instants, st.integers(1, 72).map(lambda hours: timedelta(hours=hours)), minutes)
+def test_no_heartbeat_is_an_advance_that_nothing_bears_out(
+    last_event: datetime, most: timedelta, lookahead: timedelta
+) -> None:
+    read = pipeline("day", lookahead=lookahead, max_advance=most)
+    times = heartbeat_times(last_event, [read])
+    arrived = last_event + read.time.allowed_lateness
+    assert all(later - earlier == most for earlier, later in pairwise(times))
+    assert times[0] - arrived <= most
+    assert len(times) == 1 or times[0] > arrived, "none lies below what may have arrived before"
 
 
 def test_the_heartbeat_of_the_first_week_is_four_hours_after_its_last_interval() -> None:
     last_event = datetime(2013, 1, 8, 4, 59, tzinfo=UTC)
-    at = heartbeat_time(last_event, HOUR, timedelta(hours=4))
-    assert at == datetime(2013, 1, 8, 9, tzinfo=UTC)
+    assert heartbeat_times(last_event, [pipeline()]) == (datetime(2013, 1, 8, 9, tzinfo=UTC),)
 
 
 def test_an_event_on_a_boundary_belongs_to_the_interval_that_it_begins() -> None:
-    at = heartbeat_time(datetime(2013, 1, 8, 5, tzinfo=UTC), HOUR, timedelta(0))
-    assert at == datetime(2013, 1, 8, 6, tzinfo=UTC)
+    read = pipeline(allowed_lateness=NOTHING, future_skew=NOTHING)
+    assert heartbeat_times(datetime(2013, 1, 8, 5, tzinfo=UTC), [read]) == (datetime(2013, 1, 8, 6, tzinfo=UTC),)
+
+
+def test_of_several_pipelines_the_slowest_one_decides() -> None:
+    last_event = datetime(2013, 1, 8, 4, 59, tzinfo=UTC)
+    slow = pipeline(arrival_disorder=5 * HOUR)
+    assert heartbeat_times(last_event, [pipeline(), slow]) == (datetime(2013, 1, 8, 13, tzinfo=UTC),)
 
 
 def test_without_a_pipeline_nothing_needs_closing() -> None:
-    assert closing_time(datetime(2013, 1, 8, tzinfo=UTC), []) is None
+    assert heartbeat_times(datetime(2013, 1, 8, tzinfo=UTC), []) == ()
 
 
 def test_a_heartbeat_carries_its_mark_and_its_two_times_and_nothing_else() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.alignment import Interval, closed_until, interval_of, intervals_between
+from sluice.intervals.alignment import Interval, interval_of, intervals_between
 
 HOUR = timedelta(hours=1)
 instants = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  given by timezones
@@ -36,12 +36,3 @@ def test_intervals_between_tile_the_range(start: datetime, count: int, length: t
 def test_a_range_that_starts_inside_an_interval_leaves_that_interval_out() -> None:
     start = datetime(2013, 1, 1, 10, 30, tzinfo=UTC)
     assert [i.start.hour for i in intervals_between(start, start + 3 * HOUR, HOUR)] == [11, 12]
-
-
-@given(instants, lengths)
-def test_the_watermark_has_passed_the_last_closed_interval_and_not_the_next(
-    watermark: datetime, length: timedelta
-) -> None:
-    until = closed_until(watermark, length)
-    assert until <= watermark < until + length
-    assert interval_of(until, length).start == until

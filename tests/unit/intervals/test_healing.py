@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, Entry, Logged, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import (
+    BackfillEntry,
+    Content,
+    DirtyEntry,
+    Entry,
+    Logged,
+    SettleEntry,
+    StreamEntry,
+    WithdrawnEntry,
+)
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
 from sluice.project.healing import furthest
@@ -92,6 +101,20 @@ def test_what_was_withdrawn_is_not_found_again() -> None:
     again = poison_of(closing(-9, -10), closing(CENTURY), WithdrawnEntry(at(-9), "a", ""), closing(99, -9))
     assert again is not None
     assert (again.version, again.since) == (4, at(-8))
+
+
+def settling(until: int, *wrote: int, since: int = -12) -> SettleEntry:
+    content = {at(hour): Content(2, "2") for hour in wrote}
+    return SettleEntry("settle:departures", 1, f"{until}", at(since), at(until), {"t/0": 1}, ("id",), content=content)
+
+
+def test_a_table_that_a_person_let_be_settled_into_the_future_is_opened_too() -> None:
+    assert poison_of(settling(-9, -10), settling(-3, -4, since=-9)) is None
+    confirmed = settling(-9, -10), settling(CENTURY, -8, since=-9)
+    found = poison_of(*confirmed)
+    assert found is not None
+    assert (found.version, found.watermark, found.since, found.opened) == (2, at(CENTURY), at(-7), CENTURY + 7)
+    assert poison_of(*confirmed, WithdrawnEntry(found.since, "ada", "2100")) is None
 
 
 def test_the_clock_may_catch_up_with_it() -> None:

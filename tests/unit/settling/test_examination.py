@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settings import settings
 from sluice.settling.examination import Examination, RecordTimes, examined
 from sluice.settling.rules import SettlingRules
-from sluice.spark.settling.arrivals import TimeColumns, examined_columns
+from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, examined_columns
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TimeRules
 
@@ -135,3 +135,28 @@ def test_disorder_is_measured_against_what_was_read_before_too() -> None:
     assert disorder(ArrivalClocks({"t/0": START + 80 * MINUTE})) == timedelta()
     assert disorder(ArrivalClocks({"t/0": START + 365 * 24 * HOUR}), "t/1") == timedelta(), "that is another advance"
     assert disorder(ArrivalClocks(), "t/0", "t/1") == timedelta()
+
+
+def test_the_neighbours_of_a_hole_bound_the_arrival_times_of_what_is_lost(tmp_path: Path) -> None:
+    rows = [("a", 0, 1, 10), ("a", 0, 2, 600), ("a", 0, 9, 70), ("a", 0, 10, 65), ("a", 1, 3, 500), ("b", 0, 0, 90)]
+    topics, partitions, offsets, minutes = zip(*rows, strict=True)
+    arrivals = pa.array([START + each * MINUTE for each in minutes], pa.timestamp("us", "UTC"))
+    columns = {
+        "topic_id": pa.array(topics),
+        "partition": pa.array(partitions, pa.int32()),
+        "offset": pa.array(offsets, pa.int64()),
+        "arrival_time": arrivals,
+        "timestamp": arrivals,
+    }
+    write_deltalake(str(tmp_path), pa.table(columns))
+    one, both = (RawPosition(0, Reach({}, topics)) for topics in (("a",), ("a", "b")))
+
+    def around(pinned: RawPosition, hole: Hole) -> tuple[int | None, ...]:
+        found = arrivals_around(tmp_path, pinned, hole, TIMES)
+        return tuple(None if moment is None else (moment - START) // MINUTE for moment in found)
+
+    assert around(one, Hole("a", "t/0", 3, 9)) == (10, 65), "what lies further ahead than what follows is no bound"
+    assert around(one, Hole("a", "t/1", 0, 3)) == (None, 500)
+    assert around(one, Hole("a", "t/1", 4, 6)) == (500, None)
+    assert around(both, Hole("a", "t/1", 4, 6)) == (None, 90)
+    assert around(both, Hole("a", "t/0", 11, 12)) == (70, 90)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.simulation.campaign import caught, keep, kept_seeds, run
 from tests.simulation.code import Mutant
-from tests.simulation.settling.mutants import MUTANTS
-from tests.simulation.settling.scenario import SETTLING
+from tests.simulation.settling.mutants import MUTANTS, OF_LOSSES
+from tests.simulation.settling.scenario import LOSING, SETTLING
 
 HISTORIES = 500
 BUDGET = 3_000
@@ -20,6 +20,18 @@ def test_no_history_loses_doubles_or_hides_a_record() -> None:
     report = run(chain(kept_seeds(SETTLING.seeds), range(HISTORIES)), scenario=SETTLING)
     keep(report, SETTLING.seeds)
     assert report.failed is None, report.story
+
+
+def test_no_history_hides_what_was_lost_before_it_was_read() -> None:
+    report = run(chain(kept_seeds(LOSING.seeds), range(HISTORIES // 2)), scenario=LOSING)
+    keep(report, LOSING.seeds)
+    assert report.failed is None, report.story
+
+
+@pytest.mark.parametrize("mutant", OF_LOSSES, ids=lambda mutant: mutant.name)
+def test_a_mutant_of_losses_is_caught(mutant: Mutant) -> None:
+    report = caught(mutant, range(BUDGET), LOSING)
+    assert report.failed is not None, f"in {BUDGET} histories nobody noticed that {mutant.name}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -52,8 +52,8 @@ def test_where_nothing_is_stale_nothing_is_recomputed() -> None:
 
 
 def test_only_outputs_with_state_leave_open_whether_it_fits() -> None:
-    assert "needs no state" in effect_of(True, **INTERVALS, engine="settle")
-    assert "incompatible state" in effect_of(True, **INTERVALS)
+    assert "needs no state" in effect_of(True, **INTERVALS)
+    assert "incompatible state" in effect_of(True, kind="latest", table="t", keys=("k",))
     assert "holds no state" in effect_of(False, kind="latest", table="t", keys=("k",))
     assert "is not known" in effect_of(None, kind="topic", topic="t", keys=("k",))
     assert "keeps no state" in effect_of(True, kind="rows", table="t")

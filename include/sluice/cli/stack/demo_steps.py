@@ -107,9 +107,9 @@ class Demo:
             return feed.send(first, last, pace=pace, report=report)
 
     def _settle(self, latest: datetime | None, deadline_seconds: float = 180) -> Ledger:
-        """Wait until every record is in a committed batch and the watermark has passed the feed's last interval.
+        """Wait until every record is in a committed batch and the feed's last interval is settled.
 
-        The feed's heartbeat is the smallest time that closes that interval.
+        The feed's heartbeat lies the watermark's delay behind the end of that interval.
         """
         deadline = self._clock.monotonic() + deadline_seconds
         delay = self._project.catalog.pipelines[PIPELINE].time.delay

@@ -82,8 +82,6 @@ def of_pipeline(
 
 def _settler(project: Project, spec: PipelineSpec, now: datetime) -> StreamStatus | None:
     """Return how the stream stands that settles a pipeline's table; None where none does."""
-    if spec.intervals.engine != "settle":
-        return None
     found = project.health.statuses([project.catalog.unit(spec.driver)], now)
     return next((status for status in found if status.stream == spec.name), None)
 

@@ -42,6 +42,8 @@ def advise(row: LedgerRow, closed_until: datetime | None, code: str, *, repair: 
     match state:
         case State.OPEN:
             return Advice("It was never streamed: a recompute gives it its rows.", Mode.RECOMPUTE)
+        case State.DIRTY if row.lossy:
+            return Advice("Records of it were lost before they were read; no recompute brings them back.")
         case State.DIRTY:
             return Advice("The stream's result is incomplete.", Mode.RECOMPUTE, Only.DIRTY, by_itself=repair)
         case State.STALE:

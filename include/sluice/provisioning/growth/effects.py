@@ -11,7 +11,7 @@ from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import resources_of
 from sluice.specs.catalog.streams import dead_stream
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import LatestOutput, Output, TopicOutput
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
 from sluice.wording import counted
 
 MAX_CORES = 256
@@ -177,9 +177,10 @@ def _streams(catalog: Catalog, topic: str, observed: Mapping[str, bool], *, keye
 
 
 def _state(pipeline: PipelineSpec, stream: str, observed: bool | None) -> Statefulness:
-    if stream == dead_stream(pipeline):
+    settles = pipeline.has_intervals and stream == pipeline.name  # a batch over the raw table
+    if settles or stream == dead_stream(pipeline):
         return Statefulness.NONE
-    if pipeline.has_intervals:  # a windowed aggregation, also in the live stream
+    if pipeline.has_intervals and pipeline.intervals.window is not None:  # a windowed aggregation
         return Statefulness.KEPT
     if any(output.kind == "rows" for output in pipeline.side_outputs):  # a driver refuses a transform with state there
         return Statefulness.NONE
@@ -193,10 +194,11 @@ def _disorder(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[s
             yield f"rows of one key may come into {output.topic} out of order, too"
         if isinstance(output, LatestOutput) and output.newest_by is None:
             yield f"in {output.table} the row of the later batch counts, which may be the older one without `newest_by`"
-    if pipeline.max_records_per_batch is not None:
+    settles = any(isinstance(output, IntervalsOutput) for output in outputs)
+    if pipeline.max_records_per_batch is not None and not settles:
         yield (
             f"its batches are capped at {pipeline.max_records_per_batch:,} records: old partitions with a backlog may "
-            "fall behind the watermark of the new ones; what is dropped is found, and repaired"
+            "fall behind the watermark of the new ones, and live values lack what Spark drops then"
         )
 
 

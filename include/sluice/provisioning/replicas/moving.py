@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import UnreachableError
+from sluice.errors import RefusedError, UnreachableError
 from sluice.topics.administration import KafkaAdministration, TopicState
 from sluice.topics.replica_administration import PartitionKey, Throttle
 
@@ -19,6 +19,8 @@ DEFAULT_THROTTLE = 50_000_000
 DEFAULT_BATCH = 20
 """Partitions that move at once."""
 _POLL_SECONDS = 0.5
+_UNHEARD_SECONDS = 15.0
+"""For how long a broker may not have heard of a topic."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class _Moves:
         self._targets = targets
         self._options = options
         self._topics = sorted({topic for topic, _ in targets})
-        moving, states = administration.moving(), administration.describe(self._topics)
+        moving, states = administration.moving(), self._states()
         self._new = {key: self._added(states[key[0]], key, moving=key in moving) for key in targets}
         sizes = administration.sizes(self._topics) if any(self._new.values()) else {}
         self._size = {key: max(sizes.get(key, {}).values(), default=0) for key in targets}
@@ -139,9 +141,22 @@ class _Moves:
         self._under_way: tuple[PartitionKey, ...] = ()
         self._began = options.clock.monotonic()
 
+    def _states(self) -> Mapping[str, TopicState]:
+        """Describe the topics. Any broker may answer, and one may not have heard yet of a topic that is new."""
+        clock = self._options.clock
+        deadline = clock.monotonic() + _UNHEARD_SECONDS
+        while missing := sorted(set(self._topics) - (states := self._administration.describe(self._topics)).keys()):
+            if clock.monotonic() > deadline:
+                raise RefusedError(
+                    f"The cluster shows no topic {', '.join(missing)}, of which replicas were to be moved.",
+                    fix="see who deletes topics beside Sluice, and plan again.",
+                )
+            clock.sleep(_POLL_SECONDS)
+        return states
+
     def batch(self, keys: Sequence[PartitionKey]) -> None:
         """Begin some moves, and wait until they are over."""
-        moving, states = self._administration.moving(), self._administration.describe(self._topics)
+        moving, states = self._administration.moving(), self._states()
         copied = [key for key in keys if self._new[key]]
         if copied:
             sources = {key: states[key[0]].replicas[key[1]] for key in copied}
@@ -165,7 +180,7 @@ class _Moves:
             self._administration.reassign(back)
 
     def _left(self, keys: Sequence[PartitionKey]) -> tuple[PartitionKey, ...]:
-        moving, states = self._administration.moving(), self._administration.describe(self._topics)
+        moving, states = self._administration.moving(), self._states()
         return tuple(key for key in keys if key in moving or states[key[0]].replicas[key[1]] != self._targets[key])
 
     def _added(self, state: TopicState, key: PartitionKey, *, moving: bool) -> tuple[int, ...]:

@@ -112,10 +112,10 @@ class ChunkExaminer:
     def _output(self) -> IntervalsOutput:
         return self.code.pipeline.intervals
 
-    def _variation(self, mode: Mode) -> Variation:
-        """Return how records are read: to verify what was settled, by the same code, in any way but the settler's."""
-        verifies = mode is Mode.VERIFY and self._output.engine == "settle"
-        return Variation(breadth=2, shuffled=True) if verifies else AS_DECLARED
+    @staticmethod
+    def _variation(mode: Mode) -> Variation:
+        """Return how records are read: to verify what the same code has settled, in any way but the settler's."""
+        return Variation(breadth=2, shuffled=True) if mode is Mode.VERIFY else AS_DECLARED
 
     def _convicted(
         self, parities: Sequence[IntervalParity], bounds: Mapping[datetime, IntervalBound]

@@ -13,7 +13,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.clock import Clock
 from sluice.spark.driver.progress import ProgressFile
-from sluice.spark.sinks.drops import Drops
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.governor import chance
 from sluice.streams.life.retrying import StreamEnd, again_at
@@ -36,8 +35,9 @@ class Stream:
         sink: the foreachBatch function; whatever it raises ends the stream.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches.
-        drops: the account of what the stream drops; None without one.
         output_mode: `append` or `update`, as Spark calls it.
+        between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
+        ended: is given why it has failed, if the driver reads only what is there now and does not start it again.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
             is not started a second time.
@@ -48,8 +48,9 @@ class Stream:
     sink: Callable[[DataFrame, int], None]
     checkpoint: Path
     trigger_seconds: float
-    drops: Drops | None = None
     output_mode: str = "append"
+    between_batches: Callable[[], None] = lambda: None
+    ended: Callable[[Exception], None] = lambda _: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
 
@@ -123,8 +124,6 @@ class StreamRun:
         )
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
         self._query = trigger.start()
-        if stream.drops is not None:
-            stream.drops.watch(self._query)
 
     def start_again_if_due(self) -> None:
         """Start a stream again that has ended alone, if it is time. What fails at that is another end of it."""
@@ -143,11 +142,14 @@ class StreamRun:
 
     def end_alone(self, failure: Failure) -> None:
         """Let it end while others go on, say so, and see whether it is started again by itself."""
+        error = self.error
         self.interrupt()
         self._ends.append(StreamEnd(failure.kind, self._began_at, self._clock.now()))
         bounded = self._available_now or self.stream.opened_again is None
         self._again_at = None if bounded else again_at(self._ends, chance(f"{self.name}{len(self._ends)}"))
         self.failure = replace(failure, again_at=self._again_at)
+        if self._available_now and error is not None:
+            self.stream.ended(error)
         log.error(
             "stream stops",
             stream=self.name,
@@ -165,7 +167,7 @@ class StreamRun:
             self._query.stop()
 
     def report(self) -> None:
-        """Tell how it goes, and account for what it dropped; a failure of that ends it."""
+        """Report how it goes, and let outputs do what they have to beside batches; a failure of that ends it."""
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
@@ -174,11 +176,10 @@ class StreamRun:
             return
         if self._progress is not None:
             self._progress.update(progress)
-        if self.stream.drops is not None:
-            try:
-                self.stream.drops.settle_reported(progress)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-                self._raised = self._raised or error
+        try:
+            self.stream.between_batches()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            self._raised = self._raised or error
 
     @property
     def failed(self) -> bool:

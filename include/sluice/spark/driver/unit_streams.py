@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 
+import structlog
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
@@ -15,9 +18,10 @@ from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.project.project import Project
 from sluice.settings import connection_url
-from sluice.settling.status import to_record
+from sluice.settling.status import SettlingStatus, to_record
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.driver.progress import replace_if_possible
+from sluice.spark.driver.rebuilding import is_incompatible, new_beginning
 from sluice.spark.driver.rehearsal import refuse_incompatible
 from sluice.spark.driver.stream_run import Stream
 from sluice.spark.records.kafka_source import KafkaTopic
@@ -26,7 +30,6 @@ from sluice.spark.settling.stream import SettlingContext, prepare_settled
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.history import SourceHistory
-from sluice.spark.sinks.interval_stream import prepare_pipeline
 from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
 from sluice.spark.sinks.preparation import Prepared
 from sluice.spark.sinks.raw import prepare_raw
@@ -41,6 +44,8 @@ from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
 from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
+
+log = structlog.get_logger()
 
 _RAW_SECONDS = 5.0
 """Least time between two micro-batches of a raw stream whose topic no pipeline reads."""
@@ -58,6 +63,7 @@ class PreparedStream:
         epoch: that it goes on with.
         trigger_seconds: least time between two micro-batches.
         guarded: puts the circuit breaker in front of a sink.
+        ended: see `Stream`.
     """
 
     name: str
@@ -65,6 +71,7 @@ class PreparedStream:
     epoch: EpochInForce
     trigger_seconds: float
     guarded: Callable[[BatchFunction], BatchFunction]
+    ended: Callable[[Exception], None] = lambda _: None
 
     def open(self) -> Stream:
         """Open the outputs, and return the stream, ready to start."""
@@ -75,8 +82,9 @@ class PreparedStream:
             _under(self.epoch, self.guarded(found.sink)),
             self.epoch.checkpoint,
             self.trigger_seconds,
-            found.drops,
             output_mode=self.prepared.output_mode,
+            between_batches=found.between_batches,
+            ended=self.ended,
             check_fence=found.sink.check_fence,
             opened_again=self.open,
         )
@@ -121,8 +129,12 @@ class _Preparation:
         self._pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
         self._preflight = Preflight()
         self._topics: dict[str, KafkaTopic] = {}
+        self._extents: dict[str, TopicExtent] = {}
         self._first: dict[str, Epoch] = {}
+        self._again: dict[str, Epoch] = {}
         self._codes: dict[str, PipelineCode] = {}
+        self._settled: dict[str, datetime | None] = {}
+        self._ended: dict[str, Exception] = {}
 
     def prepare(self) -> list[PreparedStream]:
         """Return all streams of the unit.
@@ -143,17 +155,41 @@ class _Preparation:
                 with self._preflight.of(stream.name):
                     check()
         self._preflight.refuse()
+        ready: list[PreparedStream] = []
         for stream in found:
             with self._preflight.of(stream.name):
-                prepared = stream.prepared
-                refuse_incompatible(prepared.rows, stream.epoch.checkpoint, prepared.output_mode)
+                ready.append(self._with_fitting_state(stream))
         self._preflight.refuse()
-        return found
+        return ready
 
     def put_on_record(self) -> None:
-        """Put on record where those streams begin that never began."""
+        """Put on record where those streams begin that never began, or that begin again."""
         for stream, first in self._first.items():
             begin(self._epochs(stream), first)
+        for stream, epoch in self._again.items():
+            log.warning("stream begins again", stream=stream, epoch=epoch.number, why=epoch.why)
+            self._epochs(stream).record(epoch)
+
+    def _with_fitting_state(self, stream: PreparedStream) -> PreparedStream:
+        """Return the stream, or one that begins again at its open intervals, because its state does not fit."""
+        prepared = stream.prepared
+        try:
+            if prepared.refuse_state is not None:
+                prepared.refuse_state()
+            refuse_incompatible(prepared.rows, stream.epoch.checkpoint, prepared.output_mode)
+        except Exception as error:
+            pipeline = self._project.catalog.pipeline_of(stream.name)
+            if pipeline is None or not is_incompatible(error):
+                raise
+            number, now = stream.epoch.number + 1, SystemClock().now()
+            code, extent = self._code(pipeline), self._extents[pipeline.source]
+            epoch = new_beginning(self._project, code, extent, number=number, now=now)
+            if epoch is None:
+                raise
+            self._again[stream.name] = epoch
+            (made,) = (prepare(name) for name, _, prepare in self._makers() if name == stream.name)
+            return made
+        return stream
 
     def _makers(self) -> list[tuple[str, Sequence[str], Callable[[str], PreparedStream]]]:
         """Return name, topics and maker of each stream, in the order in which they start."""
@@ -179,6 +215,8 @@ class _Preparation:
         for name, told in cluster.extents(names).items():
             with self._preflight.of(""):
                 self._topics[name] = _topic(bootstrap, name, told, client)
+                if isinstance(told, TopicExtent):
+                    self._extents[name] = told
 
     def _read_beginnings(self, cluster: KafkaPythonAdministration) -> None:
         raw = [(Edge.EARLIEST, topic, [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
@@ -198,6 +236,8 @@ class _Preparation:
         Raises:
             DataLossError: its offsets are those of another topic of the same name.
         """
+        if stream in self._again:
+            return self._epochs(stream).in_future(self._again[stream])
         epoch = self._epochs(stream).in_force(self._first.get(stream))
         if epoch.topic_id and epoch.topic_id != source.topic_id:
             raise DataLossError(
@@ -219,26 +259,11 @@ class _Preparation:
         prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
         readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
-        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink)
+        return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
-        source, folder, code = self._topics[pipeline.source], self._project.folder, self._code(pipeline)
-        epoch = self._epoch(name, source)
-        if pipeline.intervals.engine == "settle":
-            return self._of_pipeline(name, self._settled(pipeline, code, epoch), epoch, code)
-        prepared = prepare_pipeline(
-            self._spark,
-            code,
-            source,
-            raw=folder.table(code.topic.raw.table),
-            table=folder.table(pipeline.intervals.table),
-            epoch=epoch,
-            generation=self._generation,
-        )
-        return self._of_pipeline(name, prepared, epoch, code)
-
-    def _settled(self, pipeline: PipelineSpec, code: PipelineCode, epoch: EpochInForce) -> Prepared:
-        table, topic = self._project.folder.table, self._topics[pipeline.source]
+        code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
+        epoch = self._epoch(name, topic)
         cluster = partial(self._project.kafka.administration, Role.STREAM)
         file = self._project.folder.settling_file(pipeline.name)
         context = SettlingContext(
@@ -247,10 +272,17 @@ class _Preparation:
             table(pipeline.intervals.table),
             cluster,
             self._project.folder.staging / f"settle_{pipeline.name}",
-            report=lambda status: replace_if_possible(file, to_record(status)),
+            position=partial(self._project.tables.raw_position, pipeline.source),
+            raw_ended=partial(self._ended.get, raw_stream(pipeline.source)),
+            report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
         )
-        return prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
+        prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
+        return self._of_pipeline(name, prepared, epoch, code)
+
+    def _report_settling(self, pipeline: str, file: Path, status: SettlingStatus) -> None:
+        self._settled[pipeline] = status.settled_until
+        replace_if_possible(file, to_record(status))
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)
@@ -268,7 +300,9 @@ class _Preparation:
         return self._of_pipeline(name, prepared, epoch, code)
 
     def _output_context(self, pipeline: PipelineSpec) -> OutputContext:
-        return OutputContext(self._topics[pipeline.source], self._topics, self._project.folder.table, connection_url)
+        settled_until = partial(self._settled.get, pipeline.name)
+        topics, table = self._topics, self._project.folder.table
+        return OutputContext(topics[pipeline.source], topics, table, connection_url, settled_until)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
         source, raw = self._topics[code.topic.name], self._project.folder.table(code.topic.raw.table)

@@ -113,11 +113,7 @@ def _not_null(output: IntervalsOutput) -> Column:
 
 
 def _on_grid(output: IntervalsOutput, window: timedelta) -> Column:
-    """Return the column with the windows' starts; whatever closes, publishes or compares counts on it.
-
-    It is judged where the rows are made: a batch that closes no window on the grid publishes nothing, and would not
-    see that one between two of them has closed.
-    """
+    """Return the column with the windows' starts, which is the partition column where a window is an interval."""
     start, length = F.col(output.time_column), format_duration(window)
     refusal = F.concat(
         F.lit(f"{output.table}: a row's {output.time_column} is "),
@@ -125,7 +121,7 @@ def _on_grid(output: IntervalsOutput, window: timedelta) -> Column:
         F.lit(
             f" UTC, and windows of {length} begin every {length} from midnight UTC. Sliding and session windows and "
         ),
-        F.lit("days of other time zones need `engine: settle`, and a `lookback` or a `lookahead`."),
+        F.lit("days of other time zones need a `lookback` or a `lookahead`."),
     )
     off_grid = F.pmod(F.unix_micros(start), F.lit(window // timedelta(microseconds=1))) != 0
     return F.when(off_grid, F.raise_error(refusal).cast("timestamp")).otherwise(start)

@@ -33,8 +33,7 @@ def refuse_other_windows(rows: DataFrame, output: IntervalsOutput) -> None:
         output: the table.
 
     Raises:
-        SpecError: the engine append gets windows that slide, have no fixed bounds or begin beside the grid, or the
-            engine settle some that reach further than declared; or they are not as long as declared.
+        SpecError: windows reach further beyond an interval than declared, or are not as long as declared.
     """
     plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - there is no other way to the plan
     edge = _edge(str(plan.toString()), str(plan.output().toString()), output.time_column)

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 
 from sluice.delta.reading import dataset_of
 from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.instants import instant
@@ -26,6 +26,8 @@ from sluice.specs.model.model import TimeRules, TopicSpec
 
 _COLUMNS = ["topic_id", "partition", "offset", "event_time", "arrival_time", "timestamp"]
 _MICROSECOND = timedelta(microseconds=1)
+_NEIGHBOURS = 1_000
+"""How many offsets beside a hole say when its records arrived."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,26 @@ def _overtaken(
                 ends, name = found[interval.start], f"{columns.topic}/{row['partition']}"
                 ends[name] = max(row["offset"] + 1 if newest in (None, row["topic_id"]) else 0, ends.get(name, 0))
     return found
+
+
+def arrivals_around(
+    folder: Path, pinned: RawPosition, hole: Hole, times: TimeRules
+) -> tuple[datetime | None, datetime | None]:
+    """Return the arrival times that bound those of lost records; see `sluice.settling.ports.RawSource.around`."""
+    table, offset = dataset_of(folder, pinned.version), ds.field("offset")
+    own = (ds.field("topic_id") == hole.topic) & (ds.field("partition") == _number(hole.partition))
+    later = pinned.reach.topics[pinned.reach.topics.index(hole.topic) + 1 :]
+
+    def believed(wanted: ds.Expression) -> pa.ChunkedArray:
+        rows = table.to_table(columns=["arrival_time", "timestamp"], filter=wanted)
+        return rows.filter(_believed(rows, times)).column("arrival_time")
+
+    last = pc.min(believed(own & (offset >= hole.end) & (offset < hole.end + _NEIGHBOURS))).as_py()
+    if last is None and later:
+        last = pc.min(believed(ds.field("topic_id").isin(later) & (offset < _NEIGHBOURS))).as_py()
+    before = believed(own & (offset < hole.first) & (offset >= hole.first - _NEIGHBOURS))
+    first = pc.max(before if last is None else before.filter(pc.less_equal(before, pa.scalar(last)))).as_py()
+    return (None if first is None else first.astimezone(UTC), None if last is None else last.astimezone(UTC))
 
 
 def between(since: Reach, until: Reach) -> ds.Expression:

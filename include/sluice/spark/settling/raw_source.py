@@ -19,13 +19,13 @@ from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, interval_of
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
-from sluice.spark.settling.arrivals import TimeColumns, between, examined_columns
+from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
 from sluice.spark.settling.computed import ComputedRows
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import within
@@ -61,10 +61,11 @@ class RawTableSource:
     max_records: int = 500_000
     max_examined: int = 1_000_000
     settled: Path | None = None
+    position: Callable[[], RawPosition] | None = None
 
     def pin(self) -> RawPosition:
         """See the port."""
-        return raw_position(self.folder)
+        return raw_position(self.folder) if self.position is None else self.position()
 
     def listed_ends(self) -> Reach:
         """See the port."""
@@ -76,6 +77,10 @@ class RawTableSource:
         taken = partial(self._taken, pinned)
         found = examined_columns(columns, self.code.pipeline.time, self.rules, settled_until, taken)
         return replace(found, overtaken=self._with_long_rows(found.overtaken)) if found.overtaken else found
+
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
+        """See the port."""
+        return arrivals_around(self.folder, pinned, hole, self.code.pipeline.time)
 
     def _first_of(self, pinned: RawPosition, since: Reach) -> RawPosition:
         """Return how far one examination goes, which holds what it reads in memory.

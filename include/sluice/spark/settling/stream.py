@@ -23,7 +23,7 @@ from sluice.delta.log import raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, UnreachableError
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.settling.status import SettlingStatus, status_after, status_of_log
@@ -65,6 +65,8 @@ class SettlingContext:
         table: the folder of the interval table.
         cluster: see `Cluster`.
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
+        position: returns how far the raw table goes, and which topics of this name it has read; None: its log says it.
+        raw_ended: returns why the raw stream has ended beside this one, for good; None while it runs.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
     """
@@ -74,6 +76,8 @@ class SettlingContext:
     table: Path
     cluster: Cluster
     staging: Path
+    position: Callable[[], RawPosition] | None = None
+    raw_ended: Callable[[], Exception | None] = lambda: None
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
 
@@ -153,7 +157,16 @@ class SettleSink:
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
         context = self._context
         staging = context.staging / f"{context.table.name}_{self._identity.generation}"
-        source = RawTableSource(spark, context.raw, self._code, self._rules, self._ends, staging, settled=context.table)
+        source = RawTableSource(
+            spark,
+            context.raw,
+            self._code,
+            self._rules,
+            self._ends,
+            staging,
+            settled=context.table,
+            position=context.position,
+        )
         return Settler(self._identity, self._rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
     def _ends(self) -> Reach:
@@ -163,6 +176,12 @@ class SettleSink:
     def _await_raw(self, target: Reach) -> None:
         deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
         while not (position := raw_position(self._context.raw)).reach.covers(target):
+            if (ended := self._context.raw_ended()) is not None:
+                raise UnreachableError(
+                    f"the raw stream of {self._context.source.name} has ended, and {self._context.raw} lacks records "
+                    "that are in the topic. Nothing is settled until it goes on.",
+                    fix="see why the raw stream has ended.",
+                ) from ended
             if position.version != before:
                 deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
             if self._clock.monotonic() > deadline:
@@ -222,17 +241,14 @@ def prepare_settled(
         rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
         return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
 
-    checks = (
-        partial(refuse_unfit, context.table, schema, partition_by=[column]),
-        partial(_refuse_state, epoch.checkpoint, code.pipeline.name),
-    )
-    return Prepared(records, checks, opened)
+    checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
+    return Prepared(records, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
 
 
 def _refuse_state(checkpoint: Path, stream: str) -> None:
     if (checkpoint / "state").exists():
         raise IncompatibleStateError(
-            f"{checkpoint} holds the state of the engine `append`, and {stream} is to be settled now.",
+            f"{checkpoint} holds the state of a query that appended to the table, and {stream} settles it now.",
             fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: what is closed "
             "stays, and what is open is computed from the raw table.",
         )

@@ -1,1 +1,1 @@
-"""What writes a batch exactly once: the raw table, interval tables, outputs and dead letters."""
+"""What writes a batch exactly once: the raw table, outputs and dead letters."""

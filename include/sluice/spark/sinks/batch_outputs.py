@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from threading import Lock
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -40,6 +41,9 @@ class BatchOutput(Protocol):
 
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Write a batch that it does not hold yet; afterwards `latest` is this one."""
+
+    def expire(self) -> None:
+        """Remove rows that do not belong to it any more; most outputs keep all."""
 
 
 class Inheritance(Protocol):
@@ -78,9 +82,23 @@ class BatchOutputsSink:
         self._checkpoint = checkpoint
         self._floor = floor
         self._known = known
+        self._batch = Lock()
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Write the batch to every output that does not hold it."""
+        with self._batch:
+            self._write(rows, batch_id)
+
+    def expire(self) -> None:
+        """Remove rows that have expired since the last batch; a batch that runs does so itself."""
+        if self._batch.acquire(blocking=False):
+            try:
+                for output in self._outputs:
+                    output.expire()
+            finally:
+                self._batch.release()
+
+    def _write(self, rows: DataFrame, batch_id: int) -> None:
         batch = planned_batch(self._checkpoint, batch_id)
         due = [output for output in self._outputs if self._is_due(output, batch)]
         if not due:
@@ -146,7 +164,7 @@ def _torn(name: str, position: Position, batch: MicroBatch) -> RefusedError:
 
 
 class WholeWindows:
-    """Keeps out windows of which the state behind a batch may lack records, as `intervals` does by appending them.
+    """Keeps out windows of which the state behind a batch may lack records.
 
     Args:
         time_column: with the start of a row's window; None for rows without one.

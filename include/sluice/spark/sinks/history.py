@@ -17,9 +17,7 @@ from sluice.intervals.writers import count_alike
 from sluice.spark.records.instants import instant
 from sluice.spark.records.kafka_source import EARLIEST, KafkaTopic, read_between
 from sluice.spark.records.pipeline import PipelineCode, good_records
-from sluice.spark.sinks.drops import windows_of
 from sluice.spark.sinks.raw import raw_records, raw_writer
-from sluice.spark.sinks.sink import MicroBatch
 
 
 class SourceHistory:
@@ -38,12 +36,7 @@ class SourceHistory:
         self._source = source
         self._raw = raw
 
-    def windows(self, batch: MicroBatch) -> set[datetime]:
-        """Return the starts of the windows that the good records of a batch touch."""
-        good = good_records(self.between(batch.start, batch.end.offsets), self._code)
-        return windows_of(good, self._code.topic.value.event_time, self._code.pipeline.intervals.tumbling_window)
-
-    def newest_before(self, origin: Mapping[str, int], *, created_again: bool = False) -> datetime | None:
+    def newest_before(self, origin: Mapping[str, int]) -> datetime | None:
         """Return the newest event time (UTC) of the good records that a lineage does not read; None if there are none.
 
         They are in the raw table, as far as that goes, and beyond it in Kafka: a lineage may begin where a user
@@ -51,8 +44,6 @@ class SourceHistory:
 
         Args:
             origin: the offsets at which the lineage begins.
-            created_again: whether the stream has read another topic of this name before: all that the raw table holds
-                of that one counts as well.
         """
         ends = self._raw_ends()
         stored = {partition: min(end, ends[partition]) for partition, end in origin.items() if ends.get(partition)}
@@ -61,8 +52,6 @@ class SourceHistory:
         if beyond:
             start = {partition: ends.get(partition, EARLIEST) for partition in beyond}
             sources.append(read_between(self._spark, self._source, start, beyond, whole=False))
-        if created_again and newest_stream_entry(self._raw) is not None:
-            sources.append(raw_records(self._stored().where(F.col("topic_id") != self._source.topic_id)))
         found = (self._newest(good_records(records, self._code)) for records in sources)
         return max((newest for newest in found if newest is not None), default=None)
 

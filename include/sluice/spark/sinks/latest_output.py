@@ -20,28 +20,39 @@ from sluice.spark.sinks.sink import MicroBatch, entry_for
 
 
 @dataclass(frozen=True)
-class Expiry:
-    """When rows go: with their windows.
+class OpenWindows:
+    """Which rows of a table are provisional: those that the interval table does not hold yet.
 
     Attributes:
-        window: length of the windows.
+        settled_until: returns up to when the interval table is settled; None before its first interval.
+        window: length of the windows; None if they have no fixed one.
         delay: of the watermark.
     """
 
-    window: timedelta
+    settled_until: Callable[[], datetime | None]
+    window: timedelta | None
     delay: timedelta
 
-    def expired_until(self, newest_start: datetime | None, watermark: datetime | None) -> datetime | None:
-        """Return the newest start of a window that is closed; None if none is.
+    def of(self, rows: pa.Table, column: str, watermark: datetime | None) -> pa.Table:
+        """Return the rows of a batch that may come to the table.
+
+        What the stream itself has closed does not: without this the first batch of a long topic would bring all its
+        past, to be removed when it is settled.
 
         Args:
-            newest_start: of the windows in a batch: the next watermark is at least that, less the delay. Without this
-                the first batch of a long topic would bring all its past to the table, and the next one remove it.
-            watermark: of the batch.
+            rows: of the batch.
+            column: with the windows' starts.
+            watermark: of the batch. The next one is at least the newest start less the delay.
         """
-        closed = [] if watermark is None else [watermark]
-        closed += [] if newest_start is None else [newest_start - self.delay]
-        return max(closed) - self.window if closed else None
+        starts = rows.column(column)
+        newest = pc.max(starts).as_py()
+        closed = [moment for moment in (watermark, newest and newest - self.delay) if moment is not None]
+        if self.window is not None and closed:
+            rows = rows.filter(pc.greater(starts, pa.scalar(max(closed) - self.window, starts.type)))
+        settled = self.settled_until()
+        if settled is None:
+            return rows
+        return rows.filter(pc.greater_equal(rows.column(column), pa.scalar(settled, starts.type)))
 
 
 class LatestRows:
@@ -50,7 +61,7 @@ class LatestRows:
     Args:
         table: what is kept.
         store: of the table, opened.
-        expiry: when rows go; None: never.
+        open_windows: which rows are kept; None: all.
         appeared: whether data of a batch are written and not committed, for a failpoint; None where that is unknown.
     """
 
@@ -58,15 +69,15 @@ class LatestRows:
         self,
         table: LatestTable,
         store: LatestStore,
-        expiry: Expiry | None,
+        open_windows: OpenWindows | None,
         appeared: Callable[[], Callable[[], bool]] | None = None,
     ) -> None:
         self.name = table.name
         self._table = table
         self._store = store
-        self._expiry = expiry
+        self._open = open_windows
         self._appeared = appeared
-        self._expired_until: datetime | None = None
+        self._expired_before: datetime | None = None
 
     @property
     def latest(self) -> StreamEntry | None:
@@ -80,18 +91,23 @@ class LatestRows:
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Merge a batch. One that changes nothing and read nothing leaves no trace."""
         found = self._brought(rows)
-        expired_until = self._newly_expired(found, batch.end.watermark)
-        if self._expired_until is not None:
-            starts = found.column(str(self._table.time_column))
-            found = found.filter(pc.greater(starts, pa.scalar(self._expired_until, starts.type)))
+        if self._open is not None:
+            found = self._open.of(found, str(self._table.time_column), batch.end.watermark)
         found = newest(found, self._table.keys, self._table.newest_by)
-        if not (batch.has_input or found.num_rows or expired_until):
-            return
-        change = Change(found, entry_for(batch, self._store), batch.version, expired_until)
-        failpoint("before_write", self.name)
-        with failpoint_when("mid_write", self.name, self._appeared) if self._appeared else nullcontext():
-            self._store.apply(change)
-        failpoint("after_write_before_commit", self.name)
+        if batch.has_input or found.num_rows:
+            change = Change(found, entry_for(batch, self._store), batch.version)
+            failpoint("before_write", self.name)
+            with failpoint_when("mid_write", self.name, self._appeared) if self._appeared else nullcontext():
+                self._store.apply(change)
+            failpoint("after_write_before_commit", self.name)
+        self.expire()
+
+    def expire(self) -> None:
+        """Remove the rows that the interval table holds by now."""
+        settled = None if self._open is None else self._open.settled_until()
+        if settled is not None and settled != self._expired_before and self._store.latest is not None:
+            self._store.expire(settled)
+            self._expired_before = settled
 
     def _brought(self, rows: DataFrame) -> pa.Table:
         found = brought(rows)
@@ -104,14 +120,3 @@ class LatestRows:
                 "`resources`; `max_records_per_batch` keeps later batches smaller.",
             )
         return found
-
-    def _newly_expired(self, found: pa.Table, watermark: datetime | None) -> datetime | None:
-        """Return until when rows expire with this batch; None if no more do than before."""
-        if self._expiry is None:
-            return None
-        newest_start = pc.max(found.column(str(self._table.time_column))).as_py()
-        until = self._expiry.expired_until(newest_start, watermark)
-        if until is None or (self._expired_until is not None and until <= self._expired_until):
-            return None
-        self._expired_until = until
-        return until

@@ -1,13 +1,14 @@
 """The stream of a pipeline's outputs of other kinds than `intervals`: what it reads, and where it delivers.
 
-Beside an interval table it is a second query over the same records: a query has one output mode, and open values need
-updates where closed windows need appends.
+Beside an interval table, which is settled from the raw table, it is a streaming query of its own over the topic: its
+values are there as records arrive, and provisional.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, transforme
 from sluice.spark.records.statefulness import state_in
 from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.sinks.history import SourceHistory
-from sluice.spark.sinks.latest_output import Expiry, LatestRows
+from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
@@ -51,12 +52,14 @@ class OutputContext:
         topics: the topics that it writes, by name.
         table: returns the folder of a Delta table.
         connection: returns the URL of a database by the connection's name.
+        settled_until: returns how far the pipeline's interval table is settled; None if that is not known.
     """
 
     source: KafkaTopic
     topics: Mapping[str, KafkaTopic]
     table: Callable[[str], Path]
     connection: Callable[[str], str]
+    settled_until: Callable[[], datetime | None] = lambda: None
 
 
 def prepare_outputs(
@@ -90,15 +93,18 @@ def prepare_outputs(
         if floor:
             unread = records.where(beyond(floor, "_partition", "_offset"))
             read = transformed(good_records(unread, code, counting=True), code)
-        known: Inheritance = all_known
-        if state is not None:
-            history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
-            time_column = pipeline.intervals.time_column if pipeline.has_intervals else None
-            known = WholeWindows(time_column, history.newest_before)
-        return Opened(read, BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known))
+        known = all_known if state is None else _whole_windows(spark, code, context)
+        sink = BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known)
+        return Opened(read, sink, sink.expire)
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, "append" if appended else "update")
+
+
+def _whole_windows(spark: SparkSession, code: PipelineCode, context: OutputContext) -> Inheritance:
+    history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
+    time_column = code.pipeline.intervals.time_column if code.pipeline.has_intervals else None
+    return WholeWindows(time_column, history.newest_before)
 
 
 def _refuse_stateful_rows(pipeline: str, state: str | None) -> None:
@@ -201,14 +207,14 @@ class _Outputs:
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 
     def _latest(self, output: LatestOutput) -> LatestRows:
-        pipeline, expiry, table = self.code.pipeline, None, self._described(output)
+        pipeline, kept, table = self.code.pipeline, None, self._described(output)
         if output.keep == "open":
-            expiry = Expiry(pipeline.intervals.tumbling_window, pipeline.time.delay)
+            kept = OpenWindows(self.context.settled_until, pipeline.intervals.window, pipeline.time.delay)
         store = self._store(output, table)
         store.open()
         folder = self.context.table(output.table)
         appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
-        return LatestRows(table, store, expiry, appeared)
+        return LatestRows(table, store, kept, appeared)
 
     def _described(self, output: LatestOutput) -> LatestTable:
         return LatestTable(

@@ -12,8 +12,6 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from sluice.spark.sinks.drops import Drops
-
 
 class Sink(Protocol):
     """The foreachBatch function of a stream."""
@@ -32,12 +30,12 @@ class Opened:
     Attributes:
         rows: what to stream.
         sink: where to write them.
-        drops: the account of what the stream drops; None without one.
+        between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
     """
 
     rows: DataFrame
     sink: Sink
-    drops: Drops | None = None
+    between_batches: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,11 @@ class Prepared:
         checks: each raises what stands against a start; none of them changes anything.
         open: creates what is not there, adds the columns that tables lack, and marks everything for this generation.
         output_mode: `append` or `update`, as Spark calls it.
+        refuse_state: raises if the checkpoint holds a state that is not its own; None: Spark is asked.
     """
 
     rows: DataFrame
     checks: tuple[Callable[[], None], ...]
     open: Callable[[], Opened]
     output_mode: str = "append"
+    refuse_state: Callable[[], None] | None = None

@@ -19,7 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
-from sluice.intervals.writers import writer_id
+from sluice.intervals.reach import Hole
+from sluice.intervals.writers import topic_of, writer_id
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
@@ -100,17 +101,19 @@ class RawSink:
         """Write what the table does not hold yet."""
         batch = planned_batch(self._checkpoint, batch_id)
         held = self._log.inherited.position if self._log.inherited else NOWHERE
+        holes = self._log.newest.holes if self._log.newest else ()
         match fit(held, batch.start, batch.end):
             case Fit.COVERED:
                 return
             case Fit.GAP if self._log.latest is not None:
                 raise self._hole(batch, held.offsets)
             case Fit.OVERLAP | Fit.GAP:
+                holes += holes_between(held.offsets, batch.start, topic_of(self._log.writer))
                 rows = rows.where(beyond(held.offsets, "partition", "offset"))
                 batch = replace(batch, end=joined(held, batch.end))
             case Fit.NEXT:
                 pass
-        entry = entry_for(batch, self._log)
+        entry = replace(entry_for(batch, self._log), holes=holes)
         append(rows, self._folder, self._log, entry, batch)
 
     def check_fence(self) -> None:
@@ -118,12 +121,26 @@ class RawSink:
         self._log.check_fence()
 
     def _hole(self, batch: MicroBatch, held: Mapping[str, int]) -> DataLossError:
-        holes = {p: (held.get(p, 0), s) for p, s in sorted(batch.start.items()) if s > held.get(p, 0)}
-        ranges = ", ".join(f"{p} offsets {a} to {b - 1}" for p, (a, b) in holes.items())
+        ranges = ", ".join(map(str, holes_between(held, batch.start, topic_of(self._log.writer))))
         return DataLossError(
             f"{self._folder} ends before {ranges}, and the stream's next batch starts after them.",
             fix="restore the records, or acknowledge the loss by `sluice streams reset --to earliest`.",
         )
+
+
+def holes_between(held: Mapping[str, int], start: Mapping[str, int], topic: str) -> tuple[Hole, ...]:
+    """Return what lies between the end of a raw table and the first offsets of a batch.
+
+    Args:
+        held: next offset per `topic/partition`.
+        start: first offset of the batch.
+        topic: id of the topic.
+    """
+    return tuple(
+        Hole(topic, partition, held.get(partition, 0), first)
+        for partition, first in sorted(start.items())
+        if first > held.get(partition, 0)
+    )
 
 
 def beyond(held: Mapping[str, int], partition: str, offset: str) -> Column:

@@ -36,6 +36,9 @@ class RowsTable:
         """Raise FencedError if a newer generation owns it."""
         self._log.check_fence()
 
+    def expire(self) -> None:
+        """Keep all: what was delivered stays."""
+
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Append the rows of a batch; one without rows is on record too, because the next one starts where it ends."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)

@@ -6,7 +6,6 @@ A batch must always be executed, also when nothing of it is written: otherwise a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -32,7 +31,6 @@ class MicroBatch:
         origin: first offsets that the lineage ever read.
         start: first offsets.
         end: next offsets, and the watermark that it evicts by.
-        drops_until: the watermark of the batch before: of windows that end by then, Spark drops every record.
     """
 
     batch_id: int
@@ -40,7 +38,6 @@ class MicroBatch:
     origin: dict[str, int]
     start: dict[str, int]
     end: Position
-    drops_until: datetime | None
 
     @property
     def has_input(self) -> bool:
@@ -66,7 +63,7 @@ def planned_batch(checkpoint: Checkpoint, batch_id: int) -> MicroBatch:
         raise CorruptionError(f"{checkpoint.folder} has no offsets/{batch_id - 1} before batch {batch_id}.")
     start = dict(before.offsets) if before else dict(origin)
     end = Position({**start, **planned.offsets}, planned.watermark)
-    return MicroBatch(batch_id, lineage, dict(origin), start, end, before.watermark if before else None)
+    return MicroBatch(batch_id, lineage, dict(origin), start, end)
 
 
 class Author(Protocol):
@@ -104,12 +101,10 @@ def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
     if found is not None:
         commit_collected(found, folder, log, entry, batch)
     else:
-        commit(rows, folder, log, entry, batch, replace=None)
+        commit(rows, folder, log, entry, batch)
 
 
-def commit(
-    rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch, *, replace: str | None
-) -> None:
+def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
     """Write `rows` by Spark in one Delta commit that carries `entry`.
 
     Args:
@@ -118,22 +113,16 @@ def commit(
         log: of the table.
         entry: names the input, and what is written.
         batch: where it comes from.
-        replace: the partition column, if all from the first to the last interval in `entry` is replaced; None: append.
     """
     log.check_fence()
     failpoint("before_write", folder.name)
     writer = (
         rows.write.format("delta")
+        .mode("append")
         .option("txnAppId", entry.writer)
         .option("txnVersion", batch.version)
         .option("userMetadata", to_json(entry))
     )
-    if replace and entry.content:
-        # Not by dynamic overwriting: that compares partitions as text, and Delta's writers spell a time differently.
-        first, last = (f"TIMESTAMP '{pick(entry.content):%Y-%m-%d %H:%M:%S}'" for pick in (min, max))
-        writer = writer.mode("overwrite").option("replaceWhere", f"`{replace}` BETWEEN {first} AND {last}")
-    else:
-        writer = writer.mode("append")
     with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
         writer.save(str(folder))
     log.confirm(entry, batch.version)

@@ -119,6 +119,9 @@ class TopicRecords:
         """Raise FencedError if a newer generation owns it."""
         self._log.check_fence()
 
+    def expire(self) -> None:
+        """Keep all: what was delivered stays."""
+
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Send a batch and put it on record, in the order that the delivery asks for."""
         entry = replace(entry_for(batch, self._log), code=self._code_hash)

@@ -41,7 +41,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
 Of the outputs only the interval table's windows count: what else is delivered is never compared.
 """
 
-_NO_WINDOWS = {"table", "keys", "engine"}
+_NO_WINDOWS = {"table", "keys"}
 _UNLESS_OMITTED = {"lookback", "lookahead", "since_column"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
 

@@ -1,9 +1,4 @@
-"""Which windows of a transform an interval table takes, and how far beyond an interval they read.
-
-The engine `append` closes windows that tumble and begin every `window` from midnight UTC. Rows of longer ones would be
-kept out where they close, and rows of shorter ones would close in batches that publish nothing. The engine `settle`
-takes any, where the spec declares how far they reach.
-"""
+"""Which windows of a transform an interval table takes: any, where the spec declares how far they read beyond it."""
 
 from __future__ import annotations
 
@@ -17,8 +12,6 @@ from typing import Literal
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.outputs import IntervalsOutput
 
-_TUMBLES = "an interval table takes windows that tumble and begin every {window} from midnight UTC"
-_SETTLE = "write `engine: settle`, which takes any window"
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -66,28 +59,12 @@ def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Ite
         windows: of the transform.
         output: the table.
     """
-    unfit = _unfit_for_append if output.engine == "append" else _unfit_for_settle
     for window in windows:
-        yield from unfit(window, output)
+        yield from _unfit(window, output)
     yield from _other_lengths(windows, output)
 
 
-def _unfit_for_append(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
-    rule = _TUMBLES.format(window=format_duration(output.tumbling_window))
-    if window.session:
-        message = f"session_window makes windows without fixed bounds, and {rule}."
-        yield window, message, f"use F.window, or {_SETTLE}."
-    elif window.slide is not None and window.length is not None and window.slide != window.length:
-        finding = f"its windows of {format_duration(window.length)} slide by {format_duration(window.slide)}"
-        advice = f"leave the slide away, and sum windows up where the table is read; or {_SETTLE}."
-        yield window, f"{finding}, and {rule}.", advice
-    elif window.offset is not None and window.offset % output.tumbling_window:
-        finding = f"its windows begin {format_duration(window.offset)} after midnight UTC"
-        advice = f"leave startTime away, declare a `window` that divides it, or {_SETTLE}."
-        yield window, f"{finding}, and {rule}.", advice
-
-
-def _unfit_for_settle(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
+def _unfit(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
     if window.session:
         yield from _unfit_session(window, output)
     elif window.length is not None:
@@ -162,6 +139,5 @@ def _other_lengths(windows: Sequence[WindowCall], output: IntervalsOutput) -> It
     declared = format_duration(output.window)
     actual = " and ".join(sorted(format_duration(length) for length in lengths if length is not None))
     first = next(window for window in windows if not window.session)
-    consequence = ": the stream would lose rows" if output.engine == "append" else ""
-    message = f"its windows are {actual} long, and the spec declares {declared}{consequence}."
+    message = f"its windows are {actual} long, and the spec declares {declared}."
     yield first, message, f"write `window: {actual}` under the output, or make windows of {declared}."

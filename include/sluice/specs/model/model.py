@@ -116,7 +116,7 @@ class TopicValue(Encoding):
     arrival_time: Name | Literal["broker"]
     """The timestamp field that says when it became known, or `broker` for the broker's append time."""
     heartbeat: Name | None = None
-    """The boolean field that marks a heartbeat: it moves the watermark and is in no result."""
+    """The boolean field that marks a heartbeat: it moves arrival times and the watermark, and is in no result."""
     event_id: tuple[Name, ...] | None = Field(default=None, min_length=1)
     """The required fields that identify an event: a second record with the same values is a duplicate, which is counted
     and stays good. Omitted: records are not compared."""
@@ -216,10 +216,10 @@ class TimeRules(Spec):
     """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
     arrival_disorder: Duration = timedelta(0)
     """How far the arrival time of a record may lie below the greatest one that was appended to the topic before it.
-    `engine: settle` waits that much longer; a record beyond it marks its interval dirty."""
+    An interval is complete that much later; a record beyond it marks its interval dirty."""
     max_advance: Duration = DAY
     """The longest gap between two arrival times of the topic that needs no other evidence: behind a longer one
-    `engine: settle` settles nothing until another partition, the clock or a person bears it out."""
+    nothing is settled until another partition, the clock or a person bears it out."""
 
     @field_validator("watermark_delay")
     @classmethod
@@ -295,8 +295,8 @@ class PipelineSpec(Spec):
     """Least time between two micro-batches."""
     resources: Resources = Resources()
     max_records_per_batch: int | None = Field(default=None, ge=1)
-    """A cap lets partitions drift apart in time while a backlog is drained: records are dropped, their intervals become
-    dirty and are repaired. Omitted, as it should be: no cap."""
+    """A cap lets partitions drift apart in time while a backlog is drained: live values lack records then, which the
+    settled table has. Omitted, as it should be: no cap."""
     deadlines: StreamDeadlines = UNDECLARED
     """What each of its streams promises while it runs."""
     backfill: BackfillRules = BackfillRules()

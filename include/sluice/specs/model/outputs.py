@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
 from sluice.specs.model.topic_shape import TopicShape
 
@@ -21,54 +21,29 @@ class IntervalsOutput(Spec):
 
     kind: Literal["intervals"] = "intervals"
     table: Name
-    engine: Literal["append", "settle"] = "append"
-    """Who writes it. `append`: a stateful query over Kafka, when its watermark passes. `settle`: a batch over the raw
-    table, when every record on time must be in it; only this one takes windows that do not tumble."""
     time_column: Name
-    """The column that says when a row belongs (timestamp, never null). `append`: the start of its window, where windows
-    tumble: one begins where another ends, counted from midnight UTC. `settle`: any time; the row lies in the interval
-    that holds it."""
-    window: Duration | None = Field(default=None, validate_default=True)
-    """How long the windows are. `settle`: may be omitted where the rows come from no windows of a fixed length."""
+    """The column that says when a row belongs (timestamp, never null): the row lies in the interval that holds it."""
+    window: Duration | None = None
+    """How long the windows are; omitted where the rows come from no windows of a fixed length."""
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
     keys: tuple[Name, ...] = ()
     """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
     lookback: Duration = timedelta(0)
-    """`settle`: how far before an interval the records begin that its rows are made of."""
+    """How far before an interval the records begin that its rows are made of."""
     lookahead: Duration = timedelta(0)
-    """`settle`: how far behind an interval's end they go on. It is complete that much later."""
+    """How far behind an interval's end they go on. It is complete that much later."""
     since_column: Name | None = None
-    """`settle`: the column with the time of a row's first record (timestamp), where no `lookback` is sure to hold all
+    """The column with the time of a row's first record (timestamp), where no `lookback` is sure to hold all
     records, as of sessions. Where a row begins in the first half of the lookback, it is computed with twice as much."""
 
     @field_validator("window")
     @classmethod
-    def _is_known_to_append(cls, window: timedelta | None, info: ValidationInfo) -> timedelta | None:
-        if window is None and info.data.get("engine") == "append":
-            raise ValueError("the engine append closes windows; add `window`, or write `engine: settle`")
+    def _holds_something(cls, window: timedelta | None) -> timedelta | None:
         if window is not None and not window:
             raise ValueError("a window of no length holds nothing")
         return window
-
-    @field_validator("interval")
-    @classmethod
-    def _holds_whole_windows(cls, interval: Literal["hour", "day"], info: ValidationInfo) -> Literal["hour", "day"]:
-        window: timedelta | None = info.data.get("window")
-        if window is not None and info.data.get("engine") == "append" and _LENGTHS[interval] % window:
-            raise ValueError(
-                f"no whole number of windows of {format_duration(window)} fits into one {interval}; `engine: settle` "
-                "takes windows of any length"
-            )
-        return interval
-
-    @field_validator("lookback", "lookahead")
-    @classmethod
-    def _is_read_by_settling(cls, length: timedelta, info: ValidationInfo) -> timedelta:
-        if length and info.data.get("engine") == "append":
-            raise ValueError(f"the engine append has no {info.field_name}; write `engine: settle`")
-        return length
 
     @field_validator("since_column")
     @classmethod
@@ -92,12 +67,6 @@ class IntervalsOutput(Spec):
         """Whether rows are made of records outside their interval, too."""
         return bool(self.lookback or self.lookahead)
 
-    @property
-    def tumbling_window(self) -> timedelta:
-        """The length of the windows of the engine append, which has no other ones."""
-        assert self.window is not None  # noqa: S101 - a validator sees to it
-        return self.window
-
 
 class RowsOutput(Spec):
     """Results record by record, appended to a Delta table, each once. The transform keeps no state."""
@@ -117,7 +86,7 @@ class LatestOutput(Spec):
     """The column that says which of two rows of a key is newer; an older one replaces nothing. Omitted: the row of the
     later batch is, and a batch brings at most one row per key, as an aggregation over the keys does."""
     keep: Literal["all", "open"] = "all"
-    """`open`: a row goes when its window closes, because the interval table has it then."""
+    """`open`: a row goes when its interval is settled, because the interval table has it then."""
     store: Literal["delta", "postgres"] = "delta"
     connection: Name | None = Field(default=None, validate_default=True)
     """Of PostgreSQL: the variable `SLUICE_CONNECTION_<NAME>` holds its URL, which no spec does."""
@@ -214,10 +183,7 @@ def faulty_outputs(outputs: Sequence[Output]) -> str | None:
             )
     if {"intervals", "rows"} <= set(kinds):
         return "`intervals` needs a windowed transform and `rows` one without state; write a pipeline for each"
-    windows = [output.window for output in outputs if isinstance(output, IntervalsOutput)]
-    if any(isinstance(output, LatestOutput) and output.keep == "open" for output in outputs):
-        if not windows:
-            return "`keep: open` needs an `intervals` output, which says when a window closes; add one, or write `all`"
-        if windows == [None]:
-            return "`keep: open` needs the `window` of the `intervals` output; add it there, or write `keep: all`"
+    open_ones = any(isinstance(output, LatestOutput) and output.keep == "open" for output in outputs)
+    if open_ones and not any(isinstance(output, IntervalsOutput) for output in outputs):
+        return "`keep: open` needs an `intervals` output, which holds what is no longer open; add one, or write `all`"
     return None

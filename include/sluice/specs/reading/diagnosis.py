@@ -67,6 +67,8 @@ _OTHER_TYPES = {
 _YES, _NO = ("yes", "y", "on", "true"), ("no", "n", "off", "false")
 _ONE_WORD, _DIGITS = re.compile(r"[\w.:-]+"), re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _OTHERWISE = "found {found}: {message}."
+_WITHDRAWN_KEYS = {"engine": "remove it: every interval table is settled, and none is appended to any more."}
+"""Keys that specs had, and what to do about them."""
 _WIDTH = 60
 """How much of a value fits beside a path in a terminal."""
 
@@ -149,7 +151,8 @@ def _is_of_secret(loc: Loc) -> bool:
 def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
     match error["type"]:
         case "extra_forbidden":
-            return nearest(str(loc[-1]), known_keys(model, loc[:-1]))
+            key = str(loc[-1])
+            return _WITHDRAWN_KEYS.get(key) or nearest(key, known_keys(model, loc[:-1]))
         case "enum" | "literal_error" if isinstance(error["input"], str):
             expected = error["ctx"]["expected"].replace(" or ", ", ").split(", ")
             words = [word.strip("'") for word in expected]

@@ -29,7 +29,7 @@ _TRUE, _FALSE = frozenset({"true"}), frozenset({"false"})
 
 REFUSED: Mapping[str, Refusal] = {
     "spark.sql.streaming.noDataMicroBatches.enabled": Refusal(
-        "without batches that carry only a watermark the last intervals never close", values=_FALSE
+        "without batches that carry only a watermark the last live windows never close", values=_FALSE
     ),
     "spark.sql.session.timeZone": Refusal("intervals are UTC, and another zone would move their borders"),
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": Refusal(

@@ -46,7 +46,7 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
             return (Way(first, _reset_commands(unit, stream, "the records are gone")),)
         case FailureClass.INCOMPATIBLE_STATE:
             back = Way("go back to the code that wrote the state", resumed)
-            first = "or give up the state (closed intervals stay, open ones are repaired from the raw table)"
+            first = "or give up the state (settled intervals stay, and open ones are computed from the raw table)"
             return (back, Way(first, _reset_commands(unit, stream, "its state has another shape")))
         case _:
             return (Way(kind.what_to_do or "see its log", resumed),)

@@ -38,7 +38,7 @@ def location(folder: Path) -> str:
 
 
 class IncompatibleStateError(SluiceError):
-    """A checkpoint holds the state of another engine than the one that is to go on with it."""
+    """A checkpoint holds the state of a query of another kind than the one that is to go on with it."""
 
 
 @dataclass(frozen=True)

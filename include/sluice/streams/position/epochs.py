@@ -140,6 +140,13 @@ class Epochs:
             self._record(number + 1),
         )
 
+    def in_future(self, epoch: Epoch) -> EpochInForce:
+        """Return what an attempt goes on with that will put this epoch, the next one, on record."""
+        topics = _topics((*self.all(), epoch))
+        return EpochInForce(
+            epoch.number, self._checkpoint(epoch.number), epoch.offsets, topics, self._record(epoch.number + 1)
+        )
+
     def checkpoint(self) -> EpochCheckpoint:
         """Return the reader of the newest epoch's checkpoint."""
         number = self.number

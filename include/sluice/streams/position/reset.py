@@ -168,19 +168,11 @@ def effects(outputs: Iterable[Output], moved: Iterable[Move], *, live: bool) -> 
 
 def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) -> str:
     match output:
-        case IntervalsOutput(engine="settle"):
+        case IntervalsOutput():
             return (
                 f"{output.table} (intervals): settled intervals stay as they are, a backfill changes those; open ones "
                 "are computed from the raw table, wherever the stream stands."
             )
-        case IntervalsOutput():
-            begun = (
-                "open intervals are computed from all records again"
-                if whole
-                else "open intervals that hold records from before the new position become dirty when they close, and "
-                "are repaired from the raw table"
-            )
-            return f"{output.table} (intervals): closed intervals stay as they are, a backfill changes those; {begun}."
         case RowsOutput():
             return f"{output.table} (rows): {_counted(again, never, 'appended again', 'are never appended')}."
         case LatestOutput():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -17,12 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.clock import SystemClock
-from sluice.delta.log import newest_stream_entry
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.request import Mode
-from sluice.intervals.entries import BackfillEntry, to_json
-from sluice.intervals.ledger import State
+from sluice.intervals.entries import BackfillEntry
 from sluice.launch.processes import wait_until
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.records.content import content_of
@@ -106,31 +103,6 @@ def test_a_commit_during_the_replacement_counts_only_inside_its_intervals(
     else:
         assert isinstance(outcome[0], RefusedError)
         assert newest_owner(drained) != "b"
-
-
-@pytest.mark.verify
-def test_a_stream_that_appends_to_a_published_interval_makes_it_dirty(drained: Drained, tmp_path: Path) -> None:
-    rows, go = rows_of(drained, TARGET), tmp_path / "go"
-    newest = newest_stream_entry(drained.table)
-    assert newest is not None
-    entry = replace(newest, content=content_of(rows, "hour"))
-    append = held_until(go, rows).write.format("delta").mode("append").option("userMetadata", to_json(entry))
-
-    writer = Thread(target=lambda: append.save(str(drained.table)))
-    writer.start()
-    wait_for(lambda: bool(drained.spark.sparkContext.statusTracker().getActiveStageIds()))
-    published = publication(drained, rows).publish(rows)
-    go.touch()
-    writer.join()
-    assert drained.versions() == published + 1  # Delta let both pass, and the rows are there twice
-    assert len(rows_of(drained, TARGET).collect()) == 2 * rows.count()
-    row = drained.ledger.rows[TARGET]
-    assert row.state(drained.code.code_hash) is State.DIRTY
-    assert "after it was closed" in row.dirty[0]
-    repaired = drained.run(Mode.RECOMPUTE, why="repair")
-    assert repaired.passed
-    assert len(rows_of(drained, TARGET).collect()) == rows.count()
-    assert drained.ledger.rows[TARGET].state(drained.code.code_hash) is State.PUBLISHED
 
 
 @pytest.mark.verify

@@ -61,11 +61,6 @@ def fail_on_a_record(place: DriverPlace) -> None:
         shutil.rmtree(place.state / read_before)
 
 
-def group_by_something_else(place: DriverPlace) -> None:
-    edit_transform(place, '"origin", "carrier").agg(', '"origin", "carrier", "dest").agg(')
-    newest(place, "commits").unlink()  # so that the batch is run again
-
-
 def lose_the_broker(place: DriverPlace) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -91,13 +86,6 @@ def edit_transform(place: DriverPlace, old: str, new: str) -> None:
         ),
         pytest.param(cut_newest_offsets, FailureClass.CORRUPT, "", id="offsets", marks=pytest.mark.verify),
         pytest.param(fail_on_a_record, FailureClass.CODE, "DIVIDE_BY_ZERO", id="record", marks=pytest.mark.verify),
-        pytest.param(
-            group_by_something_else,
-            FailureClass.INCOMPATIBLE_STATE,
-            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
-            id="state",
-            marks=pytest.mark.verify,
-        ),
     ],
 )
 def test_a_failure_leaves_its_class_in_the_exit_code_and_in_words(

@@ -83,20 +83,34 @@ def test_a_fault_of_the_last_output_leaves_every_table_as_it_was(own: DriverPlac
     assert kept(own) == before
 
 
+def only_newest(place: DriverPlace) -> None:
+    """Let the pipeline have no interval table, so that nothing bounds what its state is made of."""
+    spec = place.home / "include" / "pipelines" / "departures.yaml"
+    text = spec.read_text()
+    start, end = text.index("outputs:"), text.index("driver:")
+    outputs = "outputs: [{kind: latest, table: newest, keys: [hour, origin, carrier]}]\n"
+    spec.write_text(text[:start] + outputs + text[end:])
+    (place.home / "include" / "expectations" / "departures.yaml").unlink()  # it is about the interval table
+
+
 @pytest.mark.verify
 def test_code_that_does_not_fit_the_state_adds_no_column_and_its_schemas_are_beside_the_sentence(
     own: DriverPlace,
 ) -> None:
+    only_newest(own)
+    shutil.rmtree(own.state / "checkpoints" / "departures")
+    assert own.run(generation=2).returncode == ExitCode.STOPPED
     add_an_aggregate(own)
     before = kept(own)
 
-    failed = own.run(generation=2)
+    failed = own.run(generation=3)
 
     assert failed.returncode == ExitCode.INCOMPATIBLE_STATE, failed.stdout[-2000:]
     words = said(own)
     assert words.kind is FailureClass.INCOMPATIBLE_STATE
     assert words.error == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
-    assert words.message.startswith("departures, departures_live: Provided value schema does not match")
+    assert words.stream == "departures"
+    assert words.message.startswith("Provided value schema does not match")
     assert "StructField" not in words.message
     assert "StructField" in words.details
     assert kept(own) == before
@@ -113,12 +127,15 @@ def test_a_rehearsal_beside_a_driver_says_whether_the_next_one_would_start_and_c
         assert running.stop() == ExitCode.STOPPED
     before = kept(own)
     add_an_aggregate(own)
+    other = rehearse(processes.rehearsal("flights", 3), folder)
+    assert (other.exit_code, other.why) == (0, ""), "its live stream would begin again"
+    assert kept(own) == before
 
+    edit_transform(own, '"oops",', '"oopsie",')
     bad = rehearse(processes.rehearsal("flights", 3), folder)
-
     assert bad.failure is not None, bad.log.read_text()[-2000:]
-    assert (bad.exit_code, bad.failure.kind) == (ExitCode.INCOMPATIBLE_STATE, FailureClass.INCOMPATIBLE_STATE)
-    assert bad.failure.message.startswith("departures, departures_live: Provided value schema does not match")
+    assert (bad.exit_code, bad.failure.kind) == (ExitCode.CODE, FailureClass.CODE)
+    assert "oopsie" in bad.failure.message
     assert kept(own) == before
 
 

@@ -67,11 +67,11 @@ def grouped(spark: SparkSession, *groups: Column) -> DataFrame:
     ("group", "output", "words"),
     [
         (lambda: F.window("at", UNREADABLE), HOURLY, "its windows are 30 minutes long, and the spec declares 1 hour"),
-        (lambda: F.window("at", "2 hours"), HOURLY, "its windows are 2 hours long, and the spec declares 1 hour"),
-        (lambda: F.window("at", "1 day", startTime="5 hours"), DAILY, "begin 5 hours after midnight UTC"),
-        (lambda: F.window("at", "1 hour", "10 minutes"), HOURLY, "its windows of 1 hour slide by 10 minutes"),
-        (lambda: F.window("at", "1 hour", "1 minute"), HOURLY, "its windows of 1 hour slide by 1 minute"),
-        (lambda: F.session_window("at", "5 minutes"), HOURLY, "session_window makes windows without fixed bounds"),
+        (lambda: F.window("at", "2 hours"), HOURLY, "write `lookahead: 1 hour`"),
+        (lambda: F.window("at", "1 day", startTime="5 hours"), DAILY, "write `lookahead: 5 hours`"),
+        (lambda: F.window("at", "1 hour", "10 minutes"), HOURLY, "write `lookahead: 50 minutes`"),
+        (lambda: F.window("at", "1 hour", "1 minute"), HOURLY, "reach up to 59 minutes beyond the hour"),
+        (lambda: F.session_window("at", "5 minutes"), HOURLY, "return `session_window.end` as the time column"),
     ],
 )
 def test_windows_that_are_not_the_declared_ones_are_refused_before_a_row_is_made(

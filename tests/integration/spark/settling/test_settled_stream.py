@@ -1,45 +1,43 @@
-"""Drivers whose interval table is settled: drained, killed, fenced, and taken over from the append engine."""
+"""Drivers that settle a table: drained, killed, fenced, over an empty topic, and over a table that was appended to."""
 
 from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from datetime import timedelta
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.clock import SystemClock
 from sluice.delta.log import append_entry, read_log
+from sluice.delta.table import ensure_table
+from sluice.delta.writer_log import WriterLog
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
-from sluice.intervals.entries import SettleEntry
+from sluice.intervals.entries import SettleEntry, StreamEntry
+from sluice.intervals.ledger import fold
+from sluice.intervals.writers import writer_id
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import Settings
+from sluice.spark.driver.pipeline_code import pipeline_code
+from sluice.spark.records.content import content_of
+from sluice.spark.records.kafka_source import KafkaTopic, read_between
+from sluice.spark.records.pipeline import result_rows
 from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
-from sluice.streams.position.epochs import Epoch
 from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
 from tests.oracle import departures, differences
 
-
-def settled(place: DriverPlace) -> DriverPlace:
-    """Return the place with a copy of the project in which `departures` is settled."""
-    own = place.with_own_project()
-    spec = own.home / "include" / "pipelines" / "departures.yaml"
-    text = spec.read_text(encoding="utf-8")
-    text = text.replace("    interval: hour\n", "    interval: hour\n    engine: settle\n")
-    text = text.replace("time:\n", "time:\n  arrival_disorder: 15 minutes\n")
-    spec.write_text(text, encoding="utf-8")
-    return own
+SECOND_DAY = datetime(2013, 1, 2, tzinfo=UTC)
 
 
 def settlements(place: DriverPlace) -> list[SettleEntry]:
@@ -50,7 +48,7 @@ def settlements(place: DriverPlace) -> list[SettleEntry]:
 def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     place: DriverPlace, two_days: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, pools = settled(place), []
+    pools: list[str] = []
     compute = RawTableSource.compute
 
     def computed(source: RawTableSource, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
@@ -58,15 +56,15 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
         return compute(source, *given)
 
     monkeypatch.setattr(RawTableSource, "compute", computed)
-    assert own.finish(spark, generation=1) == ExitCode.STOPPED
-    assert_exact(own, two_days)
-    commits = len(settlements(own))
+    assert place.finish(spark, generation=1) == ExitCode.STOPPED
+    assert_exact(place, two_days)
+    commits = len(settlements(place))
     assert commits >= 1
     assert set(pools) == {"settling"}, "its jobs yield to those of streams"
-    ledger = own.project().tables.ledger("departures")
+    ledger = place.project().tables.ledger("departures")
     assert ledger.closed_until is not None
     assert not any(row.dirty for row in ledger.spans)
-    status = settling_status(own.project().folder.settling_file("departures"))
+    status = settling_status(place.project().folder.settling_file("departures"))
     assert status is not None
     assert (status.settled_until, status.due, status.unread, status.advance) == (ledger.closed_until, 0, (), None)
     assert status.next_at is not None
@@ -74,68 +72,64 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     assert status.newest is not None
     assert status.newest < status.next_at <= status.newest + timedelta(hours=1)
     assert status.disorder == timedelta(), "within a partition the feed keeps the order of arrivals"
-    newest = Checkpoint(own.project().folder.checkpoint("departures")).read().newest
+    newest = Checkpoint(place.project().folder.checkpoint("departures")).read().newest
     assert newest is not None
     assert sum(newest.offsets.values()) == two_days
 
-    drained = Drained(own.state, spark, own.project())
+    drained = Drained(place.state, spark, place.project())
     assert drained.run(Mode.VERIFY).outcome == ParityOutcome.IDENTICAL
     assert drained.run(Mode.TRY, code=replace(drained.code, code_hash="other")).outcome == ParityOutcome.IDENTICAL
-    own.project().folder.settling_file("departures").unlink()
-    assert own.finish(spark, generation=2) == ExitCode.STOPPED
-    assert len(settlements(own)) == commits
-    by_log = settling_status(own.project().folder.settling_file("departures"))
+    place.project().folder.settling_file("departures").unlink()
+    assert place.finish(spark, generation=2) == ExitCode.STOPPED
+    assert len(settlements(place)) == commits
+    by_log = settling_status(place.project().folder.settling_file("departures"))
     assert by_log is not None
     assert (by_log.settled_until, by_log.due, by_log.next_at) == (ledger.closed_until, 0, status.next_at)
-    assert own.finish(spark, generation=1) == ExitCode.FENCED
-    assert_exact(own, two_days)
+    assert place.finish(spark, generation=1) == ExitCode.FENCED
+    assert_exact(place, two_days)
 
 
-@pytest.mark.timeout(600)
-def test_kills_around_the_commit_of_a_settlement_lose_nothing_and_repeat_nothing(
-    place: DriverPlace, two_days: int, spark: SparkSession
-) -> None:
-    own = settled(place)
-    for failpoint in ("before_write@departures", "after_write_before_commit@departures"):
-        killed = own.run(failpoint=failpoint)
-        assert killed.returncode == -9, killed.stdout[-2000:]
-        assert own.fired(failpoint)
-    assert own.finish(spark, generation=2) == ExitCode.STOPPED
-    assert_exact(own, two_days)
-    entries = settlements(own)
-    assert len({entry.nonce for entry in entries}) == len(entries)
-    assert all(a.settled_until == b.since for a, b in pairwise(entries))
+def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
+    """Fill a state folder as versions did that appended closed windows: rows, an entry, a checkpoint with state."""
+    project = place.project()
+    code = pipeline_code(project, spark, project.catalog.pipelines["departures"])
+    with project.kafka.administration() as administration:
+        topic_id = administration.describe(["flights"])["flights"].topic_id
+        ends = {f"flights/{number}": end for number, end in administration.ends("flights").items()}
+    topic = KafkaTopic(project.kafka.bootstrap(), "flights", topic_id)
+    records = read_between(spark, topic, {}, ends)
+    rows = result_rows(records, code).where(F.col("hour") < F.lit(SECOND_DAY))
+    unread = raw_rows(records, code.topic).where(F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5)))
+    for partition, offset in unread.groupBy("partition").agg(F.min("offset")).collect():
+        ends[f"flights/{partition}"] = offset
+    table = place.state / "tables" / "departures"
+    ensure_table(table, rows.schema.json(), partition_by=["hour"])
+    log = WriterLog(table, writer_id("departures", topic_id), 1)
+    log.open(code=code.code_hash)
+    entry = StreamEntry(log.writer, 1, "appending", 3, {}, ends, watermark=SECOND_DAY, closed_until=SECOND_DAY)
+    log.append(rows.toArrow(), replace(entry, code=code.code_hash, content=content_of(rows, "hour")), 1)
+    (place.state / "checkpoints" / "departures" / "state").mkdir(parents=True)
 
 
-def test_a_table_of_the_append_engine_is_taken_over_after_a_reset(
-    drained_state: Path, tmp_path: Path, spark: SparkSession
-) -> None:
-    shutil.copytree(drained_state, tmp_path / "state")
-    own = settled(DriverPlace(tmp_path / "state"))
-    before = own.project().tables.ledger("departures")
-    assert own.finish(spark, generation=5) == ExitCode.INCOMPATIBLE_STATE
-    assert settlements(own) == []
-
-    epochs = own.project().streams.epochs("departures")
-    newest = epochs.newest()
-    assert newest is not None
-    start = dict.fromkeys(newest.offsets, 0)
-    number, now = newest.number + 1, SystemClock().now()
-    epochs.record(Epoch(number, newest.topic_id, start, "earliest", "ann", "to be settled", now))
-    assert own.finish(spark, generation=6) == ExitCode.STOPPED
-    assert differences(own.table("departures"), departures(*EXPECTED)) == []
-    ledger = own.project().tables.ledger("departures")
-    assert ledger.closed_until == before.closed_until
-    assert {start: row.current for start, row in ledger.rows.items()} == {
-        start: row.current for start, row in before.rows.items()
-    }
+@pytest.mark.usefixtures("two_days")
+def test_a_table_that_was_appended_to_is_settled_on(place: DriverPlace, spark: SparkSession) -> None:
+    append_first_day(place, spark)
+    before = fold(read_log(place.state / "tables" / "departures"), timedelta(hours=1))  # there is no raw table yet
+    assert len(before.rows) > 10
+    assert place.finish(spark, generation=5) == ExitCode.STOPPED
+    assert [epoch.to for epoch in place.project().streams.epochs("departures").all()] == ["earliest", "open intervals"]
+    assert differences(place.table("departures"), departures(*EXPECTED)) == []
+    after = place.project().tables.ledger("departures").rows
+    assert {start: after[start].current for start in before.rows} == {s: r.current for s, r in before.rows.items()}
+    assert settlements(place)[0].since == SECOND_DAY
+    assert place.finish(spark, generation=4) == ExitCode.FENCED
 
 
 def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
     own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
 ) -> None:
     feed = Feed(own_broker.bootstrap)
-    own = settled(DriverPlace(tmp_path / "state"))
+    own = DriverPlace(tmp_path / "state")
     endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
     write_endpoints(Settings(state=own.state).folder, endpoints)
     assert own.finish(spark, generation=1) == ExitCode.STOPPED
@@ -151,13 +145,12 @@ def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
 def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
     place: DriverPlace, two_days: int, spark: SparkSession
 ) -> None:
-    own = settled(place)
-    assert own.finish(spark, generation=1) == ExitCode.STOPPED
-    newest = settlements(own)[-1]
+    assert place.finish(spark, generation=1) == ExitCode.STOPPED
+    newest = settlements(place)[-1]
     beyond = {partition: offset + 1 for partition, offset in newest.examined.items()}
     append_entry(
-        own.state / "tables" / "departures", replace(newest, nonce="of a raw table that is gone", examined=beyond)
+        place.state / "tables" / "departures", replace(newest, nonce="of a raw table that is gone", examined=beyond)
     )
     assert two_days
-    shutil.rmtree(own.state / "checkpoints" / "departures")
-    assert own.finish(spark, generation=2) == ExitCode.CORRUPT
+    shutil.rmtree(place.state / "checkpoints" / "departures")
+    assert place.finish(spark, generation=2) == ExitCode.CORRUPT

@@ -1,4 +1,4 @@
-"""A real raw table, settled: the rows of the append engine, its content in the ledger, and marks where rows lack."""
+"""A real raw table, settled: the rows of the driver's own settler, contents in the ledger, marks where rows lack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_FLIGHT = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Settled:
-    """A drained state, and a table beside the append engine's that a settler fills."""
+    """A drained state, and a table beside the driver's that another settler fills."""
 
     drained: Drained
     table: Path
@@ -85,12 +85,12 @@ def settled(drained: Drained, tmp_path: Path) -> Settled:
     return Settled(drained, table)
 
 
-def test_settling_gives_the_rows_of_the_append_engine_and_of_the_oracle(settled: Settled) -> None:
+def test_settling_gives_the_rows_of_the_driver_and_of_the_oracle(settled: Settled) -> None:
     assert settled.settle(settled.source()) == [RoundOutcome.SETTLED, RoundOutcome.WAITING]
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
-    appended = {start: row.current.content for start, row in settled.drained.ledger.rows.items() if row.current}
+    drivers = {start: row.current.content for start, row in settled.drained.ledger.rows.items() if row.current}
     own = {start: row.current.content for start, row in settled.ledger.rows.items() if row.current}
-    assert {start: own[start] for start in appended if start in own} == {s: c for s, c in appended.items() if s in own}
+    assert {start: own[start] for start in drivers if start in own} == {s: c for s, c in drivers.items() if s in own}
     assert len(own) >= 40
     assert not any(row.dirty for row in settled.ledger.spans)
 

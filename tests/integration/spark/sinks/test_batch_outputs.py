@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,11 @@ from sluice.spark.sinks.topic_output import messages
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.fencing import FencedError
-from tests.integration.spark.sinks.test_interval_sink import Lineage, at
+from tests.integration.spark.sinks.lineages import Lineage
+
+
+def at(hour: int) -> datetime:
+    return datetime(2013, 1, 1, hour, tzinfo=UTC)
 
 
 @dataclass

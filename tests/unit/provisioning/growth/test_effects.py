@@ -64,7 +64,7 @@ def test_the_streams_of_the_topic_are_named_with_what_they_remember_and_no_other
         "audit": Statefulness.NONE,
         "prices": Statefulness.UNKNOWN,
         "raw_orders": Statefulness.NONE,
-        "sales": Statefulness.KEPT,
+        "sales": Statefulness.NONE,
         "sales_dead": Statefulness.NONE,
         "sales_live": Statefulness.KEPT,
     }
@@ -81,14 +81,14 @@ def test_what_minds_the_order_says_so_and_only_of_keyed_records() -> None:
     specs = catalog(
         pipeline("prices", LATEST, NEWS),
         pipeline("dated", {**LATEST, "newest_by": "at"}),
-        pipeline("capped", INTERVALS, max_records_per_batch=5_000),
+        pipeline("capped", INTERVALS, LATEST, max_records_per_batch=5_000),
     )
     minds = {each.stream: each.minds for each in growth_effects(specs, "orders", 4, 8).streams}
-    assert [len(minds[name]) for name in ("prices", "dated", "capped", "raw_orders")] == [2, 0, 1, 0]
+    assert [len(minds[name]) for name in ("prices", "dated", "capped", "capped_live", "raw_orders")] == [2, 0, 0, 1, 0]
     assert "newest" in minds["prices"][0]
     assert "news may" not in minds["prices"][0]
     assert "into news" in minds["prices"][1]
-    assert "5,000" in minds["capped"][0]
+    assert "5,000" in minds["capped_live"][0]
     assert all(not each.minds for each in growth_effects(specs, "orders", 4, 8, keyed=False).streams)
 
 
@@ -148,7 +148,7 @@ def test_with_the_advised_cores_a_batch_takes_no_more_rounds_and_with_one_less_i
 def test_the_projects_own_topic() -> None:
     found = growth_effects(load_catalog(settings().home / "include"), "flights", 4, 8)
     assert states(found) == {
-        "departures": Statefulness.KEPT,
+        "departures": Statefulness.NONE,
         "departures_live": Statefulness.KEPT,
         "raw_flights": Statefulness.NONE,
     }

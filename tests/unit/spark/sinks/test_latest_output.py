@@ -10,13 +10,22 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.coverage import Position
-from sluice.spark.sinks.latest_output import Expiry, LatestRows
+from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.sink import MicroBatch
 from tests.suites.latest_suite import TABLE, WRITER, at, rows
 from tests.twins.latest import InMemoryLatest, SharedRows
 
 HOUR = timedelta(hours=1)
-EXPIRY = Expiry(window=HOUR, delay=4 * HOUR)
+
+
+@dataclass
+class Settler:
+    """How far the interval table is settled."""
+
+    until: datetime | None = None
+
+    def open_windows(self, window: timedelta | None = HOUR) -> OpenWindows:
+        return OpenWindows(lambda: self.until, window, 4 * HOUR)
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Collected:
 
 def batch(end: int, watermark: datetime | None, *, start: int | None = None) -> MicroBatch:
     began = end - 10 if start is None else start
-    return MicroBatch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark), None)
+    return MicroBatch(end, "a", {"t/0": 0}, {"t/0": began}, Position({"t/0": end}, watermark))
 
 
 @pytest.fixture
@@ -40,10 +49,15 @@ def shared() -> SharedRows:
 
 
 @pytest.fixture
-def output(shared: SharedRows) -> LatestRows:
+def settler() -> Settler:
+    return Settler()
+
+
+@pytest.fixture
+def output(shared: SharedRows, settler: Settler) -> LatestRows:
     store = InMemoryLatest(shared, TABLE, WRITER, 1)
     store.open()
-    return LatestRows(TABLE, store, EXPIRY)
+    return LatestRows(TABLE, store, settler.open_windows())
 
 
 def write(output: LatestRows, of: MicroBatch, *given: tuple[int, str, int]) -> None:
@@ -54,26 +68,46 @@ def held(shared: SharedRows) -> set[tuple[int, str]]:
     return {(int((row["hour"] - at(0)) / HOUR), row["carrier"]) for row in shared.rows.values()}
 
 
-def test_a_window_is_open_until_the_watermark_passes_its_end() -> None:
-    assert EXPIRY.expired_until(None, None) is None
-    assert EXPIRY.expired_until(None, at(5)) == at(4)
-    assert EXPIRY.expired_until(at(20), at(5)) == at(15)
-    assert EXPIRY.expired_until(at(6), at(5)) == at(4)
-
-
 def test_the_past_of_a_long_topic_never_comes_to_the_table(output: LatestRows, shared: SharedRows) -> None:
     write(output, batch(10, None), (1, "UA", 1), (15, "UA", 1), (16, "UA", 1), (20, "UA", 1))
     assert held(shared) == {(16, "UA"), (20, "UA")}
+    write(output, batch(20, at(19)), (18, "UA", 1), (19, "UA", 1))
+    assert held(shared) == {(16, "UA"), (19, "UA"), (20, "UA")}, "what was there waits until it is settled"
 
 
-def test_rows_go_with_their_windows_also_when_a_batch_only_moves_the_watermark(
-    output: LatestRows, shared: SharedRows
+def test_a_row_stays_until_its_interval_is_settled_however_far_the_watermark_is(
+    output: LatestRows, shared: SharedRows, settler: Settler
 ) -> None:
     write(output, batch(10, at(0)), (1, "UA", 1), (3, "UA", 1))
-    write(output, batch(10, at(2), start=10))
+    write(output, batch(10, at(9), start=10))
+    assert held(shared) == {(1, "UA"), (3, "UA")}
+    settler.until = at(3)
+    write(output, batch(10, at(9), start=10))
     assert held(shared) == {(3, "UA")}
-    write(output, batch(10, at(4), start=10))
-    assert held(shared) == set()
+
+
+def test_what_is_settled_between_two_batches_goes_at_once_and_does_not_come_back(
+    output: LatestRows, shared: SharedRows, settler: Settler
+) -> None:
+    write(output, batch(10, None), (1, "UA", 1), (3, "UA", 1))
+    settler.until = at(2)
+    output.expire()
+    assert held(shared) == {(3, "UA")}
+    write(output, batch(20, None), (1, "UA", 2), (2, "UA", 2))
+    assert held(shared) == {(2, "UA"), (3, "UA")}
+    assert output.latest is not None
+    assert output.latest.end == {"t/0": 20}, "the newest batch is still the newest"
+
+
+def test_rows_without_windows_of_a_fixed_length_go_when_they_are_settled(shared: SharedRows, settler: Settler) -> None:
+    store = InMemoryLatest(shared, TABLE, WRITER, 1)
+    store.open()
+    output = LatestRows(TABLE, store, settler.open_windows(None))
+    write(output, batch(10, at(9)), (1, "UA", 1), (20, "UA", 1))
+    assert held(shared) == {(1, "UA"), (20, "UA")}
+    settler.until = at(20)
+    output.expire()
+    assert held(shared) == {(20, "UA")}
 
 
 def test_a_batch_that_reads_and_changes_nothing_leaves_no_trace(output: LatestRows) -> None:

@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 def faults(tmp_path: Path, grouping: str, *declared: str, window: str = "window: 1 hour") -> list[str]:
     bench = sound_project(tmp_path)
-    output = "\n  ".join(["engine: settle", *declared, window])
+    output = "\n  ".join([*declared, window])
     bench.write(PIPELINE_FILE, PIPELINE.replace("window: 1 hour", output))
     body = f"def sales(orders, *, shops):\n    return orders.groupBy({grouping}).count()\n"
     bench.write(TRANSFORM_FILE, f"from pyspark.sql import functions as F\n\n\n{body}")
@@ -84,28 +84,30 @@ def test_windows_that_reach_further_than_declared_are_refused_with_what_to_write
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["time_column: hour"], "the engine append closes windows; add `window`, or write `engine: settle`"),
-        (["window: 7 hours"], "`engine: settle` takes windows of any length"),
-        (["window: 1 hour", "lookback: 1 hour"], "the engine append has no lookback; write `engine: settle`"),
-        (["window: 1 hour", "lookahead: 1 hour"], "the engine append has no lookahead; write `engine: settle`"),
-        (["engine: settle", "since_column: began"], "there is no `lookback` to be widened"),
-        (["engine: settle", "window: 0s"], "a window of no length holds nothing"),
+        (["since_column: began"], "there is no `lookback` to be widened"),
+        (["window: 0s"], "a window of no length holds nothing"),
     ],
 )
 def test_keys_that_mean_nothing_together_are_refused(tmp_path: Path, lines: list[str], words: str) -> None:
     bench = sound_project(tmp_path)
-    output = PIPELINE.replace("  window: 1 hour\n", "".join(f"  {line}\n" for line in lines if "time_col" not in line))
-    bench.write(PIPELINE_FILE, output)
+    bench.write(PIPELINE_FILE, PIPELINE.replace("  window: 1 hour\n", "".join(f"  {line}\n" for line in lines)))
     assert any(words in fault.message for fault in bench.scan().faults)
 
 
-def test_a_row_of_a_live_table_goes_with_its_window_which_must_be_declared(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["append", "settle"])
+def test_a_spec_from_before_is_told_to_leave_the_engine_away(tmp_path: Path, engine: str) -> None:
+    (fault,) = faults(tmp_path, "F.window('ordered_at', '1 hour')", f"engine: {engine}")
+    assert fault.startswith("output.engine: ")
+    assert "remove it: every interval table is settled" in fault
+
+
+def test_a_row_of_a_live_table_goes_when_it_is_settled_whether_or_not_a_window_is_declared(tmp_path: Path) -> None:
     bench = sound_project(tmp_path)
-    settled = "{kind: intervals, table: sales, engine: settle, time_column: hour, interval: hour}"
+    settled = "{kind: intervals, table: sales, time_column: hour, interval: hour}"
     live = "{kind: latest, table: live, keys: [hour], keep: open}"
     start, end = PIPELINE.index("output:"), PIPELINE.index("driver:")
     bench.write(PIPELINE_FILE, f"{PIPELINE[:start]}outputs:\n- {settled}\n- {live}\n{PIPELINE[end:]}")
-    assert any("`keep: open` needs the `window` of the `intervals` output" in f.message for f in bench.scan().faults)
+    assert bench.scan().faults == ()
 
 
 @given(

@@ -92,7 +92,6 @@ def test_a_wrong_topic_is_refused_at_its_line(bench: Bench, case: Case) -> None:
             "time.watermark_delay",
             "65 minutes",
         ),
-        ("window: 1 hour", "window: 7 min", 15, "output.interval", "no whole number of windows of 7 minutes"),
         ("driver: shop", "driver: shop\nresources: {cores: 0}", 17, "resources.cores", "it must be at least 1"),
         *(
             ("driver: shop", f"driver: shop\nbackfill: {{schedule: {cron}}}", 17, "backfill.schedule", "every day")

@@ -12,8 +12,8 @@ FILE, HARMLESS = "include/pipelines/sales.yaml", 'spark.sql.shuffle.partitions: 
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("spark.sql.streaming.noDataMicroBatches.enabled: 'false'", "the last intervals never close"),
-        ("spark.sql.streaming.noDataMicroBatches.enabled: ' FALSE '", "the last intervals never close"),
+        ("spark.sql.streaming.noDataMicroBatches.enabled: 'false'", "the last live windows never close"),
+        ("spark.sql.streaming.noDataMicroBatches.enabled: ' FALSE '", "the last live windows never close"),
         ("spark.sql.session.timeZone: Europe/Oslo", "intervals are UTC"),
         ("spark.sql.streaming.kafka.useDeprecatedOffsetFetching: 'true'", "no longer have"),
         ("spark.sql.streaming.multipleWatermarkPolicy: max", "be dropped"),

@@ -1,0 +1,65 @@
+"""What is known of one interval while a ledger is folded: its writings, and why it is dirty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sluice.intervals.reach import Reach
+from sluice.intervals.rows import Verified, Written
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of an interval: its writings, and why it is dirty, with who has read up to where knows better.
+
+    `stays`: it counts as closed although a withdrawal has opened what is around it.
+    """
+
+    base: Written | None = None
+    current: Written | None = None
+    verified: Verified | None = None
+    dirt: tuple[tuple[str, Reach], ...] = ()
+    stays: bool = False
+
+    def marked(self, why: str, reach: Reach) -> Facts:
+        """Note that records below `reach` are lacking; what was compared before does not count any more."""
+        dirt = {**dict(self.dirt), why: reach}  # of the same breach again, the later end
+        return replace(self, verified=None, dirt=tuple(dirt.items()))
+
+    def cleaned(self, raw: Reach) -> Facts:
+        """Forget what a recompute that has read up to `raw` has made good."""
+        return replace(self, dirt=tuple((why, reach) for why, reach in self.dirt if not raw.covers(reach)))
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether any writer wrote rows: then its interval is like no other."""
+        return any(written is not None and written.content.rows for written in (self.base, self.current))
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the newest writing is the stream's."""
+        return self.current is not None and self.current.generation is not None
+
+
+NOTHING = Facts()
+
+
+def writing(written: Written, raw: Reach | None = None) -> Callable[[Facts | None], Facts]:
+    """Return what makes of an interval's facts those after a writing that is complete in itself.
+
+    Args:
+        written: the writing.
+        raw: what a recompute has read, which makes good what lies below it; None: the writing repairs nothing.
+    """
+
+    def write(facts: Facts | None) -> Facts:
+        before = facts or NOTHING
+        return Facts(written, written, dirt=(before if raw is None else before.cleaned(raw)).dirt)
+
+    return write
+
+
+def correcting(written: Written) -> Callable[[Facts | None], Facts]:
+    """Return what makes of an interval's facts those after a writing that only readers see."""
+    return lambda facts: replace(facts or NOTHING, current=written)
