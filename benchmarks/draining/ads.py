@@ -78,6 +78,7 @@ def views(events: DataFrame, *, campaigns: DataFrame) -> DataFrame:
 def write_project(home: Path) -> None:
     """Write a project with this one pipeline."""
     files = {
+        "include/deployments/local.yaml": json.dumps({"name": "local", "kafka": {"kind": "embedded"}, "replication": 1}),
         "include/topics/ad_events.yaml": json.dumps(_TOPIC),
         "include/pipelines/ads.yaml": json.dumps(_PIPELINE),
         "include/campaigns.csv": _campaigns().to_csv(index=False),
