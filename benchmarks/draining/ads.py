@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from kafka import KafkaProducer
 
+from sluice.settings import settings
+
 TOPIC, PARTITIONS = "ad_events", 4
 START = pd.Timestamp("2026-01-01", tz="UTC")
 MICROSECONDS_BETWEEN = 5_000
@@ -78,9 +80,13 @@ def views(events: DataFrame, *, campaigns: DataFrame) -> DataFrame:
 def write_project(home: Path) -> None:
     """Write a project with this one pipeline."""
     files = {
+        "include/deployments/local.yaml": json.dumps(
+            {"name": "local", "kafka": {"kind": "embedded"}, "replication": 1}
+        ),
         "include/topics/ad_events.yaml": json.dumps(_TOPIC),
         "include/pipelines/ads.yaml": json.dumps(_PIPELINE),
         "include/campaigns.csv": _campaigns().to_csv(index=False),
+        "spark_jobs/stream.py": (settings().home / "spark_jobs" / "stream.py").read_text(encoding="utf-8"),
         "spark_jobs/transforms/ads.py": _TRANSFORM,
     }
     for name, text in files.items():

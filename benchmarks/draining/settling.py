@@ -188,7 +188,7 @@ class Bench:
             command = [sys.executable, "-m", module, bootstrap, str(state.root), argument]
             return run_counted(command, self._environment(settings().home, state), timeout=_TRIAL_SECONDS)
         python, root = self._append if variant == "append" else (sys.executable, settings().home)
-        main = [python, str(root / "spark_jobs" / "stream.py"), "--unit", self._workload.unit]
+        main = [python, str(self._workload.home / "spark_jobs" / "stream.py"), "--unit", self._workload.unit]
         command = [*main, "--generation", str(generation), "--available-now"]
         return run_counted(command, self._environment(root, state), timeout=_TRIAL_SECONDS)
 

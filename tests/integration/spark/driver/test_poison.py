@@ -11,11 +11,9 @@ from benchmarks import poison
 @pytest.mark.timeout(2400)
 def test_a_record_of_2100_closes_nothing_and_a_unit_that_believed_one_is_healed() -> None:
     figures, notes = poison.run("small")
-    refused, believed, healed = (notes["cases"][name] for name in ("refused", "believed", "healed"))
+    refused, healed = (notes["cases"][name] for name in ("refused", "healed"))
     assert [(found["reason"], found["records"]) for found in refused["quarantined"]] == [("future", 4)]
-    assert believed["late_after"] > 0, "the control: what came behind such a record was late"
-    assert healed["heal"]["tables"]["departures"]["opened"] > 600_000
-    assert healed["repaired"]
+    assert healed["heal"]["tables"]["departures"]["opened"] > 600_000, "a person had let it be settled until 2100"
     assert figures["late_after"] == 0
     assert figures["equal"]
     assert figures["rows_stored"] <= 1000
