@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.streaming.query import StreamingQuery
 
 from sluice.settings import settings
 
@@ -62,6 +63,19 @@ def records(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .load()
+    )
+
+
+def write_by_hour(rows: DataFrame, folder: Path, table: str) -> StreamingQuery:
+    """Start a query that reads all there is and appends its rows to a table, one file an hour; they have an `hour`."""
+    return (
+        rows.repartition(2, "hour")
+        .writeStream.format("delta")
+        .outputMode("append")
+        .partitionBy("hour")
+        .option("checkpointLocation", str(folder / "checkpoints" / table))
+        .trigger(availableNow=True)
+        .start(str(folder / "tables" / table))
     )
 
 

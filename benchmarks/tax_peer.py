@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.by_hand import departures, on_time_flights, records, tuned_session
+from benchmarks.by_hand import departures, on_time_flights, records, tuned_session, write_by_hour
 
 
 def main(bootstrap: str, folder: Path, airlines: str) -> None:
@@ -23,13 +23,7 @@ def main(bootstrap: str, folder: Path, airlines: str) -> None:
         .option("checkpointLocation", str(folder / "checkpoints" / "raw_flights"))
         .trigger(availableNow=True)
         .start(str(folder / "tables" / "flights_raw")),
-        counted.repartition(2, "hour")
-        .writeStream.format("delta")
-        .outputMode("append")
-        .partitionBy("hour")
-        .option("checkpointLocation", str(folder / "checkpoints" / "departures"))
-        .trigger(availableNow=True)
-        .start(str(folder / "tables" / "departures")),
+        write_by_hour(counted, folder, "departures"),
     ]
     for query in queries:
         query.awaitTermination()

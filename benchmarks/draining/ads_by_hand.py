@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from benchmarks.by_hand import records, tuned_session
+from benchmarks.by_hand import records, tuned_session, write_by_hour
 from benchmarks.draining.ads import TOPIC
 
 _FIELDS = "user_id string, page_id string, ad_id string, ad_type string, event_type string, event_time timestamp"
@@ -34,16 +34,7 @@ def main(bootstrap: str, folder: Path, campaigns: str) -> None:
         .select("campaign", F.col("window.start").alias("began_at"), "views")
         .withColumn("hour", F.date_trunc("hour", "began_at"))
     )
-    query = (
-        counted.repartition(2, "hour")
-        .writeStream.format("delta")
-        .outputMode("append")
-        .partitionBy("hour")
-        .option("checkpointLocation", str(folder / "checkpoints" / "ads"))
-        .trigger(availableNow=True)
-        .start(str(folder / "tables" / "ads"))
-    )
-    query.awaitTermination()
+    write_by_hour(counted, folder, "ads").awaitTermination()
     spark.stop()
 
 

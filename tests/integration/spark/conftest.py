@@ -231,12 +231,16 @@ def values_of(table: pd.DataFrame) -> list[dict[str, object]]:
     return values
 
 
+def place_at(state: Path, broker: BrokerProcess) -> DriverPlace:
+    """Return a state folder that knows a broker."""
+    write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
+    return DriverPlace(state)
+
+
 @pytest.fixture
 def place(broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """An empty state folder that knows the broker."""
-    place = DriverPlace(tmp_path / "state")
-    write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
-    return place
+    return place_at(tmp_path / "state", broker)
 
 
 @pytest.fixture(scope="session")
@@ -251,8 +255,7 @@ def drained_state(
 ) -> Path:
     """A state folder in which a driver has read everything; tests copy it."""
     assert two_days
-    place = DriverPlace(tmp_path_factory.mktemp("drained") / "state")
-    write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
+    place = place_at(tmp_path_factory.mktemp("drained") / "state", broker)
     assert place.finish(spark, generation=1) is ExitCode.STOPPED
     return place.state
 

@@ -11,10 +11,8 @@ from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.quality.breaker import Rejected, Tally
 from sluice.quality.reasons import Reason
-from sluice.settings import Settings
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.breaker import tally_of
 from sluice.specs.catalog.catalog import Catalog
@@ -22,7 +20,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.checkpoint import Checkpoint
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import Feed, place_at
 from tests.oracle import departures, differences
 
 DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]
@@ -59,9 +57,7 @@ def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
 ) -> None:
     feed = Feed(own_broker.bootstrap)
     feed.send(0.5)
-    place = DriverPlace(tmp_path / "state")
-    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=place.state).folder, endpoints)
+    place = place_at(tmp_path / "state", own_broker)
     guarded = place.with_departures("circuit_breaker: {share: 0.5, records: 50}")
     assert guarded.run(generation=1).returncode == ExitCode.STOPPED
     checkpoints = [place.state / "checkpoints" / name for name in ("departures", "departures_live")]

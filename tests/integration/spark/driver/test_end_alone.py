@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.driver_files import ended_alone
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.oracle import departures, differences
 
 pytestmark = pytest.mark.timeout(900)
@@ -23,10 +21,7 @@ pytestmark = pytest.mark.timeout(900)
 @pytest.fixture
 def fresh(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     """An empty state folder that knows a broker of its own, and a project to be broken."""
-    place = DriverPlace(tmp_path / "state")
-    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=place.state).folder, endpoints)
-    return place.with_own_project()
+    return place_at(tmp_path / "state", own_broker).with_own_project()
 
 
 def progress_of(place: DriverPlace, *streams: str) -> list[Path]:

@@ -8,25 +8,15 @@ import pandas as pd
 import pytest
 
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.test_preflight import add_an_aggregate
 
 pytestmark = pytest.mark.timeout(600)
 
 
-def place_at(state: Path, broker: BrokerProcess) -> DriverPlace:
-    endpoints = Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=state).folder, endpoints)
-    return DriverPlace(state)
-
-
-def rows(place: DriverPlace, table: str, since: object = None) -> pd.DataFrame:
-    found = place.table(table)
-    found = found if since is None else found[found["hour"] >= since]
-    return found.sort_values(["hour", "origin", "carrier"]).reset_index(drop=True)
+def rows(place: DriverPlace, table: str) -> pd.DataFrame:
+    return place.table(table).sort_values(["hour", "origin", "carrier"]).reset_index(drop=True)
 
 
 def test_a_live_stream_whose_state_does_not_fit_knows_all_of_its_open_intervals_again(

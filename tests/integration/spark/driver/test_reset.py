@@ -19,9 +19,7 @@ from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow
-from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
-from sluice.settings import Settings
 from sluice.specs.model.start import Edge
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.resetting import Resetting, Target
@@ -29,7 +27,7 @@ from sluice.streams.position.epochs import Epochs
 from sluice.streams.position.reset import StreamReset
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.backfill.backfills import Drained
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.deliveries import consumed, only_delays, records_of
 from tests.oracle import departures, differences, differing_hours
 
@@ -108,10 +106,7 @@ class Bench:
 
 @pytest.fixture
 def bench(own_broker: BrokerProcess, tmp_path: Path) -> Bench:
-    place = DriverPlace(tmp_path / "state")
-    where = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=place.state).folder, where)
-    return Bench(place, Feed(own_broker.bootstrap), own_broker)
+    return Bench(place_at(tmp_path / "state", own_broker), Feed(own_broker.bootstrap), own_broker)
 
 
 @pytest.mark.verify

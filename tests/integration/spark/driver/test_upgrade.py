@@ -9,10 +9,8 @@ from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import State
-from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import Feed, place_at
 
 
 @pytest.mark.verify
@@ -20,9 +18,7 @@ from tests.integration.spark.conftest import DriverPlace, Feed
 def test_what_was_settled_before_an_upgrade_is_stale_and_nothing_is_the_work_of_both(
     own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
 ) -> None:
-    feed, own = Feed(own_broker.bootstrap), DriverPlace(tmp_path / "state").with_own_project()
-    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=own.state).folder, endpoints)
+    feed, own = Feed(own_broker.bootstrap), place_at(tmp_path / "state", own_broker).with_own_project()
     old = own.project().code_of("departures")
     feed.send(0.6)
     assert own.finish(spark, generation=1) == ExitCode.STOPPED

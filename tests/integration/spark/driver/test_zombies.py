@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import DriverPlace, Feed, RunningDriver
+from tests.integration.spark.conftest import DriverPlace, Feed, RunningDriver, place_at
 from tests.integration.spark.driver.test_exactly_once import assert_exact
 from tests.oracle import departures, differences
 
@@ -59,11 +57,6 @@ def elsewhere(place: DriverPlace, own_broker: BrokerProcess, tmp_path: Path) -> 
     (place.state / "tables").mkdir()
     (other.state / "tables").symlink_to(place.state / "tables")
     return other
-
-
-def place_at(state: Path, broker: BrokerProcess) -> DriverPlace:
-    write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url=""))
-    return DriverPlace(state)
 
 
 def naive(place: DriverPlace) -> DriverPlace:

@@ -21,8 +21,6 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.writers import writer_id
-from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import Settings
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import content_of
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
@@ -33,7 +31,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
 from tests.integration.spark.backfill.backfills import Drained
-from tests.integration.spark.conftest import DriverPlace, Feed
+from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
 from tests.oracle import departures, differences
 
@@ -129,9 +127,7 @@ def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
     own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
 ) -> None:
     feed = Feed(own_broker.bootstrap)
-    own = DriverPlace(tmp_path / "state")
-    endpoints = Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
-    write_endpoints(Settings(state=own.state).folder, endpoints)
+    own = place_at(tmp_path / "state", own_broker)
     assert own.finish(spark, generation=1) == ExitCode.STOPPED
     assert settlements(own) == []
     nothing = settling_status(own.project().folder.settling_file("departures"))

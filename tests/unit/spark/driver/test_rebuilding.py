@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,6 @@ from deltalake import write_deltalake
 
 from sluice.delta.log import append_entry
 from sluice.intervals.entries import SettleEntry, StreamEntry
-from sluice.settings import settings
 from sluice.spark.driver.rebuilding import OPEN_INTERVALS, new_beginning
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.model.outputs import LatestOutput
@@ -25,9 +25,9 @@ RECORDS = [("t", 0, 0, 1), ("t", 0, 1, 5), ("t", 0, 2, 3), ("t", 0, 3, 6), ("t",
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """A raw table with those records; settled are the first four hours."""
-    place = DeparturesProject.create(tmp_path_factory.mktemp("rebuilding"), monkeypatch)
+    place = DeparturesProject.create(tmp_path, monkeypatch)
     topics, partitions, offsets, hours = zip(*RECORDS, strict=True)
     raw = place.project.folder.table("flights_raw")
     columns = {
@@ -39,8 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     write_deltalake(str(raw), pa.table(columns))
     append_entry(raw, StreamEntry("raw_flights:t:0", 1, "l", 1, {}, {"flights/0": 4, "flights/1": 1}))
     place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 4}, ("t",)))
-    yield place
-    settings.cache_clear()
+    return place
 
 
 def beginning(
