@@ -176,12 +176,15 @@ class Settler(Generic[R]):
     def _settle(
         self, state: SettledState, pinned: RawPosition, after: _Progress, found: Examination, complete: Completeness
     ) -> Round:
-        due = self._due(state, after, complete)
-        due = None if due is None else self._raw.bounded(pinned, due)
+        whole = self._due(state, after, complete)
+        due = None if whole is None else self._raw.bounded(pinned, whole)
+        unread = not after.examined.covers(pinned.reach)
         nothing_found = not found.overtaken and not found.lossy
-        if due is None and nothing_found and after.clocks.unconfirmed == state.clocks.unconfirmed:
+        # One computation costs as much as many records: what is not examined yet may complete more intervals for it.
+        may_grow = due is None or (unread and due == whole)
+        if may_grow and nothing_found and after.clocks.unconfirmed == state.clocks.unconfirmed:
             self._progress = after
-            outcome = RoundOutcome.WAITING if after.examined.covers(pinned.reach) else RoundOutcome.EXAMINING
+            outcome = RoundOutcome.EXAMINING if unread else RoundOutcome.WAITING
             return self._round(outcome, state, after, complete)
         rows = self._raw.compute(pinned, after.examined, due) if due is not None else None
         entry = self._entry(state, after, found, due, rows)

@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "marks wait for the next interval",
         SETTLER,
-        "if due is None and nothing_found and",
+        "if may_grow and nothing_found and",
         "if due is None and",
         seed=904,
     ),

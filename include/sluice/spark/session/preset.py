@@ -19,6 +19,9 @@ from sluice.specs.model.resources import Resources
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _POOLS = Path(__file__).with_name("pools.xml")
 _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+_JVM_OPTIONS = f"-XX:+UseSerialGC -XX:CompileThresholdScaling=8 {_LOG_OPTION}"
+"""Compiling was half of what two million records cost; code that is hot enough to be worth it is compiled all the same,
+a little later."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MAX_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""
@@ -32,7 +35,7 @@ def preset(resources: Resources) -> dict[str, str]:
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
-        "spark.driver.extraJavaOptions": f"-Xss16m -XX:+UseSerialGC {_LOG_OPTION}",
+        "spark.driver.extraJavaOptions": f"-Xss16m {_JVM_OPTIONS}",
         "spark.driver.maxResultSize": MAX_COLLECTED,
         "spark.scheduler.mode": "FAIR",
         "spark.scheduler.allocation.file": str(_POOLS),
@@ -144,7 +147,7 @@ def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
         "spark.cores.max": str(resources.cores),
         "spark.executor.memory": resources.executor_memory,
     }
-    return {**settings, "spark.executor.extraJavaOptions": f"-XX:+UseSerialGC {_LOG_OPTION}"} if embedded else settings
+    return {**settings, "spark.executor.extraJavaOptions": _JVM_OPTIONS} if embedded else settings
 
 
 def batch_settings(project: Project, pipeline: str) -> dict[str, str]:

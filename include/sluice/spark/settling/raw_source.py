@@ -34,6 +34,8 @@ from sluice.specs.model.duration import format_duration
 from sluice.specs.model.outputs import IntervalsOutput
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
+_FEW = 500_000
+"""Records that Arrow reads into the driver's memory."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class RawTableSource:
     rules: SettlingRules
     ends: Callable[[], Reach]
     staging: Path
-    max_records: int = 500_000
+    max_records: int = 4_000_000
     max_examined: int = 1_000_000
     settled: Path | None = None
     position: Callable[[], RawPosition] | None = None
@@ -182,7 +184,7 @@ class RawTableSource:
         Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
         Spark need not generate and compile code for other literals.
         """
-        if sum(records for _, records in self._files(pinned, read)) <= self.max_records:
+        if sum(records for _, records in self._files(pinned, read)) <= min(_FEW, self.max_records):
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
