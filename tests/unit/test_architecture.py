@@ -63,6 +63,7 @@ LAYERS = (
     ("airflow/web", "cli/terminal"),
     ("airflow/topics", "cli/views", "cli/glossary"),
     ("cli/upgrades",),
+    ("cli/streams",),
     ("airflow/dags", "cli", "cli/topics"),
     ("cli/stack",),
 )

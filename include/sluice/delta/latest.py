@@ -81,7 +81,7 @@ class DeltaLatest:
 
     def expire(self, before: datetime) -> None:
         """See the port."""
-        earlier = f"`{self._table.time_column}` < {_literal(before)}"
+        earlier = f"`{self._table.time_column}` < {instant_literal(before)}"
         if count_earlier(self._folder, str(self._table.time_column), before):
             self._opened().amend(lambda table, properties: table.delete(earlier, commit_properties=properties))
             self._count()
@@ -140,8 +140,9 @@ def count_earlier(folder: Path, column: str, than: datetime) -> int:
 
 def remove_later(folder: Path, column: str, than: datetime) -> None:
     """Remove the rows of a table whose time is later."""
-    DeltaTable(str(folder)).delete(f"`{column}` > {_literal(than)}")
+    DeltaTable(str(folder)).delete(f"`{column}` > {instant_literal(than)}")
 
 
-def _literal(instant: datetime) -> str:
+def instant_literal(instant: datetime) -> str:
+    """Return an instant (UTC) as delta-rs writes it in SQL."""
     return f"arrow_cast('{instant:%Y-%m-%dT%H:%M:%S.%f}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"

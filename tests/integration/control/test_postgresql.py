@@ -34,6 +34,7 @@ from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.postgres.live_table import PostgresLiveTable
+from sluice.postgres.rebuilding import PostgresRebuildStore
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.streams.health.snapshots import SnapshotStore
 from sluice.streams.registry import Registry
@@ -41,6 +42,7 @@ from tests.suites.backfills_suite import BackfillsSuite
 from tests.suites.latest_suite import LatestSuite, Place, change
 from tests.suites.live_suite import LiveTableSuite, OpenSource
 from tests.suites.order_breaks_suite import OrderBreaksSuite
+from tests.suites.rebuild_suite import OpenRebuilt, RebuildSuite
 from tests.suites.registry_suite import RegistrySuite
 from tests.suites.snapshots_suite import SnapshotStoreSuite
 from tests.twins.clock import ManualClock
@@ -143,6 +145,16 @@ class TestPostgresLiveTable(LiveTableSuite):
     @pytest.fixture
     def source(self, url: str) -> OpenSource:
         return lambda: PostgresLiveTable(connect(url, "serving"), "departures_live")
+
+
+class TestPostgresRebuildStore(RebuildSuite):
+    @pytest.fixture
+    def place(self, place: Place) -> Place:
+        return place
+
+    @pytest.fixture
+    def rebuilt(self, url: str) -> OpenRebuilt:
+        return lambda: PostgresRebuildStore(connect(url, "serving"), "departures_live")
 
 
 class TestPostgresLatest(LatestSuite):

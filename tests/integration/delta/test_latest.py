@@ -16,11 +16,13 @@ from sluice.delta import latest as module
 from sluice.delta.latest import DeltaLatest
 from sluice.delta.live_table import DeltaLiveTable
 from sluice.delta.reading import read_rows
+from sluice.delta.rebuilding import DeltaRebuildStore
 from sluice.errors import NotReadyError, RefusedError
 from sluice.live.store import Change, LatestStore, LatestTable
 from sluice.streams.position.fencing import FencedError
 from tests.suites.latest_suite import SCHEMA, TABLE, WRITER, LatestSuite, Place, change
 from tests.suites.live_suite import LiveTableSuite, OpenSource
+from tests.suites.rebuild_suite import OpenRebuilt, RebuildSuite
 
 _TYPES: Mapping[pa.DataType, str] = {
     pa.timestamp("us", tz="UTC"): "timestamp",
@@ -66,6 +68,16 @@ def delta_place(folder: Path) -> Place:
         return DeltaLatest(folder, table, spark_schema(table.schema), writer, generation)
 
     return Place(build, lambda: read_rows(folder).to_pylist())
+
+
+class TestDeltaRebuildStore(RebuildSuite):
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Place:
+        return delta_place(tmp_path / "live")
+
+    @pytest.fixture
+    def rebuilt(self, tmp_path: Path) -> OpenRebuilt:
+        return lambda: DeltaRebuildStore(tmp_path / "live")
 
 
 class TestDeltaLatest(LatestSuite):

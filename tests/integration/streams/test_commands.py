@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from sluice.cli.streams import app
+from sluice.cli.streams.commands import app
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project.project import Project

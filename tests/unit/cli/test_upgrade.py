@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner, Result
 
-from sluice.cli.streams import app
+from sluice.cli.streams.commands import app
 from sluice.cli.upgrades import command, trial
 from sluice.cli.views.backfill_run import BackfillRun
 from sluice.errors import RefusedError, SpecError

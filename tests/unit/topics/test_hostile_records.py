@@ -230,7 +230,7 @@ NO_RECORDS = {
     ),
     *(
         "cli/views/backfill_view.py",
-        "cli/reset.py",
+        "cli/streams/reset.py",
         "cli/terminal/output.py",
         "cli/contracts.py",
         "cli/quality.py",

@@ -28,6 +28,7 @@ _MOST = 50
 _WAIT_SECONDS = 0.1
 _ALERT = re.compile(rb'^\{"alert": \{"id": "([0-9a-f]+)"', re.MULTILINE)
 _TAIL_BYTES = 256 * 1024
+_TABLE = re.compile(r"^[ {-]*table:\s*[\"']?(\w+)", re.MULTILINE)
 _USER = re.compile(r"^user:\s*[\"']?([\w.@:=,/-]+)", re.MULTILINE)
 
 
@@ -79,6 +80,13 @@ def streams(config: Settings) -> Iterable[str]:
     raw = [raw_stream(topic) for topic in _names(Kind.TOPIC, config)]
     ran = [file.name.removesuffix(".batches.jsonl") for file in config.folder.progress.glob("*.batches.jsonl")]
     return sorted({*raw, *_names(Kind.PIPELINE, config), *ran})
+
+
+@_completer
+def tables(config: Settings) -> Iterable[str]:
+    """Return the tables of the pipelines' outputs."""
+    files = sorted((config.home / "include" / Kind.PIPELINE.folder).glob("*.yaml"))
+    return [name for file in files for name in _TABLE.findall(file.read_text(encoding="utf-8", errors="replace"))]
 
 
 @_completer

@@ -90,7 +90,11 @@ def project(tmp_path: Path) -> Settings:
     """Return a project with a sound topic, a broken pipeline and a case on record."""
     for folder, name, text in (
         ("topics", "orders", "name: orders\nraw: {table: orders_raw, driver: till}\n"),
-        ("pipelines", "sales", "name: sales\n  driver: 'counter'\n{"),
+        (
+            "pipelines",
+            "sales",
+            "name: sales\n  driver: 'counter'\noutputs:\n  - kind: latest\n    table: newest\n  - {table: 'sold', kind: latest}\n{",
+        ),
         ("feeds", "orders_of_may", ""),
         ("access", "producer", "user: sluice-producer\n"),
     ):
@@ -131,6 +135,7 @@ def test_a_file_with_bytes_that_are_no_text_hides_no_user(project: Settings, mon
         (completion.users, ["sluice-producer"]),
         (completion.units, ["counter", "till"]),
         (completion.streams, ["raw_orders", "sales"]),
+        (completion.tables, ["newest", "sold"]),
         (completion.backfills, []),
         (completion.contracts, []),
         (completion.alerts, ["00a2", "00a1"]),

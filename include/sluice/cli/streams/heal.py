@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sluice.cli.reset import show_resets
+from sluice.cli.streams.reset import show_resets
 from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
 from sluice.cli.terminal.user import confirm, requester

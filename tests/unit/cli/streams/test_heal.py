@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from typer.testing import CliRunner, Result
 
 from sluice.cli import intervals
-from sluice.cli.streams import app
+from sluice.cli.streams.commands import app
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings

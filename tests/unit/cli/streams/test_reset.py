@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from sluice.cli.reset import parse_target
-from sluice.cli.streams import app
+from sluice.cli.streams.commands import app
+from sluice.cli.streams.reset import parse_target
 from sluice.cli.terminal import user
 from sluice.errors import RefusedError, SpecError
 from sluice.settings import settings

@@ -11,8 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sluice.cli.heal import heal_
-from sluice.cli.reset import epoch_lines, epochs_of, reset
+from sluice.cli.streams.heal import heal_
+from sluice.cli.streams.reset import epoch_lines, epochs_of, reset
 from sluice.cli.terminal.arguments import DeadlineOption, UnitArgument, WhyOption
 from sluice.cli.terminal.escaping import without_colours
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out, out_lines

@@ -1,0 +1,119 @@
+"""`sluice outputs rebuild`: newest values from the interval table, after a confirmation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import Result
+from deltalake import write_deltalake
+from typer.testing import CliRunner
+
+from sluice.cli import outputs
+from sluice.delta.log import append_entry
+from sluice.delta.reading import read_rows
+from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.intervals.arrivals import ArrivalClocks
+from sluice.intervals.entries import SettleEntry
+from sluice.settings import settings
+from tests.twins.departures_project import DeparturesProject, hour
+
+Given = tuple[int, str, int]
+SCHEMA = pa.schema([("hour", pa.timestamp("us", tz="UTC")), ("origin", pa.string()), ("carrier", pa.string())])
+COLUMNS = pa.schema([*SCHEMA, ("flights", pa.int64())])
+SETTLED = SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), ArrivalClocks())
+
+
+def rows(*given: Given) -> pa.Table:
+    """Return rows of (hour, carrier, flights)."""
+    return pa.Table.from_pylist(
+        [{"hour": hour(h), "origin": "JFK", "carrier": c, "flights": n} for h, c, n in given], schema=COLUMNS
+    )
+
+
+class Bench:
+    """Four settled hours, and a table of newest values that holds other rows."""
+
+    def __init__(self, place: DeparturesProject) -> None:
+        self.place = place
+        spec = place.home / "include" / "pipelines" / "departures.yaml"
+        spec.write_text(spec.read_text(encoding="utf-8").replace("keep: open", "keep: all"), encoding="utf-8")
+        write_deltalake(str(place.table), rows((0, "AA", 1), (1, "AA", 2), (2, "UA", 3)))
+        append_entry(place.table, SETTLED)
+        self.live = place.project.folder.table("departures_live")
+
+    def hold(self, *given: Given) -> None:
+        write_deltalake(str(self.live), rows(*given))
+
+    def held(self) -> list[Given]:
+        found = read_rows(self.live).to_pylist()
+        return sorted(((row["hour"] - hour(0)).seconds // 3600, row["carrier"], row["flights"]) for row in found)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    yield Bench(DeparturesProject.create(tmp_path, monkeypatch))
+    settings.cache_clear()
+
+
+def rebuild(*arguments: str) -> Result:
+    return CliRunner().invoke(outputs.app, ["rebuild", "departures", *arguments], catch_exceptions=False)
+
+
+def test_settled_rows_are_added_replaced_and_removed_and_open_ones_stay(bench: Bench) -> None:
+    bench.hold((0, "AA", 1), (1, "AA", 7), (3, "DL", 1), (4, "AA", 9), (5, "UA", 1))
+    said = " ".join(rebuild("--yes").stdout.split())
+    assert "departures_live: settled until 2013-01-01 04:00 UTC; 1 rows will be added, 1 replaced and 1 removed" in said
+    assert "2 rows of open intervals stay. Done." in said
+    assert bench.held() == [(0, "AA", 1), (1, "AA", 2), (2, "UA", 3), (4, "AA", 9), (5, "UA", 1)]
+    again = rebuild()
+    assert "it holds what departures holds" in " ".join(again.stdout.split())
+    found: list[dict[str, Any]] = json.loads(rebuild("-o", "json").stdout)
+    assert found == [
+        {
+            "table": "departures_live",
+            "settled_until": "2013-01-01T04:00:00+00:00",
+            "added": 0,
+            "replaced": 0,
+            "removed": 0,
+            "later": 2,
+        }
+    ]
+
+
+def test_a_column_that_the_interval_table_does_not_have_is_null(bench: Bench) -> None:
+    wider = rows((1, "AA", 2)).append_column("gate", pa.array(["B7"]))
+    write_deltalake(str(bench.live), wider)
+    rebuild("--yes")
+    assert {row["gate"] for row in read_rows(bench.live).to_pylist()} == {None}
+    assert bench.held() == [(0, "AA", 1), (1, "AA", 2), (2, "UA", 3)]
+
+
+def test_without_a_confirmation_nothing_is_changed(bench: Bench) -> None:
+    bench.hold((0, "AA", 7))
+    with pytest.raises(SpecError, match="--yes"):
+        rebuild()
+    assert bench.held() == [(0, "AA", 7)]
+
+
+def test_what_cannot_be_rebuilt_is_refused_by_name(bench: Bench) -> None:
+    with pytest.raises(SpecError, match="no `latest` output 'nothing'"):
+        rebuild("--table", "nothing")
+    with pytest.raises(NotReadyError, match="there is no table"):
+        rebuild()
+    spec = bench.place.home / "include" / "pipelines" / "departures.yaml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("keep: all", "keep: open"), encoding="utf-8")
+    with pytest.raises(RefusedError, match="departures_live has `keep: open`"):
+        rebuild()
+
+
+def test_before_anything_is_settled_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.append_entry", lambda _table, _entry: None)
+    bench = Bench(DeparturesProject.create(tmp_path, monkeypatch))
+    bench.hold((0, "AA", 7))
+    with pytest.raises(NotReadyError, match="no interval of departures is settled yet"):
+        rebuild()
