@@ -94,7 +94,8 @@ class KafkaReplicasSuite:
         self, administration: KafkaAdministration, name: str
     ) -> None:
         administration.delete([name])
-        assert administration.describe([name]) == {}
+        # Each broker hears of it by itself.
+        assert wait_until(lambda: administration.describe([name]) == {}, SystemClock(), deadline_seconds=30)
         administration.delete([name])
         administration.delete([])
 

@@ -114,7 +114,7 @@ class ReplicaCalls(AdminSession):
         self._set_rates(None)
 
     def delete(self, topics: Collection[str]) -> None:
-        """Delete topics, and return when the cluster no longer shows them."""
+        """See the port."""
         if not topics:
             return
         answers = self._ask("delete topics", lambda client: client.delete_topics(sorted(topics), raise_errors=False))

@@ -79,7 +79,7 @@ class ReplicaAdministration(Protocol):
         ...
 
     def delete(self, topics: Collection[str]) -> None:
-        """Delete topics, and return when the cluster no longer shows them.
+        """Delete topics, and return when a broker no longer shows them; each of the others hears of it by itself.
 
         Raises:
             RefusedError: the cluster refused some; says which and why. The others are gone.

@@ -46,6 +46,7 @@ FREE = {
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
 NEVER = {"why"}
+TABLES = "outputs:\n  - kind: latest\n    table: newest\n  - {table: 'sold', kind: latest}\n"
 
 
 def commands(group: TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -90,11 +91,7 @@ def project(tmp_path: Path) -> Settings:
     """Return a project with a sound topic, a broken pipeline and a case on record."""
     for folder, name, text in (
         ("topics", "orders", "name: orders\nraw: {table: orders_raw, driver: till}\n"),
-        (
-            "pipelines",
-            "sales",
-            "name: sales\n  driver: 'counter'\noutputs:\n  - kind: latest\n    table: newest\n  - {table: 'sold', kind: latest}\n{",
-        ),
+        ("pipelines", "sales", f"name: sales\n  driver: 'counter'\n{TABLES}{{"),
         ("feeds", "orders_of_may", ""),
         ("access", "producer", "user: sluice-producer\n"),
     ):
