@@ -47,6 +47,14 @@ class RebuildSuite:
         rebuilt().replace(rows((3, "UA", 8), (3, "DL", 8)), ("carrier",), "hour", at(4))
         assert place.held() == {(5, "UA"): 1, (3, "DL"): 8}
 
+    def test_later_rows_are_counted_and_removed(self, place: Place, rebuilt: OpenRebuilt) -> None:
+        assert rebuilt().count_later("hour", at(2)) == 0
+        place.store().apply(change(10, (1, "UA", 3), (2, "UA", 5), (7, "UA", 7), (8, "DL", 1)))
+        assert rebuilt().count_later("hour", at(2)) == 2
+        rebuilt().remove_later("hour", at(2))
+        assert place.held() == {(1, "UA"): 3, (2, "UA"): 5}
+        assert rebuilt().count_later("hour", at(2)) == 0
+
     def test_the_stream_goes_on_as_if_nothing_had_happened(self, place: Place, rebuilt: OpenRebuilt) -> None:
         store = place.store()
         store.apply(change(10, (1, "UA", 3)))

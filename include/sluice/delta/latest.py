@@ -124,23 +124,11 @@ class DeltaLatest:
             log.warning("old files are left", table=str(self._folder), why=str(error))
 
 
-def count_later(folder: Path, column: str, than: datetime) -> int:
-    """Return how many rows of a table have a later time; no other column is read."""
-    from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
-
-    return int(dataset_of(folder).count_rows(filter=dataset.field(column) > than))
-
-
 def count_earlier(folder: Path, column: str, than: datetime) -> int:
     """Return how many rows of a table have an earlier time; no other column is read."""
-    from pyarrow import dataset  # noqa: PLC0415 - see above
+    from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
 
     return int(dataset_of(folder).count_rows(filter=dataset.field(column) < than))
-
-
-def remove_later(folder: Path, column: str, than: datetime) -> None:
-    """Remove the rows of a table whose time is later."""
-    DeltaTable(str(folder)).delete(f"`{column}` > {instant_literal(than)}")
 
 
 def instant_literal(instant: datetime) -> str:

@@ -38,6 +38,20 @@ class RebuildStore(Protocol):
             UnreachableError: the store could not be asked.
         """
 
+    def count_later(self, time_column: str, than: datetime) -> int:
+        """Return how many rows have a later time (UTC); 0 without a table.
+
+        Raises:
+            UnreachableError: the store could not be asked.
+        """
+
+    def remove_later(self, time_column: str, than: datetime) -> None:
+        """Remove the rows that have a later time (UTC).
+
+        Raises:
+            UnreachableError: the store could not be asked; whether it was changed is unknown.
+        """
+
     def replace(self, rows: pa.Table, keys: Sequence[str], time_column: str, before: datetime) -> None:
         """Let these be all rows of an earlier time, at once or not at all. A key with a row of a later time keeps that.
 

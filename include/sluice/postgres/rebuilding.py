@@ -39,6 +39,22 @@ class PostgresRebuildStore:
         with self._transaction() as connection:
             return [dict(row) for row in connection.execute(sa.select(table)).mappings()]
 
+    def count_later(self, time_column: str, than: datetime) -> int:
+        """See the port."""
+        try:
+            table = self._table
+        except NotReadyError:
+            return 0
+        counted = sa.select(sa.func.count()).select_from(table).where(table.c[time_column] > than)
+        with self._transaction() as connection:
+            return int(connection.execute(counted).scalar_one())
+
+    def remove_later(self, time_column: str, than: datetime) -> None:
+        """See the port."""
+        table = self._table
+        with self._transaction() as connection:
+            connection.execute(table.delete().where(table.c[time_column] > than))
+
     def replace(self, rows: pa.Table, keys: Sequence[str], time_column: str, before: datetime) -> None:
         """See the port."""
         table = self._table

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.intervals.entries import WithdrawnEntry
@@ -23,32 +22,31 @@ from sluice.streams.life.resetting import Resetting
 from sluice.streams.position.reset import StreamReset
 
 if TYPE_CHECKING:
+    from sluice.live.rebuilding import RebuildStore
     from sluice.project.project import Project
 
 
 @dataclass(frozen=True)
 class OpenValues:
-    """A Delta table of open windows, in which those from the future would stay until then.
+    """A table of open windows, in which those from the future would stay until then.
 
     Attributes:
         name: of the table.
-        folder: where it is.
+        store: the table.
         column: holds the windows' starts.
         beyond: what starts later is removed.
         rows: how many these are.
     """
 
     name: str
-    folder: Path
+    store: RebuildStore
     column: str
     beyond: datetime
     rows: int
 
     def clean(self) -> None:
         """Remove these rows."""
-        from sluice.delta.latest import remove_later  # noqa: PLC0415 - Airflow parses files that read this package
-
-        remove_later(self.folder, self.column, self.beyond)
+        self.store.remove_later(self.column, self.beyond)
 
 
 @dataclass(frozen=True)
@@ -133,20 +131,20 @@ def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[t
 
 
 def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Iterator[OpenValues]:
-    from sluice.delta.latest import count_later  # noqa: PLC0415 - see above
+    from sluice.project.rebuilding import rebuild_store  # noqa: PLC0415 - see above
 
     for stream in streams:
         pipeline = project.catalog.pipeline_of(stream)
         if pipeline is None or not pipeline.has_intervals:
             continue
         for output in project.catalog.streams[stream].outputs:
-            if not isinstance(output, LatestOutput) or output.keep != "open" or output.store != "delta":
+            if not isinstance(output, LatestOutput) or output.keep != "open":
                 continue
-            folder = project.folder.table(output.table)
+            store = rebuild_store(project, output)
             beyond = now + pipeline.time.clock_skew + pipeline.time.future_skew
             column = pipeline.intervals.time_column
-            if folder.exists() and (rows := count_later(folder, column, beyond)):
-                yield OpenValues(output.table, folder, column, beyond, rows)
+            if rows := store.count_later(column, beyond):
+                yield OpenValues(output.table, store, column, beyond, rows)
 
 
 def _may_repeat(stream: DeclaredStream | None) -> bool:

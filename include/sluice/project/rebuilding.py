@@ -43,7 +43,7 @@ class RebuildableOutput:
             UnreachableError: the store could not be asked.
             CorruptionError: a table's log cannot be read.
         """
-        intervals, store = self.pipeline.intervals, self._store()
+        intervals, store = self.pipeline.intervals, rebuild_store(self.project, self.output)
         settled_until = state_of_log(self.project.folder, self.pipeline).settled_until
         if settled_until is None:
             raise NotReadyError(
@@ -61,17 +61,7 @@ class RebuildableOutput:
             UnreachableError: the store could not be asked, or was busy.
         """
         column = self.pipeline.intervals.time_column
-        self._store().replace(planned.rows, self.output.keys, column, planned.before)
-
-    def _store(self) -> RebuildStore:
-        from sluice.delta.rebuilding import DeltaRebuildStore  # noqa: PLC0415 - Airflow parses files that read this
-        from sluice.postgres.latest import connect  # noqa: PLC0415 - not everybody has its driver
-        from sluice.postgres.rebuilding import PostgresRebuildStore  # noqa: PLC0415 - the same
-
-        if self.output.connection is None:
-            return DeltaRebuildStore(self.project.folder.table(self.output.table))
-        engine = connect(connection_url(self.output.connection), self.output.connection)
-        return PostgresRebuildStore(engine, self.output.table)
+        rebuild_store(self.project, self.output).replace(planned.rows, self.output.keys, column, planned.before)
 
     def _settled(self, columns: Sequence[str]) -> pa.Table:
         """Return the rows of the interval table with these columns; one that it does not have is null."""
@@ -86,6 +76,21 @@ class RebuildableOutput:
             if name not in known:
                 rows = rows.append_column(name, pa.nulls(len(rows)))
         return rows.select(columns)
+
+
+def rebuild_store(project: Project, output: LatestOutput) -> RebuildStore:
+    """Return the table of a `latest` output.
+
+    Raises:
+        SpecError: its connection is not there, or of no PostgreSQL.
+    """
+    from sluice.delta.rebuilding import DeltaRebuildStore  # noqa: PLC0415 - Airflow parses files that read this
+    from sluice.postgres.latest import connect  # noqa: PLC0415 - not everybody has its driver
+    from sluice.postgres.rebuilding import PostgresRebuildStore  # noqa: PLC0415 - the same
+
+    if output.connection is None:
+        return DeltaRebuildStore(project.folder.table(output.table))
+    return PostgresRebuildStore(connect(connection_url(output.connection), output.connection), output.table)
 
 
 def rebuildable_outputs(project: Project, pipeline: PipelineSpec, table: str = "") -> tuple[RebuildableOutput, ...]:

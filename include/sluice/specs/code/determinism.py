@@ -51,7 +51,9 @@ _NAMES = {
     NonDeterminism.CHANCE: ("random", "secrets", "numpy.random", "os.urandom", "uuid.uuid1", "uuid.uuid4"),
     NonDeterminism.OUTSIDE: (
         "os.environ", "os.getenv", "builtins.open", "builtins.input", "subprocess", "socket", "http", "urllib.request",
-        "requests", "httpx", "httpx2",
+        "requests", "httpx", "httpx2", "sluice.table", "sluice.interactive", "deltalake", "duckdb",
+        "pandas.read_csv", "pandas.read_excel", "pandas.read_feather", "pandas.read_json", "pandas.read_parquet",
+        "pandas.read_pickle", "pandas.read_sql", "pandas.read_table", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt",
     ),
     NonDeterminism.HIDDEN: ("importlib", "builtins.exec", "builtins.eval", "builtins.__import__"),
 }  # fmt: skip

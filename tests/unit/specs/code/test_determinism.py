@@ -19,11 +19,15 @@ import uuid
 from datetime import date, datetime
 from random import choice
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pyspark.sql.functions
+import sluice
 from pyspark.sql import functions as F
 from pyspark.sql import functions as fn
 from pyspark.sql.functions import current_timestamp as stamp
+from sluice import table as newest
 """
 
 
@@ -70,6 +74,11 @@ def faults(tmp_path: Path, code: str) -> list[tuple[int, str]]:
         ("F.expr('unix_timestamp()')", "unix_timestamp() in SQL is refused"),
         ("os.environ['SHOP']", "os.environ is refused: it reads what is neither a record nor a static input"),
         ("open('shops.csv')", "open is refused: it reads what is neither"),
+        ("sluice.table('departures').spark()", "sluice.table is refused: it reads what is neither"),
+        ("newest('departures')", "newest is refused: it reads what is neither"),
+        ("pd.read_csv('shops.csv')", "pd.read_csv is refused: it reads what is neither"),
+        ("np.load('model.npy')", "np.load is refused: it reads what is neither"),
+        ("duckdb.sql('SELECT 1')", "duckdb.sql is refused: it reads what is neither"),
         ("importlib.import_module(name)", "code that the code hash cannot see"),
         ("eval(text)", "code that the code hash cannot see"),
         ("__import__(name)", "code that the code hash cannot see"),
