@@ -124,6 +124,8 @@ class Driver:
                 break  # no stream is left that could finish it
             clock.sleep(0.05)
         for run in runs:
+            run.give_up()
+        for run in runs:
             run.interrupt()
 
     def _outcome(self, runs: Sequence[StreamRun]) -> ExitCode:

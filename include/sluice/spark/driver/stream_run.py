@@ -37,6 +37,7 @@ class Stream:
         trigger_seconds: least time between two micro-batches.
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
+        give_up: lets a batch end that waits for something, because the driver stops.
         ended: is given why it has failed, if the driver reads only what is there now and does not start it again.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
@@ -50,6 +51,7 @@ class Stream:
     trigger_seconds: float
     output_mode: str = "append"
     between_batches: Callable[[], None] = lambda: None
+    give_up: Callable[[], None] = lambda: None
     ended: Callable[[Exception], None] = lambda _: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
@@ -103,10 +105,10 @@ class StreamRun:
 
     @property
     def error(self) -> Exception | None:
-        """What ended its query; None if nothing did. Asked only once the query is not active any more."""
+        """What ended its query; None if nothing did, or a stop. Asked only once the query is not active any more."""
         if self._raised is not None:  # in our own words: Spark wraps what a sink raises
             return self._raised
-        return None if self._query is None else self._query.exception()
+        return None if self._query is None or self._interrupted else self._query.exception()
 
     def start(self) -> None:
         """Start its query."""
@@ -159,6 +161,13 @@ class StreamRun:
         )
         if self._progress is not None:
             self._progress.end(self.failure)
+
+    def give_up(self) -> None:
+        """Let its batch end, if that waits for something. From now on nothing that ends it is a failure."""
+        if self._query is not None and not self.active:
+            self._raised = self.error
+        self._interrupted = True
+        self.stream.give_up()
 
     def interrupt(self) -> None:
         """Stop its query, if there is one. What a stop interrupts is no failure, and is replayed at the next start."""

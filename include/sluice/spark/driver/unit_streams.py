@@ -84,6 +84,7 @@ class PreparedStream:
             self.trigger_seconds,
             output_mode=self.prepared.output_mode,
             between_batches=found.between_batches,
+            give_up=found.give_up,
             ended=self.ended,
             check_fence=found.sink.check_fence,
             opened_again=self.open,

@@ -22,7 +22,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
-from sluice.errors import CorruptionError, UnreachableError
+from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
@@ -112,6 +112,7 @@ class SettleSink:
         self._rules = SettlingRules.of(code.pipeline)
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
+        self._given_up = False
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw table holds the batch, then settle what is complete."""
@@ -125,6 +126,7 @@ class SettleSink:
     def _settle(self, settler: Settler[CollectedRows | StagedRows]) -> None:
         done = self._round(settler)
         while done.outcome is not RoundOutcome.WAITING:
+            self._refuse_if_given_up()
             if done.outcome is RoundOutcome.RAW_BEHIND:
                 raise CorruptionError(
                     f"{self._context.raw} holds the batch, and lacks records that {self._context.table} was settled "
@@ -132,6 +134,10 @@ class SettleSink:
                     fix="restore the raw table; until then nothing is settled.",
                 )
             done = self._round(settler)
+
+    def give_up(self) -> None:
+        """Let a batch end that waits for the raw table, or has more rounds to go: another driver runs it again."""
+        self._given_up = True
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""
@@ -191,7 +197,15 @@ class SettleSink:
                     fix=f"see why the raw stream of {self._context.source.name} does not go on.",
                 )
             self.check_fence()
+            self._refuse_if_given_up()
             self._clock.sleep(_POLL_SECONDS)
+
+    def _refuse_if_given_up(self) -> None:
+        if self._given_up:
+            raise NotReadyError(
+                f"the driver stops before {self._context.table.name} is settled as far as it could be.",
+                fix="nothing: the next driver goes on here.",
+            )
 
     def _warn(self, status: SettlingStatus) -> None:
         """Log what holds the table back, and what the spec should say, once for each reason."""
@@ -239,7 +253,8 @@ def prepare_settled(
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
         rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
-        return Opened(records, SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation))
+        sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation)
+        return Opened(records, sink, give_up=sink.give_up)
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
     return Prepared(records, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))

@@ -31,11 +31,13 @@ class Opened:
         rows: what to stream.
         sink: where to write them.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
+        give_up: lets a batch end that waits for something, because its driver stops.
     """
 
     rows: DataFrame
     sink: Sink
     between_batches: Callable[[], None] = lambda: None
+    give_up: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,12 @@ def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
             grow("flights", 4, 8), state
         )
     shown = {stream: project.streams.keeps_state(stream) for stream in ("departures", "departures_live", "raw_flights")}
-    assert shown == {"departures": True, "departures_live": True, "raw_flights": False}
+    assert shown == {"departures": False, "departures_live": True, "raw_flights": False}
     assert impact is not None
     said = "; ".join(impact.clauses)
     carriers = {key for key in looked_at if key is not None}
     assert f"of {len(carriers)} keys" in said
     assert "placed by murmur2" in said
     assert f"flights/0 at {ends['flights/0']:,}" in said
-    assert "departures reads it and keeps state" in said
+    assert "departures_live reads it and keeps state" in said
+    assert "departures reads it and keeps no state" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -157,6 +158,29 @@ def test_a_driver_whose_last_stream_its_breaker_stops_ends_with_that() -> None:
     assert Driver([stream_of(query, drifting)], {}, exit_report=words).run(clock=ManualClock()) is ExitCode.SCHEMA_DRIFT
     assert words.failure is not None
     assert (words.failure.kind, words.failure.stream) == (FailureClass.SCHEMA_DRIFT, "departures")
+
+
+def test_a_stop_tells_all_streams_before_it_waits_for_one() -> None:
+    stop, told = StopRequest(), []
+
+    class WaitingQuery(BusyQuery):
+        """Its batch waits for another stream, and ends when it is told to give up."""
+
+        def stop(self) -> None:
+            assert told == ["raw_flights", "departures"]
+
+    def waits(_rows: object, _batch_id: int) -> None:
+        stop.ask()
+
+    def gives_up(name: str) -> None:
+        told.append(name)
+
+    streams = [
+        replace(stream_of(WaitingQuery(name), waits), give_up=partial(gives_up, name))
+        for name in ("raw_flights", "departures")
+    ]
+    assert Driver(streams, {}, stop=stop).run(clock=ManualClock()) is ExitCode.STOPPED
+    assert told == ["raw_flights", "departures"]
 
 
 class Unit:
