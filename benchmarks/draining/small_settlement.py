@@ -1,4 +1,4 @@
-"""What one small settlement costs in a session that is warm: some single intervals of a drained state, computed again.
+"""What settlements cost in a session that is warm: single intervals of a drained state, and all of it once more.
 
 Usage: python -m benchmarks.draining.small_settlement <pipeline>
 """
@@ -9,9 +9,13 @@ import json
 import os
 import sys
 import time
+from datetime import datetime
 from statistics import median
 
-from benchmarks.trials import cpu_seconds
+import pyarrow as pa
+
+from benchmarks.trials import bytes_read, cpu_seconds
+from sluice.delta.reading import open_table
 from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import Reach
 from sluice.project.project import Project
@@ -25,25 +29,52 @@ _INTERVALS = 8
 
 
 def main(name: str) -> dict[str, float]:
-    """Return the medians of `small_settle_s` and `small_settle_cpu`, in seconds."""
+    """Return `bytes_read_ratio`, and the medians of `small_settle_s` and `small_settle_cpu` in seconds."""
     project = Project.open_strict(settings())
     pipeline, folder = project.catalog.pipelines[name], project.folder
     spark = session("small", pipeline.resources, jars=settings().jars / "spark", warehouse=folder.root / "warehouse")
     code, rules = pipeline_code(project, spark, pipeline), SettlingRules.of(pipeline)
     raw = folder.table(code.topic.raw.table)
     source = RawTableSource(spark, raw, code, rules, lambda: Reach({}), folder.staging / "small")
-    first, costs = project.tables.ledger(name).first, []
-    assert first is not None
+    ledger = project.tables.ledger(name)
+    assert ledger.first is not None
+    assert ledger.closed_until is not None
+    costs = small_settlements(source, rules, ledger.first)
+    everything = Interval(ledger.first, ledger.closed_until)
+    settle(source, everything)  # loads what a first time loads
+    before = bytes_read()
+    settle(source, everything)
+    read = bytes_read() - before
+    files = pa.table(open_table(raw).get_add_actions(flatten=True))
+    return {
+        "small_settle_s": round(median(wall for wall, _ in costs), 3),
+        "small_settle_cpu": round(median(cpu for _, cpu in costs), 3),
+        "bytes_read_ratio": round(read / sum(files.column("size_bytes").to_pylist()), 2),
+    }
+
+
+def small_settlements(source: RawTableSource, rules: SettlingRules, first: datetime) -> list[tuple[float, float]]:
+    """Compute some single intervals; return what each took, in seconds of wall and of CPU."""
+    costs = []
     for number in range(_INTERVALS):
-        start = first + (number + _INTERVALS) * rules.length
+        start = first + number * rules.length
         cpu, wall = cpu_seconds(), time.monotonic()
         pinned = source.pin()
         source.compute(pinned, pinned.reach, Interval(start, start + rules.length))
         costs.append((time.monotonic() - wall, cpu_seconds() - cpu))
-    return {
-        "small_settle_s": round(median(wall for wall, _ in costs), 3),
-        "small_settle_cpu": round(median(cpu for _, cpu in costs), 3),
-    }
+    return costs
+
+
+def settle(source: RawTableSource, due: Interval) -> None:
+    """Examine all records, and compute all intervals, in the parts that a settler takes."""
+    pinned = source.pin()
+    examined = Reach({}, pinned.reach.topics)
+    while not examined.covers(pinned.reach):
+        examined = Reach(source.examine(pinned, examined, None).end, pinned.reach.topics)
+    while due.start < due.end:
+        chunk = source.bounded(pinned, due)
+        source.compute(pinned, pinned.reach, chunk)
+        due = Interval(chunk.end, due.end)
 
 
 if __name__ == "__main__":
