@@ -87,12 +87,6 @@ def cpu_seconds() -> float:
     return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 
-def bytes_read() -> int:
-    """Return how many bytes this process and its living descendants have read so far, pipes and sockets included."""
-    me = psutil.Process()
-    return sum(process.io_counters().read_chars for process in (me, *me.children(recursive=True)))
-
-
 def abba(first: str, second: str, pairs: int) -> Iterator[tuple[str, str]]:
     """Yield the order of each pair: whoever went first goes second in the next, so that a drift favours neither."""
     for number in range(pairs):
