@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -120,19 +121,21 @@ class RawTableSource:
         return suspects.join(found, ["topic_id", "partition", "offset"], join_type="left semi")
 
     def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
-        """See the port. How many records there are is read from the log alone."""
+        """See the port. How many records there are is estimated from the log alone, which knows each file's bounds.
+
+        What lies before the intervals is read once, however many are computed: the more of them, the less often.
+        """
         length, rules = self.rules.length, self.rules
-        left, end = self.max_records, intervals.start + self.rules.length
         files = self._files(pinned, rules.read_range(intervals))
-        for first, records in files:
-            # What lies before them is read once, however many are computed: the more of them, the less often.
-            left -= records if first >= intervals.start else 0
-            if left < 0:
-                break
-            end = interval_of(first - rules.lookahead, length).start
-        else:
-            end = intervals.end
-        return Interval(intervals.start, min(max(end, intervals.start + length), intervals.end))
+
+        def fits(count: int) -> bool:
+            inside = Interval(intervals.start, intervals.start + count * length + rules.lookahead)
+            return sum(file.records_in(inside) for file in files) <= self.max_records
+
+        fitting = bisect_left(
+            range(1, (intervals.end - intervals.start) // length + 1), x=True, key=lambda n: not fits(n)
+        )
+        return Interval(intervals.start, intervals.start + max(1, fitting) * length)
 
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows | StagedRows:
         """See the port.
@@ -184,7 +187,7 @@ class RawTableSource:
         Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
         Spark need not generate and compile code for other literals.
         """
-        if sum(records for _, records in self._files(pinned, read)) <= min(_FEW, self.max_records):
+        if sum(file.records for file in self._files(pinned, read)) <= min(_FEW, self.max_records):
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
@@ -192,16 +195,33 @@ class RawTableSource:
         rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
         return rows.where(within("event_time", [read])).where(below_reach(below))
 
-    def _files(self, pinned: RawPosition, between: Interval) -> list[tuple[datetime, int]]:
-        """Return earliest event time and records of the files that may hold records of a range, in order of time."""
+    def _files(self, pinned: RawPosition, between: Interval) -> list[_RawFile]:
+        """Return the files that may hold records of a range of time."""
         files = _statistics(self.folder, pinned.version)
         names = ("min.event_time", "max.event_time", "num_records")
         rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
-        return sorted(
-            (max(first, between.start), records)
-            for first, last, records in rows
-            if first is not None and first < between.end and last >= between.start
-        )
+        known = (_RawFile(first, last, records) for first, last, records in rows if first is not None)
+        return [file for file in known if file.overlaps(between)]
+
+
+@dataclass(frozen=True)
+class _RawFile:
+    """A file of the raw table: when its first and last record happened, and how many there are."""
+
+    first: datetime
+    last: datetime
+    records: int
+
+    def overlaps(self, between: Interval) -> bool:
+        """Whether records of it may lie in a range of time."""
+        return self.first < between.end and self.last >= between.start
+
+    def records_in(self, between: Interval) -> float:
+        """Return how many lie in a range of time, if they are spread evenly."""
+        if not self.overlaps(between):
+            return 0
+        since, until = max(self.first, between.start), min(self.last, between.end)
+        return self.records * ((until - since) / (self.last - self.first) if self.last > self.first else 1)
 
 
 @lru_cache(maxsize=2)  # an examination, its bounds and its computation ask for the same

@@ -20,7 +20,7 @@ DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
-def test_every_stream_of_a_pipeline_counts_what_it_quarantines(own_broker: BrokerProcess, tmp_path: Path) -> None:
+def test_the_stream_that_reads_the_topic_counts_what_it_quarantines(own_broker: BrokerProcess, tmp_path: Path) -> None:
     Feed(own_broker.bootstrap).send(0.5)
     producer = KafkaProducer(bootstrap_servers=own_broker.bootstrap)
     for number, value in enumerate([json.dumps(each).encode() for each in DRIFTED] + [b"{"] * 7):
@@ -32,6 +32,6 @@ def test_every_stream_of_a_pipeline_counts_what_it_quarantines(own_broker: Broke
     done = place.run(generation=1)
     assert done.returncode == ExitCode.STOPPED, done.stdout[-2000:]
     folder = place.project().folder
-    for stream in ("departures", "departures_live"):
-        assert quarantined(batches(folder.batch_log(stream))) == {"wrong_type": 300, "malformed": 7}, stream
-    assert quarantined(batches(folder.batch_log("raw_flights"))) is None
+    assert quarantined(batches(folder.batch_log("departures_live"))) == {"wrong_type": 300, "malformed": 7}
+    for stream in ("departures", "raw_flights"):  # the one reads no record, the other judges none
+        assert quarantined(batches(folder.batch_log(stream))) is None, stream
