@@ -191,7 +191,8 @@ class RawTableSource:
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
-            return self.spark.createDataFrame(table)
+            # A file without such records leaves an empty batch, and Spark reads none of the batches behind one.
+            return self.spark.createDataFrame(table.combine_chunks())
         rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
         return rows.where(within("event_time", [read])).where(below_reach(below))
 

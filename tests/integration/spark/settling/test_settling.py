@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from sluice.clock import SystemClock
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
+from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import Reach
 from sluice.settling.rules import SettlingRules
@@ -125,6 +127,22 @@ def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Set
     wrong = {start for start in ledger.rows if differences(_of(settled.rows(), start), _of(expected, start))}
     assert wrong
     assert wrong == marked
+
+
+def test_a_file_without_records_of_an_interval_hides_none_of_the_others(settled: Settled) -> None:
+    source, folder = settled.source(), settled.table.with_name("three_files")
+    rows = read_rows(source.folder)
+    first = datetime.fromisoformat(f"{FIRST}T15:00:00+00:00")
+    times = rows.column("event_time")
+    inside = pc.and_(pc.greater_equal(times, first), pc.less(times, first + timedelta(hours=1)))
+    own, others = rows.filter(inside), rows.filter(pc.invert(inside))  # these lie before and after it
+    assert len(own) > 10
+    for part in (own.slice(0, 5), others, own.slice(5)):
+        write_deltalake(folder, part, mode="append")
+    position, hour = replace(source.pin(), version=2), Interval(first, first + timedelta(hours=1))
+    found = replace(source, folder=folder).compute(position, position.reach, hour)
+    expected = departures(FIRST, LAST)
+    assert found.content[first].rows == len(expected[expected["hour"] == pd.Timestamp(first)])
 
 
 def test_rows_that_outgrow_the_driver_go_through_files(settled: Settled, monkeypatch: pytest.MonkeyPatch) -> None:
