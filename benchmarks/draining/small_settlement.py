@@ -72,7 +72,7 @@ def small_settlements(source: RawTableSource, rules: SettlingRules, first: datet
     """Compute some single intervals; return what each took, in seconds of wall and of CPU."""
     costs = []
     for number in range(_INTERVALS):
-        start = first + number * rules.length
+        start = first + (number + _INTERVALS) * rules.length
         cpu, wall = cpu_seconds(), time.monotonic()
         pinned = source.pin()
         source.compute(pinned, pinned.reach, Interval(start, start + rules.length))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
+from deltalake.table import TableMerger
 
 from sluice.delta.log import write_no_files
 from sluice.delta.reading import dataset_of
@@ -16,6 +18,10 @@ from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import dataset
 
 log = structlog.get_logger()
 
@@ -82,7 +88,7 @@ class DeltaLatest:
     def expire(self, before: datetime) -> None:
         """See the port."""
         earlier = f"`{self._table.time_column}` < {instant_literal(before)}"
-        if count_earlier(self._folder, str(self._table.time_column), before):
+        if count_rows(self._folder, str(self._table.time_column), lambda time: time < before):
             self._opened().amend(lambda table, properties: table.delete(earlier, commit_properties=properties))
             self._count()
 
@@ -97,15 +103,7 @@ class DeltaLatest:
         return self._log
 
     def _merge(self, table: DeltaTable, change: Change, properties: CommitProperties) -> None:
-        columns = self._table
-        merge = table.merge(
-            change.rows,
-            " AND ".join(f"old.`{key}` = new.`{key}`" for key in columns.keys),
-            source_alias="new",
-            target_alias="old",
-            commit_properties=properties,
-        )
-        by = columns.newest_by
+        merge, by = merged_by_keys(table, change.rows, self._table.keys, properties), self._table.newest_by
         newer = None if by is None else f"old.`{by}` IS NULL OR new.`{by}` >= old.`{by}`"
         merge = merge.when_matched_update_all(newer).when_not_matched_insert_all()
         before = table.version()
@@ -124,11 +122,19 @@ class DeltaLatest:
             log.warning("old files are left", table=str(self._folder), why=str(error))
 
 
-def count_earlier(folder: Path, column: str, than: datetime) -> int:
-    """Return how many rows of a table have an earlier time; no other column is read."""
+def merged_by_keys(
+    table: DeltaTable, rows: pa.Table, keys: Sequence[str], properties: CommitProperties | None = None
+) -> TableMerger:
+    """Begin a merge of `new` rows into the `old` ones with the same keys; nothing is changed before it is executed."""
+    same = " AND ".join(f"old.`{key}` = new.`{key}`" for key in keys)
+    return table.merge(rows, same, source_alias="new", target_alias="old", commit_properties=properties)
+
+
+def count_rows(folder: Path, column: str, holds: Callable[[dataset.Expression], dataset.Expression]) -> int:
+    """Return of how many rows of a table something holds of one column; no other column is read."""
     from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
 
-    return int(dataset_of(folder).count_rows(filter=dataset.field(column) < than))
+    return int(dataset_of(folder).count_rows(filter=holds(dataset.field(column))))
 
 
 def instant_literal(instant: datetime) -> str:

@@ -7,15 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.latest import instant_literal
-from sluice.delta.reading import dataset_of, open_table, read_rows
-from sluice.errors import UnreachableError
+from sluice.delta.latest import count_rows, instant_literal, merged_by_keys
+from sluice.delta.log import try_commit
+from sluice.delta.reading import open_table, read_rows
 from sluice.live.rebuilding import HeldRow
-
-_TRIES = 10
 
 
 class DeltaRebuildStore:
@@ -40,11 +36,7 @@ class DeltaRebuildStore:
 
     def count_later(self, time_column: str, than: datetime) -> int:
         """See the port; no other column is read."""
-        from pyarrow import dataset  # noqa: PLC0415 - a third of a second, for a command that reads a log
-
-        if not self._folder.exists():
-            return 0
-        return int(dataset_of(self._folder).count_rows(filter=dataset.field(time_column) > than))
+        return count_rows(self._folder, time_column, lambda time: time > than) if self._folder.exists() else 0
 
     def remove_later(self, time_column: str, than: datetime) -> None:
         """See the port."""
@@ -52,24 +44,12 @@ class DeltaRebuildStore:
 
     def replace(self, rows: pa.Table, keys: Sequence[str], time_column: str, before: datetime) -> None:
         """See the port."""
-        for attempt in range(1, _TRIES + 1):
-            try:
-                self._merge(open_table(self._folder), rows, keys, f"old.`{time_column}` < {instant_literal(before)}")
-            except CommitFailedError as error:  # the stream has committed first, to the same files
-                if attempt == _TRIES:
-                    raise UnreachableError(
-                        f"{self._folder.name} changes too quickly: {_TRIES} times its stream was first.",
-                        fix="stop the stream, rebuild the table, and start the stream again.",
-                    ) from error
-            else:
-                return
+        table, earlier = open_table(self._folder), f"old.`{time_column}` < {instant_literal(before)}"
 
-    def _merge(self, table: DeltaTable, rows: pa.Table, keys: Sequence[str], earlier: str) -> None:
-        merge = table.merge(
-            rows,
-            " AND ".join(f"old.`{key}` = new.`{key}`" for key in keys),
-            source_alias="new",
-            target_alias="old",
-        )
-        merge = merge.when_matched_update_all(earlier).when_not_matched_insert_all()
-        merge.when_not_matched_by_source_delete(earlier).execute()
+        def write() -> None:
+            merge = merged_by_keys(table, rows, keys)
+            merge = merge.when_matched_update_all(earlier).when_not_matched_insert_all()
+            merge.when_not_matched_by_source_delete(earlier).execute()
+
+        while not try_commit(table, write):  # the stream was quicker
+            pass

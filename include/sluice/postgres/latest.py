@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -185,23 +185,29 @@ class PostgresLatest:
                 sa.text(f"ALTER TABLE {quoted(self._table.name)} ADD COLUMN {quoted(column.name)} {kind}")
             )
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except ProgrammingError as error:  # the statement, or the rights that it needs
-            raise RefusedError(
-                f"{self._where()} refuses: {error.orig}", fix="see the message of the database."
-            ) from error
-        except (DBAPIError, PoolTimeoutError) as error:
-            cause = getattr(error, "orig", None) or error
-            raise UnreachableError(
-                f"{self._where()} could not be asked: {cause}", fix="check that it is up and may be written."
-            ) from error
+    def _transaction(self) -> AbstractContextManager[sa.Connection]:
+        return transaction(self._engine)
 
-    def _where(self) -> str:
-        return f"the database {self._engine.url.render_as_string(hide_password=True)}"
+
+@contextmanager
+def transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """Yield a connection in a transaction, which is committed on the way out.
+
+    Raises:
+        RefusedError: the database refuses a statement.
+        UnreachableError: it could not be asked.
+    """
+    where = f"the database {engine.url.render_as_string(hide_password=True)}"
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except ProgrammingError as error:  # the statement, or the rights that it needs
+        raise RefusedError(f"{where} refuses: {error.orig}", fix="see the message of the database.") from error
+    except (DBAPIError, PoolTimeoutError) as error:
+        cause = getattr(error, "orig", None) or error
+        raise UnreachableError(
+            f"{where} could not be asked: {cause}", fix="check that it is up and may be written."
+        ) from error
 
 
 def _columns(table: LatestTable) -> Iterator[sa.Column[Any]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import NoSuchTableError
 
-from sluice.errors import NotReadyError, UnreachableError
+from sluice.errors import NotReadyError
 from sluice.live.rebuilding import HeldRow
+from sluice.postgres.latest import transaction
 
 
 class PostgresRebuildStore:
@@ -36,7 +36,7 @@ class PostgresRebuildStore:
     def rows(self) -> Sequence[HeldRow]:
         """See the port."""
         table = self._table
-        with self._transaction() as connection:
+        with transaction(self._engine) as connection:
             return [dict(row) for row in connection.execute(sa.select(table)).mappings()]
 
     def count_later(self, time_column: str, than: datetime) -> int:
@@ -46,19 +46,19 @@ class PostgresRebuildStore:
         except NotReadyError:
             return 0
         counted = sa.select(sa.func.count()).select_from(table).where(table.c[time_column] > than)
-        with self._transaction() as connection:
+        with transaction(self._engine) as connection:
             return int(connection.execute(counted).scalar_one())
 
     def remove_later(self, time_column: str, than: datetime) -> None:
         """See the port."""
         table = self._table
-        with self._transaction() as connection:
+        with transaction(self._engine) as connection:
             connection.execute(table.delete().where(table.c[time_column] > than))
 
     def replace(self, rows: pa.Table, keys: Sequence[str], time_column: str, before: datetime) -> None:
         """See the port."""
         table = self._table
-        with self._transaction() as connection:
+        with transaction(self._engine) as connection:
             connection.execute(table.delete().where(table.c[time_column] < before))
             if rows.num_rows:
                 added = insert(table).on_conflict_do_nothing(index_elements=list(keys))
@@ -66,26 +66,11 @@ class PostgresRebuildStore:
 
     @cached_property
     def _table(self) -> sa.Table:
-        with self._transaction() as connection:
+        with transaction(self._engine) as connection:
             try:
                 return sa.Table(self._name, sa.MetaData(), autoload_with=connection)
             except NoSuchTableError:
                 raise NotReadyError(
-                    f"there is no table {self._name} in {self._where}.", fix="start the stream that writes it."
+                    f"there is no table {self._name} in {self._engine.url.render_as_string(hide_password=True)}.",
+                    fix="start the stream that writes it.",
                 ) from None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or type(error).__name__
-            raise UnreachableError(
-                f"The table {self._name} of {self._where} could not be read or written: {cause}",
-                fix="check that the database is up and may be written.",
-            ) from error
-
-    @property
-    def _where(self) -> str:
-        return self._engine.url.render_as_string(hide_password=True)

@@ -28,11 +28,13 @@ class RebuildableOutput:
         project: whose it is.
         pipeline: the spec.
         output: which of its outputs.
+        store: the output's table.
     """
 
     project: Project
     pipeline: PipelineSpec
     output: LatestOutput
+    store: RebuildStore
 
     def plan(self) -> Rebuild:
         """Return how the output differs from the interval table. Nothing is changed.
@@ -43,16 +45,16 @@ class RebuildableOutput:
             UnreachableError: the store could not be asked.
             CorruptionError: a table's log cannot be read.
         """
-        intervals, store = self.pipeline.intervals, rebuild_store(self.project, self.output)
+        intervals = self.pipeline.intervals
         settled_until = state_of_log(self.project.folder, self.pipeline).settled_until
         if settled_until is None:
             raise NotReadyError(
                 f"no interval of {intervals.table} is settled yet, so there is nothing to rebuild from.",
                 fix=f"see what holds it: sluice streams show {self.pipeline.driver}.",
             )
-        settled, output = self._settled(store.columns), self.output
+        settled, output = self._settled(self.store.columns), self.output
         table = LatestTable(output.table, settled.schema, output.keys, output.newest_by, intervals.time_column)
-        return plan_rebuild(settled, store.rows(), table, settled_until)
+        return plan_rebuild(settled, self.store.rows(), table, settled_until)
 
     def apply(self, planned: Rebuild) -> None:
         """Let the output hold what was planned. What its stream has written since stays, where it is newer.
@@ -60,12 +62,11 @@ class RebuildableOutput:
         Raises:
             UnreachableError: the store could not be asked, or was busy.
         """
-        column = self.pipeline.intervals.time_column
-        rebuild_store(self.project, self.output).replace(planned.rows, self.output.keys, column, planned.before)
+        self.store.replace(planned.rows, self.output.keys, self.pipeline.intervals.time_column, planned.before)
 
     def _settled(self, columns: Sequence[str]) -> pa.Table:
         """Return the rows of the interval table with these columns; one that it does not have is null."""
-        import pyarrow as pa  # noqa: PLC0415 - see above
+        import pyarrow as pa  # noqa: PLC0415 - Airflow parses files that read this package
 
         from sluice.delta.reading import dataset_of  # noqa: PLC0415 - see above
 
@@ -84,7 +85,7 @@ def rebuild_store(project: Project, output: LatestOutput) -> RebuildStore:
     Raises:
         SpecError: its connection is not there, or of no PostgreSQL.
     """
-    from sluice.delta.rebuilding import DeltaRebuildStore  # noqa: PLC0415 - Airflow parses files that read this
+    from sluice.delta.rebuilding import DeltaRebuildStore  # noqa: PLC0415 - see above
     from sluice.postgres.latest import connect  # noqa: PLC0415 - not everybody has its driver
     from sluice.postgres.rebuilding import PostgresRebuildStore  # noqa: PLC0415 - the same
 
@@ -117,4 +118,4 @@ def rebuildable_outputs(project: Project, pipeline: PipelineSpec, table: str = "
             + (f": {', '.join(output.table for output in wanted)} has `keep: open`." if wanted else "."),
             fix=f"read settled rows in {pipeline.intervals.table}; nothing has to be rebuilt.",
         )
-    return tuple(RebuildableOutput(project, pipeline, output) for output in kept)
+    return tuple(RebuildableOutput(project, pipeline, output, rebuild_store(project, output)) for output in kept)

@@ -23,8 +23,9 @@ from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
 Given = tuple[int, str, int]
-SCHEMA = pa.schema([("hour", pa.timestamp("us", tz="UTC")), ("origin", pa.string()), ("carrier", pa.string())])
-COLUMNS = pa.schema([*SCHEMA, ("flights", pa.int64())])
+COLUMNS = pa.schema(
+    {"hour": pa.timestamp("us", tz="UTC"), "origin": pa.string(), "carrier": pa.string(), "flights": pa.int64()}.items()
+)
 SETTLED = SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), ArrivalClocks())
 
 
