@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from sluice.settings import settings
 from sluice.streams.health.health import Health
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.running_code import outdated
+from sluice.streams.life.start_warnings import start_warnings
 from sluice.streams.life.status import UnitStatus
 
 
@@ -42,7 +43,7 @@ def status(
         return
     verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     statuses = [status for unit in verdicts if (status := _observed(project, unit)) is not None]
-    notes = [note for s in statuses if (note := outdated(s, project.folder.unit_file(s.unit), project.code_of))]
+    notes = [note for status in statuses for note in _notes(project, status)]
     unwanted = [status.unit for status in statuses if status.never_requested]
     stack = _stack(project)
     streams = {s: _as_json(unit, verdict) for unit, own in verdicts.items() for s, verdict in own.items()}
@@ -57,6 +58,14 @@ def status(
             out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
 
     emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
+
+
+def _notes(project: Project, status: UnitStatus) -> Iterator[str]:
+    """Yield what concerns a driver and no verdict says."""
+    file = project.folder.unit_file(status.unit)
+    if changed := outdated(status, file, project.code_of):
+        yield changed
+    yield from start_warnings(status, file)
 
 
 def _as_json(unit: str, verdict: Verdict) -> dict[str, object]:
