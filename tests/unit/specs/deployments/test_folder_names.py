@@ -28,6 +28,11 @@ def test_a_character_that_no_escape_helps_is_refused_by_name(character: str) -> 
     assert folder_fault(f"/srv/a{character}b").startswith(f"{character!a} in it ")
 
 
+@pytest.mark.parametrize("folder", ["/srv/a!", "/srv/a!/b"])
+def test_what_ends_the_name_of_a_jar_ends_no_name_of_a_folder(folder: str) -> None:
+    assert folder_fault(folder) == "'!' in it ends a folder's name, which ends the name of a jar to Java"
+
+
 def test_everything_else_works_in_a_state_folder() -> None:
     assert folder_fault(f"/srv/{ODD}") == ""
 
