@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,12 @@ class DeltaRawRecords:
             for row in batch.to_pylist()
         }
 
+    @cached_property
+    def _rows(self) -> ds.Dataset:
+        return dataset_of(self.folder, self.version)
+
     def _batches(self, columns: list[str], wanted: ds.Expression) -> Iterator[pa.Table]:
-        for batch in dataset_of(self.folder, self.version).scanner(columns=columns, filter=wanted).to_batches():
+        for batch in self._rows.scanner(columns=columns, filter=wanted).to_batches():
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 

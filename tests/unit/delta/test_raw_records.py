@@ -1,8 +1,9 @@
-"""What of a raw table is compared with Kafka, read from a real Delta table without Spark."""
+"""What of a raw table is compared with Kafka: a real Delta table without Spark, and its twin in memory."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,12 +12,12 @@ from deltalake import write_deltalake
 
 from sluice.delta import raw_records
 from sluice.delta.raw_records import DeltaRawRecords
-from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.conservation import OffsetCensus, StoredRecord
-from sluice.intervals.record_positions import RecordPositions
+from sluice.intervals.backfill.conservation import OffsetCensus, RawRecords
+from tests.suites.stored_records_suite import FillRaw, RawRecordsSuite, RawRow
+from tests.twins.stored_records import InMemoryRawTable
 
-MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+BEFORE_TIME = datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+"""What Spark writes where Kafka has no timestamp."""
 SCHEMA = pa.schema(
     {
         "topic_id": pa.string(),
@@ -31,58 +32,49 @@ SCHEMA = pa.schema(
 )
 
 
-def row(
-    topic: str, partition: int, offset: int, *, at: datetime | None = MIDNIGHT, **parts: object
-) -> dict[str, object]:
-    plain = {"timestamp": MIDNIGHT, "key": b"k", "value": b"%d" % offset, "headers": None}
-    return {"topic_id": topic, "partition": partition, "offset": offset, "event_time": at, **plain, **parts}
+def as_columns(row: RawRow) -> dict[str, object]:
+    record = row.record
+    return {
+        "topic_id": row.topic,
+        "partition": row.partition,
+        "offset": row.offset,
+        "timestamp": record.timestamp or BEFORE_TIME,
+        "key": record.key,
+        "value": record.value,
+        "headers": [{"key": name, "value": value} for name, value in record.headers] or None,
+        "event_time": row.happened,
+    }
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> DeltaRawRecords:
-    """Two commits, whose offsets overlap in one partition, and a third that is not pinned."""
-    folder = tmp_path / "raw"
-    offsets = [0, 1, 2, 5, 6]
-    one = [row("t", 0, offset, at=MIDNIGHT + offset * HOUR) for offset in offsets] + [row("t", 1, 3, at=None)]
-    two = [row("t", 0, 6, at=MIDNIGHT), row("t", 0, 9, at=MIDNIGHT + 30 * HOUR), row("u", 0, 4)]
-    for rows in (one, two, [row("t", 0, 7)]):
-        write_deltalake(str(folder), pa.Table.from_pylist(rows, schema=SCHEMA), mode="append")
+def filled(folder: Path, rows: Sequence[RawRow]) -> DeltaRawRecords:
+    """Return a table of several commits, the last of which is not pinned."""
+    half = len(rows) // 2
+    for part in (rows[:half], rows[half:], [RawRow("t", 0, 7), RawRow("t", 0, 3)]):
+        table = pa.Table.from_pylist([as_columns(row) for row in part], schema=SCHEMA)
+        write_deltalake(str(folder), table, mode="append")
     return DeltaRawRecords(folder, 1)
 
 
-def test_spans_hold_the_records_of_the_times(table: DeltaRawRecords) -> None:
-    early = Interval(MIDNIGHT, MIDNIGHT + 2 * HOUR)
-    assert table.spans([early]) == {("t", 0): (0, 6), ("u", 0): (4, 4)}
-    assert table.spans([Interval(MIDNIGHT + 1 * HOUR, MIDNIGHT + 2 * HOUR)]) == {("t", 0): (1, 1)}
-    assert table.spans([Interval(MIDNIGHT - HOUR, MIDNIGHT)]) == {}
-    assert table.spans([]) == {}
+class TestDeltaRawRecords(RawRecordsSuite):
+    @pytest.fixture
+    def fill(self, tmp_path: Path) -> FillRaw:
+        return lambda rows: filled(tmp_path / "raw", rows)
 
 
-def test_a_census_tells_what_is_missing_and_what_is_there_again(table: DeltaRawRecords) -> None:
-    found = table.census({("t", 0): (1, 9), ("t", 1): (3, 3), ("u", 0): (3, 5)})
-    assert found == {
-        ("t", 0): OffsetCensus(((3, 4), (7, 8)), 0, 1, (6,)),
-        ("t", 1): OffsetCensus(),
-        ("u", 0): OffsetCensus(((3, 3), (5, 5))),
-    }
+class TestInMemoryRawTable(RawRecordsSuite):
+    @pytest.fixture
+    def fill(self) -> FillRaw:
+        def fill(rows: Sequence[RawRow]) -> RawRecords:
+            table = InMemoryRawTable()
+            for row in rows:
+                at = row.happened or datetime.max.replace(tzinfo=UTC)
+                table.add(row.partition, row.offset, topic=row.topic, at=at, record=row.record)
+            return table
+
+        return fill
 
 
-def test_a_census_lists_so_many_gaps_and_counts_the_rest(
-    table: DeltaRawRecords, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_census_lists_so_many_gaps_and_counts_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_records, "MAX_GAPS", 1)
-    assert table.census({("t", 0): (0, 9)})["t", 0] == OffsetCensus(((3, 4),), 2, 1, (6,))
-
-
-def test_records_are_as_they_were_stored(tmp_path: Path) -> None:
-    headers = [{"key": "trace", "value": b"\xff"}, {"key": "trace", "value": None}]
-    unknown = datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
-    rows = [row("t", 0, 1, headers=headers), row("t", 0, 2, key=None, value=None, timestamp=unknown), row("t", 1, 1)]
-    folder = tmp_path / "raw"
-    write_deltalake(str(folder), pa.Table.from_pylist(rows, schema=SCHEMA))
-    found = DeltaRawRecords(folder, 0).records(RecordPositions.joined([("t", 0, (0, 5))]))
-    assert found == {
-        ("t", 0, 1): StoredRecord(b"k", b"1", (("trace", b"\xff"), ("trace", None)), MIDNIGHT),
-        ("t", 0, 2): StoredRecord(None, None, (), None),
-    }
-    assert DeltaRawRecords(folder, 0).records(RecordPositions()) == {}
+    table = filled(tmp_path / "raw", [RawRow("t", 0, offset) for offset in (0, 3, 6, 6)])
+    assert table.census({("t", 0): (0, 9)})["t", 0] == OffsetCensus(((1, 2),), 5, 1, (6,))

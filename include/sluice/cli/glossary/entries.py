@@ -28,7 +28,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "states of an interval": State,
     "states of a backfill": BackfillState,
     "results of a comparison": ParityOutcome,
-    "faults of a raw table that a comparison with Kafka names": RawFaultKind,
+    "faults of a raw table": RawFaultKind,
     "faults of a transform that a comparison names": Conviction,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,

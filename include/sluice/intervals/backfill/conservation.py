@@ -143,35 +143,62 @@ def compare_with_kafka(
         topic: the topic's name.
         seed: chooses the records that are compared.
     """
-    around = contiguous(_around(times))
-    found = {key: _widened(key, span, position, topic) for key, span in raw.spans(around).items()}
-    spans = {key: (begin, min(last, begin + MAX_OFFSETS - 1)) for key, (begin, last) in found.items()}
-    census = raw.census(spans)
-    holes = RecordPositions.joined(map(_of_hole, position.holes))
-    missing = {key: tuple(_without(census[key].missing, _own(holes, key))) for key in spans}
-    repeated = [
-        RawFault(key[0], f"{topic}/{key[1]}", offset, RawFaultKind.REPEATED)
-        for key in spans
-        for offset in census[key].repeated
-    ]
-    repetitions = sum(census[key].repetitions for key in spans)
-    alone = RawParity(
-        partitions=len(spans),
-        idle=len(_idle(spans, position)),
-        offsets=sum(map(_length, spans.values())),
-        known=sum(_count(census[key].missing) - _count(missing[key]) for key in spans),
-        unchecked=sum(_length(found[key]) - _length(span) + census[key].unlisted for key, span in spans.items()),
-        faults={RawFaultKind.REPEATED: repetitions} if repetitions else {},
-        examples=first(repeated),
-    )
+    counted = _Counted.of(raw, position, contiguous(_around(times)), topic)
+    alone = counted.parity(position)
     try:
         opened = kafka()
-        compared = _Comparison(topic, seed, opened.held(), spans, missing).run(raw, opened)
+        compared = _Comparison(topic, seed, opened.held(), counted.spans, counted.missing).run(raw, opened)
     except SluiceError as error:
-        lacking = sum(map(_count, missing.values()))
+        lacking = sum(map(_count, counted.missing.values()))
         return replace(alone, unchecked=alone.unchecked + lacking, not_compared=str(error))
-    joined = RawParity.joined([alone, compared])
-    return alone if joined is None else joined
+    return RawParity.joined([alone, compared]) or alone
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What the raw table alone tells.
+
+    Attributes:
+        topic: its name.
+        spans: the ranges that are checked.
+        census: which of their offsets are there.
+        missing: what is not, but for known holes.
+        cut_off: offsets beyond the longest range.
+    """
+
+    topic: str
+    spans: Mapping[PartitionKey, OffsetRange]
+    census: Mapping[PartitionKey, OffsetCensus]
+    missing: Mapping[PartitionKey, tuple[OffsetRange, ...]]
+    cut_off: int
+
+    @classmethod
+    def of(cls, raw: RawRecords, position: RawPosition, times: Sequence[Interval], topic: str) -> _Counted:
+        """Count the offsets around the records of some times."""
+        found = {key: _widened(key, span, position, topic) for key, span in raw.spans(times).items()}
+        spans = {key: (begin, min(last, begin + MAX_OFFSETS - 1)) for key, (begin, last) in found.items()}
+        census = raw.census(spans)
+        holes = RecordPositions.joined(map(_of_hole, position.holes))
+        missing = {key: tuple(_without(census[key].missing, _own(holes, key))) for key in spans}
+        return cls(topic, spans, census, missing, _count(found.values()) - _count(spans.values()))
+
+    def parity(self, position: RawPosition) -> RawParity:
+        """Return what that amounts to."""
+        repeated = (
+            RawFault(topic_id, f"{self.topic}/{partition}", offset, RawFaultKind.REPEATED)
+            for (topic_id, partition), census in self.census.items()
+            for offset in census.repeated
+        )
+        repetitions = sum(census.repetitions for census in self.census.values())
+        return RawParity(
+            partitions=len(self.spans),
+            idle=len(_idle(self.spans, position)),
+            offsets=_count(self.spans.values()),
+            known=sum(_count(self.census[key].missing) - _count(gaps) for key, gaps in self.missing.items()),
+            unchecked=self.cut_off + sum(census.unlisted for census in self.census.values()),
+            faults={RawFaultKind.REPEATED: repetitions} if repetitions else {},
+            examples=first(repeated),
+        )
 
 
 @dataclass(frozen=True)

@@ -2,111 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.errors import UnreachableError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill import conservation
-from sluice.intervals.backfill.conservation import (
-    STRETCH,
-    STRETCHES,
-    HeldOffsets,
-    KafkaRecords,
-    OffsetCensus,
-    PartitionKey,
-    StoredRecord,
-    compare_with_kafka,
-)
+from sluice.intervals.backfill.conservation import STRETCH, STRETCHES, KafkaRecords, compare_with_kafka
 from sluice.intervals.backfill.raw_parity import RawFault, RawFaultKind, RawParity
 from sluice.intervals.reach import Hole, RawPosition, Reach
-from sluice.intervals.record_positions import OffsetRange, RecordPositions, TopicPosition
+from tests.twins.stored_records import FORMER, MIDNIGHT, TOPIC, InMemoryRawTable, InMemoryStoredTopic
 
-MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 HOURS = Interval(MIDNIGHT, MIDNIGHT + timedelta(hours=6))
-TOPIC, FORMER = "topic-2", "topic-1"
 SAMPLE = STRETCH * (STRETCHES + 2)
-
-
-def content(offset: int) -> StoredRecord:
-    return StoredRecord(b"k", b"%d" % offset, (("trace", b"\xff"),), MIDNIGHT + timedelta(minutes=offset))
-
-
-@dataclass
-class RawTwin:
-    """A raw table in memory: rows by position, each with its event time; a position may have several."""
-
-    rows: dict[TopicPosition, list[StoredRecord]] = field(default_factory=dict)
-    times: dict[TopicPosition, datetime] = field(default_factory=dict)
-
-    def add(self, partition: int, offset: int, *, topic: str = TOPIC, at: datetime = MIDNIGHT) -> None:
-        place = (topic, partition, offset)
-        self.rows.setdefault(place, []).append(content(offset))
-        self.times[place] = at
-
-    def spans(self, times: Sequence[Interval]) -> Mapping[PartitionKey, OffsetRange]:
-        found: dict[PartitionKey, list[int]] = {}
-        for topic, partition, offset in self.rows:
-            at = self.times[topic, partition, offset]
-            if any(each.start <= at < each.end for each in times):
-                found.setdefault((topic, partition), []).append(offset)
-        return {key: (min(offsets), max(offsets)) for key, offsets in found.items()}
-
-    def census(self, spans: Mapping[PartitionKey, OffsetRange]) -> Mapping[PartitionKey, OffsetCensus]:
-        return {key: self._census(key, span) for key, span in spans.items()}
-
-    def _census(self, key: PartitionKey, span: OffsetRange) -> OffsetCensus:
-        inside = range(span[0], span[1] + 1)
-        missing = RecordPositions.of((*key, offset) for offset in inside if (*key, offset) not in self.rows)
-        more = {offset: len(self.rows.get((*key, offset), ())) - 1 for offset in inside}
-        repeated = tuple(offset for offset, times in more.items() if times > 0)
-        gaps = tuple(span for _, _, span in missing.pieces())
-        return OffsetCensus(gaps, 0, sum(more[offset] for offset in repeated), repeated)
-
-    def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
-        return {at: rows[0] for at, rows in self.rows.items() if at in positions}
-
-
-@dataclass
-class KafkaTwin:
-    """A topic in memory. `asked`: how many offsets of each partition were asked for."""
-
-    committed: dict[tuple[int, int], StoredRecord] = field(default_factory=dict)
-    first: dict[int, int] = field(default_factory=dict)
-    end: dict[int, int] = field(default_factory=dict)
-    topic: str = TOPIC
-    asked: dict[int, int] = field(default_factory=dict)
-
-    def add(self, partition: int, offset: int, *, record: bool = True) -> None:
-        self.end[partition] = max(self.end.get(partition, 0), offset + 1)
-        if record:
-            self.committed[partition, offset] = content(offset)
-
-    def held(self) -> HeldOffsets:
-        return HeldOffsets(
-            self.topic,
-            {p: (self.first.get(p, 0), end - 1) for p, end in self.end.items() if end > self.first.get(p, 0)},
-        )
-
-    def records(self, ranges: Mapping[int, Sequence[OffsetRange]]) -> Iterable[tuple[int, int, StoredRecord]]:
-        for partition, own in ranges.items():
-            for begin, last in own:
-                assert begin >= self.first.get(partition, 0), "Kafka is never asked for what it has deleted"
-                self.asked[partition] = self.asked.get(partition, 0) + last - begin + 1
-                for offset in range(begin, last + 1):
-                    if (partition, offset) in self.committed:
-                        yield partition, offset, self.committed[partition, offset]
 
 
 @dataclass
 class Bench:
-    raw: RawTwin = field(default_factory=RawTwin)
-    kafka: KafkaTwin = field(default_factory=KafkaTwin)
+    raw: InMemoryRawTable = field(default_factory=InMemoryRawTable)
+    kafka: InMemoryStoredTopic = field(default_factory=InMemoryStoredTopic)
     holes: tuple[Hole, ...] = ()
 
     @classmethod
@@ -183,7 +100,7 @@ def test_a_record_that_is_there_twice_is_found_without_kafka() -> None:
     bench = Bench.of(100)
     bench.raw.add(0, 7)
     assert bench.compared().examples == (fault(0, 7, RawFaultKind.REPEATED),)
-    assert bench.compared(kafka=Unreachable()).faults == {RawFaultKind.REPEATED: 1}
+    assert bench.compared(kafka=InMemoryStoredTopic(reachable=False)).faults == {RawFaultKind.REPEATED: 1}
 
 
 def test_a_record_that_kafka_does_not_have_among_those_that_it_has_is_foreign() -> None:
@@ -238,20 +155,10 @@ def test_records_of_a_topic_that_was_created_again_cannot_be_checked_any_more() 
     assert found.sound
 
 
-class Unreachable:
-    """A cluster that does not answer."""
-
-    def held(self) -> HeldOffsets:
-        raise UnreachableError("No Kafka broker could be reached.", fix="start the stack.")
-
-    def records(self, ranges: Mapping[int, Sequence[OffsetRange]]) -> Iterator[tuple[int, int, StoredRecord]]:
-        raise AssertionError(ranges)
-
-
 def test_without_kafka_nothing_fails_and_the_reason_is_said() -> None:
     bench = Bench.of(100)
     bench.lose(0, 50)
-    found = bench.compared(kafka=Unreachable())
+    found = bench.compared(kafka=InMemoryStoredTopic(reachable=False))
     assert found.sound
     assert (found.unchecked, found.compared) == (1, 0)
     assert "not compared with Kafka: No Kafka broker could be reached." in found.text
