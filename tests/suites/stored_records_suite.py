@@ -85,7 +85,7 @@ class KafkaRecordsSuite:
         topic = opened(300)
         for offset in (299, 0, 150):
             assert [found[:2] for found in topic.records({1: [(offset, offset)]})] == [(1, offset)]
-        assert [found[:2] for found in topic.records({0: [(7, 7)], 1: [(8, 8)]})] == [(0, 7), (1, 8)]
+        assert sorted(found[:2] for found in topic.records({0: [(7, 7)], 1: [(8, 8)]})) == [(0, 7), (1, 8)]
         assert list(topic.records({})) == []
 
     def test_what_is_held_is_said_with_the_topics_id(self, opened: OpenStored) -> None:
