@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -16,7 +16,8 @@ from sluice.intervals.record_positions import RecordPositions
 
 NOON = datetime(2013, 1, 7, 12, 0, 0, 123_000, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-PLAIN = StoredRecord(b"k", b"v", (), NOON)
+SENT = 1_357_560_000_123
+PLAIN = StoredRecord(b"k", b"v", (), SENT)
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ class RawRecordsSuite:
         }
 
     def test_records_are_as_they_were_stored(self, fill: FillRaw) -> None:
-        whole = StoredRecord(b"k", b"1", (("trace", b"\xff"), ("trace", None)), NOON)
-        empty = StoredRecord(None, None, (), None)
-        table = fill([RawRow("t", 0, 1, record=whole), RawRow("t", 0, 2, None, empty), RawRow("t", 1, 1)])
+        whole = StoredRecord(b"k", b"1", (("trace", b"\xff"), ("trace", None)), SENT)
+        empty, strange = StoredRecord(None, None, (), None), replace(PLAIN, timestamp=400_000_000_000_000)
+        rows = [RawRow("t", 0, 1, record=whole), RawRow("t", 0, 2, None, empty), RawRow("t", 0, 3, record=strange)]
+        table = fill([*rows, RawRow("t", 1, 1)])
         found = table.records(RecordPositions.joined([("t", 0, (0, 5))]))
-        assert found == {("t", 0, 1): whole, ("t", 0, 2): empty}
+        assert found == {("t", 0, 1): whole, ("t", 0, 2): empty, ("t", 0, 3): strange}
         assert table.records(RecordPositions()) == {}
 
 
@@ -78,7 +80,7 @@ class KafkaRecordsSuite:
         offsets = {p: [offset for partition, offset, _ in found if partition == p] for p in (0, 1)}
         assert offsets == {0: [0, 1, 3, 500, 501, 999], 1: [700, 701, 702]}
         assert {record for _, offset, record in found if offset == 501} == {
-            StoredRecord(b"k", b"501", (("h", b"\xff"),), NOON)
+            StoredRecord(b"k", b"501", (("h", b"\xff"),), SENT)
         }
 
     def test_it_is_asked_again_and_elsewhere(self, opened: OpenStored) -> None:

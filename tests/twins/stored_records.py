@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from sluice.errors import UnreachableError
 from sluice.intervals.alignment import Interval
@@ -16,7 +16,7 @@ TOPIC, FORMER = "topic-2", "topic-1"
 
 
 def content(offset: int) -> StoredRecord:
-    return StoredRecord(b"k", b"%d" % offset, (("trace", b"\xff"),), MIDNIGHT + timedelta(minutes=offset))
+    return StoredRecord(b"k", b"%d" % offset, (("trace", b"\xff"),), 1_356_998_400_000 + offset)
 
 
 @dataclass

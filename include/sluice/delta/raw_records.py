@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
@@ -22,7 +21,6 @@ from sluice.intervals.record_positions import OffsetRange, RecordPositions, Topi
 
 _WHERE = ["topic_id", "partition", "offset"]
 _CONTENT = ["key", "value", "headers", "timestamp"]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _REPEATED = 20
 
 
@@ -69,7 +67,7 @@ class DeltaRawRecords:
                 row["key"], row["value"], _headers(row["headers"]), _known(row["timestamp"])
             )
             for batch in self._batches([*_WHERE, *_CONTENT], wanted)
-            for row in batch.to_pylist()
+            for row in _in_microseconds(batch).to_pylist()
         }
 
     @cached_property
@@ -137,6 +135,12 @@ def _headers(headers: Sequence[Mapping[str, Any]] | None) -> tuple[tuple[str, by
     return tuple((header["key"], header["value"]) for header in headers or ())
 
 
-def _known(at: datetime | None) -> datetime | None:
+def _in_microseconds(rows: pa.Table) -> pa.Table:
+    """Return rows whose timestamps are numbers: a record may have one that Python's calendar has not."""
+    number = rows.schema.get_field_index("timestamp")
+    return rows.set_column(number, "timestamp", rows.column(number).cast(pa.int64()))
+
+
+def _known(microseconds: int | None) -> int | None:
     """Return a record's timestamp; Spark writes the millisecond before 1970 where Kafka has none."""
-    return None if at is None or at < _EPOCH else at.astimezone(UTC)
+    return None if microseconds is None or microseconds < 0 else microseconds // 1000

@@ -15,7 +15,6 @@ from sluice.intervals.backfill.conservation import HeldOffsets, StoredRecord
 from sluice.intervals.record_positions import OffsetRange
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.consumer import open_consumer
-from sluice.topics.json_object import read_broker_time
 
 _POLL_MS = 200
 _FETCH_BYTES = 65_536
@@ -62,7 +61,7 @@ class KafkaPythonStoredRecords:
                 fetch_max_wait_ms=50,
             )
             yield from self._read({TopicPartition(self._topic, p): deque(own) for p, own in ranges.items() if own})
-        except (KafkaError, OSError) as error:
+        except (KafkaError, OSError, ValueError) as error:  # a header may have a name that is no UTF-8
             raise UnreachableError(f"{self._topic} could not be read ({error}).", fix="run it again.") from error
 
     def _read(self, waiting: dict[TopicPartition, deque[OffsetRange]]) -> Iterator[tuple[int, int, StoredRecord]]:
@@ -104,4 +103,6 @@ def _passed(ranges: deque[OffsetRange], position: int) -> bool:
 
 
 def _content(message: Any) -> StoredRecord:  # noqa: ANN401  untyped client
-    return StoredRecord(message.key, message.value, tuple(message.headers or ()), read_broker_time(message.timestamp))
+    sent = message.timestamp
+    known = None if sent is None or sent < 0 else int(sent)
+    return StoredRecord(message.key, message.value, tuple(message.headers or ()), known)

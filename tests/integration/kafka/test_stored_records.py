@@ -15,7 +15,7 @@ from sluice.intervals.backfill.conservation import KafkaRecords
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.stored_records import KafkaPythonStoredRecords
 from sluice.topics.administration import TopicCreation
-from tests.suites.stored_records_suite import NOON, KafkaRecordsSuite, OpenStored
+from tests.suites.stored_records_suite import SENT, KafkaRecordsSuite, OpenStored
 
 
 @pytest.fixture
@@ -29,8 +29,7 @@ def opened(broker: BrokerProcess, topic_name: str) -> Iterator[OpenStored]:
                 for offset in range(count):
                     for partition in (0, 1):
                         value, headers = b"%d" % offset, [("h", b"\xff")]
-                        at = round(NOON.timestamp() * 1000)
-                        producer.send(topic_name, value, b"k", headers, partition=partition, timestamp_ms=at)
+                        producer.send(topic_name, value, b"k", headers, partition=partition, timestamp_ms=SENT)
             topic = KafkaPythonStoredRecords([broker.bootstrap], {}, topic_name, patience_seconds=10)
             return stack.enter_context(topic)
 

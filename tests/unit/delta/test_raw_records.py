@@ -16,7 +16,7 @@ from sluice.intervals.backfill.conservation import OffsetCensus, RawRecords
 from tests.suites.stored_records_suite import FillRaw, RawRecordsSuite, RawRow
 from tests.twins.stored_records import InMemoryRawTable
 
-BEFORE_TIME = datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+NO_TIME = -1
 """What Spark writes where Kafka has no timestamp."""
 SCHEMA = pa.schema(
     {
@@ -38,7 +38,7 @@ def as_columns(row: RawRow) -> dict[str, object]:
         "topic_id": row.topic,
         "partition": row.partition,
         "offset": row.offset,
-        "timestamp": record.timestamp or BEFORE_TIME,
+        "timestamp": 1000 * (NO_TIME if record.timestamp is None else record.timestamp),
         "key": record.key,
         "value": record.value,
         "headers": [{"key": name, "value": value} for name, value in record.headers] or None,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Protocol
 
@@ -51,13 +51,13 @@ class StoredRecord:
         key: None where it has none.
         value: None of a tombstone.
         headers: in their order.
-        timestamp: Kafka's (UTC); None where it has none.
+        timestamp: Kafka's, in milliseconds since 1970, which may be beyond any calendar; None where it has none.
     """
 
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
-    timestamp: datetime | None
+    timestamp: int | None
 
     def differing(self, other: StoredRecord) -> tuple[str, ...]:
         """Return the names of the parts that differ."""

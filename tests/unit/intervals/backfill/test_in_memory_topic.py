@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sluice.intervals.backfill.conservation import KafkaRecords, StoredRecord
-from tests.suites.stored_records_suite import NOON, KafkaRecordsSuite, OpenStored
+from tests.suites.stored_records_suite import SENT, KafkaRecordsSuite, OpenStored
 from tests.twins.stored_records import InMemoryStoredTopic
 
 
@@ -17,7 +17,7 @@ class TestInMemoryStoredTopic(KafkaRecordsSuite):
             for offset in range(count):
                 for partition in (0, 1):
                     topic.add(partition, offset)
-                    record = StoredRecord(b"k", b"%d" % offset, (("h", b"\xff"),), NOON)
+                    record = StoredRecord(b"k", b"%d" % offset, (("h", b"\xff"),), SENT)
                     topic.committed[partition, offset] = record
             return topic
 
