@@ -76,7 +76,7 @@ class RawParity:
         compared: records whose bytes were compared.
         faults: by kind.
         examples: the first of them.
-        not_compared: why nothing was compared with Kafka; empty if something was.
+        not_compared: why it was not compared with Kafka, or not all of it; empty if it was.
     """
 
     partitions: int = 0
@@ -121,12 +121,11 @@ class RawParity:
     def lines(self) -> tuple[str, ...]:
         """What was checked, and what could not be, one clause each."""
         checked = f"{counted(self.offsets, 'offset')} of {counted(self.partitions, 'partition')} checked"
-        if not self.sound:
-            verdict = f"{self.why}."
-        elif self.not_compared:
-            verdict = f"not compared with Kafka: {self.not_compared}"
-        else:
-            verdict = f"{counted(self.compared, 'record')} compared with Kafka byte by byte"
+        found = [self.why] if self.why else []
+        if self.compared or not self.not_compared:
+            found.append(f"{counted(self.compared, 'record')} compared with Kafka byte by byte")
+        if self.not_compared:
+            found.append(f"not compared with Kafka: {self.not_compared}")
         notes = {
             "lie in known holes": self.known,
             "are missing where Kafka has no committed record": self.no_records,
@@ -135,7 +134,7 @@ class RawParity:
             "are not held by Kafka any more, so their bytes were not compared": self.unheld,
         }
         idle = (f"no record of {counted(self.idle, 'partition')} lies in these times",) if self.idle else ()
-        return (checked, verdict, *(f"{number:,} {note}" for note, number in notes.items() if number), *idle)
+        return (checked, *found, *(f"{number:,} {note}" for note, number in notes.items() if number), *idle)
 
     @property
     def text(self) -> str:

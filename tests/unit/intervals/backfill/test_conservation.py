@@ -226,6 +226,8 @@ def test_parts_are_joined() -> None:
     assert joined is not None
     assert (joined.partitions, joined.offsets, joined.compared) == (3, 250, 249)
     assert (joined.faults, joined.not_compared) == ({RawFaultKind.LOST: 1}, "it sleeps")
+    assert {"249 records compared with Kafka byte by byte", "not compared with Kafka: it sleeps"} < set(joined.lines)
+    assert joined.why in joined.lines
     assert joined.as_json()["examples"] == [
         {"kind": "lost", "topic_id": TOPIC, "partition": "flights/0", "offset": 20, "parts": []}
     ]
