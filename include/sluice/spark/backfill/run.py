@@ -14,6 +14,7 @@ from sluice.errors import RefusedError, SluiceError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.backfill.parity import ParityReport
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES
@@ -247,6 +248,7 @@ class _Run:
             intervals=parities,
             left=dict(sorted(left.items())),
             columns=next((chunk.columns for chunk in results if chunk.columns), NO_COLUMN_CHANGES),
+            raw=RawParity.joined(chunk.raw for chunk in results if chunk.raw is not None),
         )
 
 

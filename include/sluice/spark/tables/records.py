@@ -17,7 +17,7 @@ from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.reasons import Outcome
 from sluice.settling.rules import SettlingRules
@@ -47,11 +47,13 @@ class RawTable:
         folder: of the table.
         version: of the table.
         reach: how far it goes at that version.
+        holes: what it lacks of that, as its log says.
     """
 
     folder: Path
     version: int
     reach: Reach
+    holes: tuple[Hole, ...] = ()
 
     @classmethod
     def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
@@ -65,7 +67,12 @@ class RawTable:
         if position.version < 0:
             raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
         refuse_other_times(folder, position, topic)
-        return cls(folder, position.version, position.reach)
+        return cls(folder, position.version, position.reach, position.holes)
+
+    @property
+    def position(self) -> RawPosition:
+        """How far it goes, and what it lacks."""
+        return RawPosition(self.version, self.reach, self.holes)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""
