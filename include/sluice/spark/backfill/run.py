@@ -204,7 +204,9 @@ class _Run:
 
     def _workbench(self) -> ChunkExaminer:
         topic = self.code.topic
-        raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name))
+        raw = RawTable.pin(
+            self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name), topic
+        )
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
         return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
