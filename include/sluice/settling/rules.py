@@ -23,6 +23,8 @@ class SettlingRules:
         max_advance: the longest gap between two arrival times that needs no other evidence.
         lookback: how far before an interval the records begin that its rows are made of.
         lookahead: how far behind its end they go on.
+        idle: a source that is silent for so long does not hold its intervals: time goes on by our own clock; None: it
+            holds them until something arrives.
     """
 
     length: timedelta
@@ -32,6 +34,7 @@ class SettlingRules:
     max_advance: timedelta = timedelta(days=1)
     lookback: timedelta = timedelta()
     lookahead: timedelta = timedelta()
+    idle: timedelta | None = None
 
     @classmethod
     def of(cls, pipeline: PipelineSpec) -> Self:
@@ -42,6 +45,7 @@ class SettlingRules:
             arrival_disorder=pipeline.time.arrival_disorder,
             future_skew=pipeline.time.future_skew,
             max_advance=pipeline.time.max_advance,
+            idle=pipeline.time.idle,
             lookback=pipeline.intervals.lookback,
             lookahead=pipeline.intervals.lookahead,
         )

@@ -125,6 +125,17 @@ class TopicValue(Encoding):
     patches: tuple[Patch, ...] = ()
     """How some records are read that say something else than was meant; what was sent is kept."""
 
+    @property
+    def times(self) -> str:
+        """How the two times of a record are read, in words: raw tables keep what they were filled by."""
+        arrival = "the broker's" if self.arrival_time == "broker" else self._time(self.arrival_time)
+        return f"{self.format}, event time {self._time(self.event_time)}, arrival time {arrival}"
+
+    def _time(self, name: str) -> str:
+        field = self.fields[name]
+        form = f" in {field.epoch} since 1970" if field.epoch else f" in {field.zone}" if field.zone else ""
+        return f"{name}{form}"
+
     @field_validator("event_time", "arrival_time", "heartbeat")
     @classmethod
     def _names_a_field(cls, name: str | None, info: ValidationInfo) -> str | None:
@@ -220,6 +231,10 @@ class TimeRules(Spec):
     max_advance: Duration = DAY
     """The longest gap between two arrival times of the topic that needs no other evidence: behind a longer one
     nothing is settled until another partition, the clock or a person bears it out."""
+    idle: Duration | None = None
+    """How long nothing may be appended to the topic before time goes on without it: from then on arrival times count
+    as if they had gone on by our own clock, so that its last intervals are settled, too. Omitted: the intervals wait
+    for the next record."""
 
     @field_validator("watermark_delay")
     @classmethod
