@@ -14,7 +14,7 @@ from sluice.settings import Settings
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.folder_names import folder_fault
 
-ODD = 'it\'s "50% of" Zoë=日本 😀 ;x &+@~(!<`'
+ODD = 'it\'s "50% (of)" Zoë=日本 😀 ;x &+@~(!<`'
 """Everything that looks dangerous and works."""
 
 REFUSED = [
