@@ -83,10 +83,11 @@ class Shape:
             settled=self.table,
         )
 
-    def backfill(self, mode: Mode) -> Result:
+    def backfill(self, mode: Mode, over: Interval | None = None) -> Result:
+        """Run a backfill of a range, or of all that is settled."""
         spans = self.ledger.spans
         closed = Interval(spans[0].interval.start, spans[-1].interval.end)
-        request = Request(self.name, closed, mode, "tests", "a test", Only.ALL)
+        request = Request(self.name, over or closed, mode, "tests", "a test", Only.ALL)
         return run_backfill(self.drained.project, self.drained.spark, self.code, request, key=f"{self.name}-{mode}")
 
     def settled(self, rows: pd.DataFrame) -> pd.DataFrame:
