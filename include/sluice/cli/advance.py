@@ -30,7 +30,7 @@ def advance(
 ) -> None:
     """Show which arrival times a settled table holds back, because nothing bears out such an advance, and decide.
 
-    Without --confirm or --refuse it only shows them. A decision counts from the settler's next batch on.
+    Without --confirm or --refuse it only shows them. A decision counts within seconds, or once a driver runs.
 
     Exit codes: 0; 2 an argument is wrong, or there is no terminal for the confirmation; 3 there is no table yet; 5
     refused, nothing was changed; 6 the log cannot be read.
@@ -59,7 +59,7 @@ def _show(pipeline: str, held: Advance) -> None:
     if not held.spans:
         out_lines.print("  No arrival time is held back.")
     if held.believed_until is not None:
-        out_lines.print(f"  Confirmed until {held.believed_until:%F %T} UTC; the settler's next batch follows it.")
+        out_lines.print(f"  Confirmed until {held.believed_until:%F %T} UTC; the settler follows it within seconds.")
 
 
 def _as_json(pipeline: str, held: Advance, until: datetime | None, *, refused: bool) -> dict[str, object]:

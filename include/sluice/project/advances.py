@@ -21,7 +21,7 @@ class Advance:
         settled_until: end of the last settled interval (UTC); None before the first.
         clock: how far the arrival times have come that count; None before the first record.
         spans: arrival times that do not count, with their partitions, in order.
-        believed_until: those up to here were confirmed, and count from the settler's next batch on.
+        believed_until: those up to here were confirmed, and count within seconds, while a driver runs.
     """
 
     settled_until: datetime | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sluice.intervals.arrivals import ArrivalClocks
+from sluice.intervals.reach import Reach
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,12 @@ class Completeness:
     Attributes:
         clock: every record that arrived before it, less the disorder, is read; None: nothing is known.
         unread: partitions that hold the clock back, because records of them are not read yet.
+        silence: how much of `clock` no record bears out, because the source has been silent for so long.
     """
 
     clock: datetime | None
     unread: tuple[str, ...] = ()
+    silence: timedelta = timedelta()
 
 
 NOTHING_KNOWN = Completeness(None)
@@ -46,3 +49,29 @@ def completeness(clocks: ArrivalClocks, read: Mapping[str, int], listed: Mapping
     slow = tuple(partition for partition, time in held.items() if time is None or time < newest)
     known = [time for time in held.values() if time is not None]
     return Completeness(min([newest, *known]) if len(known) == len(held) else None, slow)
+
+
+class Silence:
+    """For how long nothing was appended to a source of which everything is read."""
+
+    def __init__(self) -> None:
+        self._ends: Reach | None = None
+        self._since = 0.0
+
+    def of(self, read: Reach, listed: Reach, asked_at: float, answered_at: float) -> timedelta:
+        """Return how long it lasts by now.
+
+        What was listed before lay in the source when that answer came, and nothing else did when this one was asked
+        for: so whatever is appended next arrives after the newest record and this silence.
+
+        Args:
+            read: what is read.
+            listed: the ends of the source.
+            asked_at: when they were asked for (monotonic seconds).
+            answered_at: when the answer was there.
+        """
+        unread = any(read.offsets.get(name, 0) < end for name, end in listed.offsets.items())
+        if unread or listed != self._ends:
+            self._ends, self._since = None if unread else listed, answered_at
+            return timedelta()
+        return timedelta(seconds=asked_at - self._since)

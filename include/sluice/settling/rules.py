@@ -24,6 +24,8 @@ class SettlingRules:
         lookback: how far before an interval the records begin that its rows are made of.
         lookahead: how far behind its end they go on.
         per_interval: whether one call of the transform is given the records of one interval, never of several.
+        idle: a source that is silent for so long does not hold its intervals: time goes on by our own clock; None: it
+            holds them until something arrives.
     """
 
     length: timedelta
@@ -34,6 +36,7 @@ class SettlingRules:
     lookback: timedelta = timedelta()
     lookahead: timedelta = timedelta()
     per_interval: bool = False
+    idle: timedelta | None = None
 
     @classmethod
     def of(cls, pipeline: PipelineSpec) -> Self:
@@ -44,6 +47,7 @@ class SettlingRules:
             arrival_disorder=pipeline.time.arrival_disorder,
             future_skew=pipeline.time.future_skew,
             max_advance=pipeline.time.max_advance,
+            idle=pipeline.time.idle,
             lookback=pipeline.intervals.lookback,
             lookahead=pipeline.intervals.lookahead,
             per_interval=pipeline.intervals.called_per_interval,

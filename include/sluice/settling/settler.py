@@ -17,7 +17,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalClocks, advanced
 from sluice.intervals.entries import LossyRange, SettleEntry
 from sluice.intervals.reach import Hole, RawPosition, Reach
-from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
+from sluice.settling.completeness import NOTHING_KNOWN, Completeness, Silence, completeness
 from sluice.settling.examination import Examination
 from sluice.settling.ports import RawSource, SettledState, SettledTable, Staged, UncertainCommitError
 from sluice.settling.rules import SettlingRules
@@ -121,6 +121,7 @@ class Settler(Generic[R]):
         self._clock = clock
         self._nonce = nonce
         self._progress: _Progress | None = None
+        self._silence = Silence()
         self._drained = (Reach({}), frozenset[str]())  # what was examined, and which partitions were read to their ends
 
     def round(self) -> Round:
@@ -132,7 +133,9 @@ class Settler(Generic[R]):
         state = self._table.read()
         before = self._begin(state)
         pinned = self._raw.pin()
+        asked_at = self._clock.monotonic()
         listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`
+        answered_at = self._clock.monotonic()
         if pinned.version < 0:
             return self._round(RoundOutcome.WAITING, state, before)
         if not pinned.reach.covers(before.examined):
@@ -143,7 +146,8 @@ class Settler(Generic[R]):
         found = self._raw.examine(pinned, before.examined, state.settled_until)
         after = self._advance(before, pinned, found, state)
         self._drained = (after.examined, _drained(after.examined, listed))
-        complete = self._complete(after, listed)
+        silence = self._silence.of(after.examined, listed, asked_at, answered_at)
+        complete = self._complete(after, listed, silence)
         found = replace(found, lossy=tuple(self._lossy(state, holes, after)))
         return self._settle(state, pinned, after, found, complete)
 
@@ -168,10 +172,13 @@ class Settler(Generic[R]):
         disorder = max(before.disorder, found.disorder, across)
         return _Progress(state.decided_at, examined, clocks, min(events, default=None), disorder)
 
-    def _complete(self, progress: _Progress, listed: Reach) -> Completeness:
+    def _complete(self, progress: _Progress, listed: Reach, silence: timedelta) -> Completeness:
         if _is_new_topic(progress.examined, listed):
             return Completeness(None, tuple(sorted(listed.offsets)))
-        return completeness(progress.clocks, progress.examined.offsets, listed.offsets)
+        found = completeness(progress.clocks, progress.examined.offsets, listed.offsets)
+        if found.clock is None or self._rules.idle is None or silence < self._rules.idle:
+            return found
+        return replace(found, clock=found.clock + silence, silence=silence)
 
     def _settle(
         self, state: SettledState, pinned: RawPosition, after: _Progress, found: Examination, complete: Completeness

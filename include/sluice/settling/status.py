@@ -48,6 +48,8 @@ class SettlingStatus:
         due_since: since when none of them was settled and `complete` has not moved.
         next_at: the arrival time that completes the next interval that is not due; None: it is not known where the
             table begins.
+        silence: how much of `complete` no record bears out: nothing was appended for so long.
+        idle: how long that must last before it counts; None: it never does.
         unread: partitions that hold back what is due, because records of them were not read.
         advance: arrival times that do not count before a person or another source bears them out.
         disorder: the farthest that an arrival time lay below one that is known to be appended before.
@@ -63,10 +65,19 @@ class SettlingStatus:
     overdue: timedelta = timedelta()
     due_since: datetime | None = None
     next_at: datetime | None = None
+    silence: timedelta = timedelta()
+    idle: timedelta | None = None
     unread: tuple[str, ...] = ()
     advance: HeldAdvance | None = None
     disorder: timedelta = timedelta()
     declared_disorder: timedelta = timedelta()
+
+    @property
+    def next_silence(self) -> timedelta | None:
+        """How long nothing may arrive until the next interval is settled without it; None: it waits for a record."""
+        if self.idle is None or self.next_at is None or self.newest is None:
+            return None
+        return max(self.idle, self.next_at - self.newest)
 
     @property
     def exceeds_disorder(self) -> bool:
@@ -92,6 +103,7 @@ def status_after(before: SettlingStatus | None, done: Round, rules: SettlingRule
     status = replace(
         status,
         complete=complete.clock,
+        silence=complete.silence,
         unread=complete.unread if status.due else (),
         advance=_advance(before, done),
         disorder=done.disorder,
@@ -150,6 +162,7 @@ def _status(
         overdue=overdue,
         next_at=None if open_from is None else open_from + rules.length + rules.margin,
         declared_disorder=rules.arrival_disorder,
+        idle=rules.idle,
     )
 
 

@@ -225,3 +225,18 @@ def test_a_cluster_without_room_is_said_to_have_none_and_the_driver_starts_when_
         page.workers, page.applications = [worker(), worker()], []
         assert sluice_streams("start", "flights").exit_code == 0
         assert [attempt["generation"] for attempt in shown()["attempts"]] == [1]
+
+
+def test_a_unit_whose_raw_table_nobody_fills_says_what_to_start(home: Path) -> None:
+    spec = home / "include" / "pipelines" / "departures.yaml"
+    spec.write_text(spec.read_text().replace("driver: flights ", "driver: board "))
+    said = sluice_streams("start", "board").stdout
+    assert "board: started, as generation 1" in said
+    assert "nobody has requested flights to run: `sluice streams start flights`" in " ".join(said.split())
+    sluice_streams("start", "flights")
+    again = sluice_streams("start", "board", "-o", "json")
+    assert json.loads(again.stdout)["waits_for_units"] == []
+    assert "nobody has requested" not in sluice_streams("restart", "board").stdout
+    sluice_streams("stop", "flights")
+    assert json.loads(sluice_streams("start", "board", "-o", "json").stdout)["waits_for_units"] == ["flights"]
+    sluice_streams("stop", "board")

@@ -66,6 +66,7 @@ class _History:
             world.enabled = frozenset(fault for fault in FAULTS if choices.chance(SHARE_OF_FAULTS))
         self._steps = 80 + choices.below(120)
         self._still = 0
+        self._silent = 0
         self._settlers = 1 + choices.below(4)
         self._nonces = (f"n{number}" for number in count())
 
@@ -91,11 +92,23 @@ class _History:
         return None
 
     def _dice(self) -> int:
-        choices = self._world.choices
+        choices, world = self._world.choices, self._world
+        if self._silent or (world.rules.idle is not None and world.moving and choices.chance(0.08)):
+            return self._while_silent()
         if not self._still and not choices.chance(0.05):
             return choices.below(20)
         self._still = self._still - 1 if self._still else choices.below(30)
         return 11 + choices.below(6)  # all stand where they are, while the world goes on
+
+    def _while_silent(self) -> int:
+        """Let all be read, and settlers go on, while nothing is appended."""
+        world, choices = self._world, self._world.choices
+        self._silent = self._silent - 1 if self._silent else 40
+        for partition in range(len(world.topic.logs)) if choices.chance(0.3) else ():
+            world.raw.read(partition, 1_000)
+        if choices.chance(0.2):
+            world.clock.sleep(60 * choices.below(15))
+        return choices.below(11)
 
     def _move(self, dice: int) -> Actor | None:
         moving, current = self._world.moving, self._world.crew.current
@@ -126,9 +139,8 @@ class _History:
         else:
             self._settlers -= 1
             world.generation += 1
-            world.begin(
-                f"settler {world.generation}", partial(self._settle, world.generation, 1 + world.choices.below(4))
-            )
+            rounds = 1 + world.choices.below(4 if world.rules.idle is None else 10)
+            world.begin(f"settler {world.generation}", partial(self._settle, world.generation, rounds))
         return world.actors[-1]
 
     def _crash(self, actor: Actor) -> Actor:

@@ -28,7 +28,9 @@ MUTANTS = (
         "ends are listed before the table is pinned",
         SETTLER,
         "        pinned = self._raw.pin()\n"
+        "        asked_at = self._clock.monotonic()\n"
         "        listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`\n",
+        "        asked_at = self._clock.monotonic()\n"
         "        listed = self._raw.listed_ends()\n        pinned = self._raw.pin()\n",
     ),
     Mutant(
@@ -62,6 +64,24 @@ MUTANTS = (
         "return self.lookahead + self.allowed_lateness",
         "return self.allowed_lateness",
         seed=2987,
+    ),
+    Mutant(
+        "a source is silent though records of it are unread",
+        COMPLETENESS,
+        "        unread = any(read.offsets.get(name, 0) < end for name, end in listed.offsets.items())\n",
+        "        unread = False\n",
+    ),
+    Mutant(
+        "silence goes on while records come",
+        COMPLETENESS,
+        "        if unread or listed != self._ends:\n",
+        "        if unread or self._ends is None:\n",
+    ),
+    Mutant(
+        "a silence is taken for longer than it is",
+        SETTLER,
+        "        answered_at = self._clock.monotonic()\n",
+        "        answered_at = asked_at - 1_800\n",
     ),
     Mutant("lookback touches nothing", RULES, "start <= event + self.lookback", "start <= event", seed=1293),
     Mutant("lookahead touches nothing", RULES, "self._from(event - self.lookahead,", "self._from(event,"),

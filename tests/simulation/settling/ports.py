@@ -12,7 +12,7 @@ from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.ports import SettledState, UncertainCommitError
 from tests.simulation.breach import BreachError
-from tests.simulation.settling.source import is_below, times
+from tests.simulation.settling.source import EPOCH, is_below, times
 from tests.simulation.settling.table import SettledDelta, StagedRows
 from tests.simulation.settling.world import World
 
@@ -103,6 +103,8 @@ class TableGate(_Gate):
         done = self._pass("commit", lambda: self._commit(state, entry, rows))
         if done:
             world.say("settled", f"until {entry.settled_until}, {len(entry.content)} with rows")
+            if self._in_silence(entry):
+                world.say("settled in silence")
             for start in entry.overtaken:
                 world.say("marked", f"{start:%H:%M}")
             if entry.overtaken and not world.excused:
@@ -111,6 +113,11 @@ class TableGate(_Gate):
             world.say("fault: answer is lost")
             raise UncertainCommitError("no answer")
         return done
+
+    def _in_silence(self, entry: SettleEntry) -> bool:
+        newest = entry.clocks.newest
+        by_records = None if newest is None else self._world.rules.complete_until(newest)
+        return entry.content != {} and entry.settled_until is not None and entry.settled_until > (by_records or EPOCH)
 
     def _commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
         done: bool = self._table.commit(state, entry, rows)

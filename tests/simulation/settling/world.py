@@ -24,7 +24,7 @@ from tests.simulation.crew import Actor, Crew
 from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic, is_below
 from tests.twins.clock import ManualClock
 
-LENGTH, LATENESS, DISORDER, MAX_ADVANCE = 10, 10, 5, 60
+LENGTH, LATENESS, DISORDER, MAX_ADVANCE, IDLE = 10, 10, 5, 60, 8
 """Minutes."""
 
 SETTLER, APPENDER = "settle:flights", "flights:topic0:0"
@@ -76,6 +76,8 @@ class World:
             max_advance=MAX_ADVANCE * MINUTE,
             lookback=0 * MINUTE if self.follows else choices.pick((0, 7)) * MINUTE,
             lookahead=0 * MINUTE if self.follows else choices.pick((0, 4)) * MINUTE,
+            # It says that arrival times are of now, which those of last year are not.
+            idle=IDLE * MINUTE if self.live and choices.chance(0.5) else None,
         )
         self.topic = Topic(1 + choices.below(3))
         self.raw = RawStore(self.topic, self.rules)

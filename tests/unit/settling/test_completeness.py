@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sluice.intervals.arrivals import ArrivalClocks
-from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
+from sluice.intervals.reach import Reach
+from sluice.settling.completeness import NOTHING_KNOWN, Completeness, Silence, completeness
 from sluice.settling.rules import SettlingRules
 
 START = datetime(2013, 1, 7, tzinfo=UTC)
@@ -42,6 +43,32 @@ def test_the_partition_that_leads_holds_nothing_though_it_has_more() -> None:
 
 def test_a_partition_of_which_no_arrival_is_known_holds_everything() -> None:
     assert completeness(clocks(p0=9), {"t/0": 10}, {"t/0": 10, "t/1": 1}) == Completeness(None, ("t/1",))
+
+
+def test_silence_lasts_from_one_answer_to_the_next_question() -> None:
+    silence, ends = Silence(), Reach({"t/0": 10}, ("a",))
+    assert silence.of(ends, ends, 100, 103) == timedelta()
+    assert silence.of(ends, ends, 110, 119) == timedelta(seconds=7)
+    assert silence.of(ends, ends, 203, 204) == timedelta(seconds=100)
+
+
+def test_whatever_is_appended_ends_a_silence() -> None:
+    silence, ends = Silence(), Reach({"t/0": 10}, ("a",))
+    silence.of(ends, ends, 0, 0)
+    more = Reach({"t/0": 11}, ("a",))
+    assert silence.of(more, more, 60, 60) == timedelta()
+    assert silence.of(more, more, 61, 61) == timedelta(seconds=1)
+    again = Reach({"t/0": 11}, ("b",))
+    assert silence.of(again, again, 90, 90) == timedelta(), "of the topic that was created again"
+
+
+def test_a_source_with_unread_records_is_not_silent() -> None:
+    silence, ends = Silence(), Reach({"t/0": 10, "t/1": 4}, ("a",))
+    behind = Reach({"t/0": 10, "t/1": 3}, ("a",))
+    assert silence.of(behind, ends, 0, 0) == timedelta()
+    assert silence.of(behind, ends, 60, 60) == timedelta()
+    assert silence.of(ends, ends, 100, 100) == timedelta()
+    assert silence.of(ends, ends, 130, 130) == timedelta(seconds=30)
 
 
 RULES = SettlingRules(HOUR, 2 * HOUR, HOUR / 4, lookback=HOUR / 2, lookahead=HOUR / 4)

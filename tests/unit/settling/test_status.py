@@ -25,6 +25,7 @@ from sluice.settling.status import (
     status_of_log,
     to_record,
 )
+from sluice.settling.wording import next_text, settling_lines
 
 START = datetime(2013, 1, 7, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -199,3 +200,33 @@ def test_a_status_survives_its_record(status: SettlingStatus) -> None:
 def test_a_record_of_something_else_is_none() -> None:
     assert from_record({"at": "yesterday"}) is from_record([]) is from_record(None) is from_record({}) is None
     assert from_record({**to_record(SettlingStatus(AT)), "of a later version": 3}) == SettlingStatus(AT)
+
+
+SILENT = replace(RULES, idle=10 * MINUTE)
+
+
+def test_a_silent_source_says_for_how_long_and_what_its_silence_will_complete() -> None:
+    done = waiting(6, Completeness(START + 9.5 * HOUR, silence=HOUR / 2), clocks(9))
+    status = status_after(None, done, SILENT, AT)
+    assert (status.due, status.silence, status.idle) == (0, HOUR / 2, 10 * MINUTE)
+    assert (status.next_at, status.next_silence) == (START + 10.25 * HOUR, 1.25 * HOUR)
+    assert from_record(json.loads(json.dumps(to_record(status)))) == status
+    first, second, *_ = settling_lines(status, "departures")
+    assert first.endswith("nothing was appended for 30 min, so 2013-01-07 09:30:00 UTC counts.")
+    assert second.endswith("2013-01-07 10:15:00 UTC, or when nothing has arrived for 75 min.")
+    assert next_text(status).endswith(
+        "(the newest is of 2013-01-07 09:00:00 UTC), or when nothing has arrived for 75 min"
+    )
+
+
+def test_silence_counts_only_from_its_least_length_on_and_where_it_is_declared() -> None:
+    nearly = waiting(6, Completeness(START + 10.2 * HOUR), clocks(10.2))
+    assert status_after(None, nearly, SILENT, AT).next_silence == 10 * MINUTE
+    without = status_after(None, nearly, RULES, AT)
+    assert without.next_silence is None
+    assert next_text(without).endswith("UTC)")
+
+
+def test_what_was_settled_in_silence_is_not_due_again() -> None:
+    status = status_after(None, waiting(7, Completeness(START + 10.25 * HOUR), clocks(9)), SILENT, AT)
+    assert (status.due, status.next_at) == (0, START + 11.25 * HOUR)

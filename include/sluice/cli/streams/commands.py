@@ -26,8 +26,10 @@ from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.settling.wording import settling_lines
+from sluice.specs.catalog.catalog import Unit
 from sluice.streams.failures.exits import explain_exit
 from sluice.streams.health.verdict import Verdict
+from sluice.streams.life.attempts import Desired
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.running_code import outdated
@@ -110,8 +112,8 @@ def start(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption 
     reconciler starts it when it has; 4 it is unknown whether a driver is alive; 5 a person must act first.
     """
     project = Project.open_strict(settings())
-    project.catalog.unit(unit)
-    _emit_claim(unit, project.streams.life(unit).start(requester(), why), output)
+    declared = project.catalog.unit(unit)
+    _emit_claim(project, declared, project.streams.life(unit).start(requester(), why), output)
 
 
 @app.command()
@@ -143,8 +145,8 @@ def restart(
     Exit codes: as for `start`.
     """
     project = Project.open_strict(settings())
-    project.catalog.unit(unit)
-    _emit_claim(unit, project.streams.life(unit).restart(requester(), why, deadline), output)
+    declared = project.catalog.unit(unit)
+    _emit_claim(project, declared, project.streams.life(unit).restart(requester(), why, deadline), output)
 
 
 @app.command()
@@ -154,9 +156,9 @@ def resume(unit: UnitArgument, why: WhyOption = _REQUESTED, output: OutputOption
     Exit codes: as for `start`; 5 also if it is not HALTED.
     """
     project = Project.open_strict(settings())
-    project.catalog.unit(unit)
+    declared = project.catalog.unit(unit)
     err_lines.print(f"This overrides: {project.streams.timeline(unit).halted or 'nothing'}")
-    _emit_claim(unit, project.streams.life(unit).resume(requester(), why), output)
+    _emit_claim(project, declared, project.streams.life(unit).resume(requester(), why), output)
 
 
 @app.command()
@@ -220,9 +222,25 @@ def tail(path: Path, more_to_come: Callable[[], bool], clock: Clock) -> Iterator
             clock.sleep(_FOLLOW_SECONDS)
 
 
-def _emit_claim(unit: str, claim: Claim, output: Output) -> None:
-    emit(output, claim_as_dict(unit, claim), lambda: out_lines.print(claim_in_words(unit, claim)))
-    refuse_ended(unit, claim)
+def _emit_claim(project: Project, unit: Unit, claim: Claim, output: Output) -> None:
+    waits_for = _raw_units_that_do_not_run(project, unit)
+
+    def print_it() -> None:
+        out_lines.print(claim_in_words(unit.name, claim))
+        for raw in waits_for:
+            out_lines.print(
+                f"{unit.name} settles its intervals from what the unit {raw} stores, and nobody has requested {raw} to "
+                f"run: `sluice streams start {raw}`."
+            )
+
+    emit(output, {**claim_as_dict(unit.name, claim), "waits_for_units": waits_for}, print_it)
+    refuse_ended(unit.name, claim)
+
+
+def _raw_units_that_do_not_run(project: Project, unit: Unit) -> list[str]:
+    raw = project.catalog.raw_units_of(unit)
+    desired = project.records.registry().newest_desired_states(raw)
+    return [name for name in raw if name not in desired or desired[name].state is not Desired.RUNNING]
 
 
 def _print_streams(verdicts: Mapping[str, Verdict]) -> None:

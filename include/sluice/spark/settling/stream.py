@@ -2,7 +2,8 @@
 
 It is a query over the topic of which no record is ever read: its batches are ranges of offsets, its checkpoint says how
 far the table has been settled, and all that watches, retries and stops streams works on it as on any other. A batch is
-done when the raw table holds its range, all of it was examined, and what is complete is settled.
+done when the raw table holds its range, all of it was examined, and what is complete is settled. A topic that is silent
+brings no batch: what its silence completes, or a person, is settled beside batches.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
+from threading import Lock
 from uuid import uuid4
 
 import structlog
@@ -32,6 +34,7 @@ from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.records.unbounded import refuse_unbounded
+from sluice.spark.settling.aside import Aside
 from sluice.spark.settling.ends import Extents, log_ends
 from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.sinks.preparation import Opened, Prepared
@@ -49,6 +52,10 @@ _POOL = "spark.scheduler.pool"
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 300.0
 """For how long a raw table may stand still that lacks records which are in the topic."""
+_DECISION_SECONDS = 10.0
+"""How often the log is asked whether a person has decided about an advance that is held back."""
+_SILENCE_SECONDS = (1.0, 60.0)
+"""How often a silent topic is looked after: a tenth of `idle`, within these bounds."""
 
 
 def settler_name(pipeline: str) -> str:
@@ -91,6 +98,7 @@ class SettleSink:
         context: where it reads and writes.
         checkpoint: of the stream.
         table: the interval table, opened.
+        spark: the session.
         generation: the attempt.
     """
 
@@ -100,10 +108,13 @@ class SettleSink:
         context: SettlingContext,
         checkpoint: Checkpoint,
         table: SettledLog,
+        spark: SparkSession,
         *,
         generation: int,
     ) -> None:
         self._context = context
+        self._spark = spark
+        self._at_work = Lock()
         self._checkpoint = checkpoint
         self._table = table
         self._clock: Clock = SystemClock()
@@ -114,17 +125,40 @@ class SettleSink:
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
         self._given_up = False
+        self.between_batches = Aside(self._settle_without_a_batch, self._seconds_without_a_batch, self._clock)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw table holds the batch, then settle what is complete."""
         batch = planned_batch(self._checkpoint, batch_id)
         self._await_raw(Reach(batch.end.offsets, (self._context.source.topic_id,)))
-        if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
-            self._settler = self._new_settler(rows.sparkSession)
-        with _yielding(rows.sparkSession):
-            self._settle(self._settler)
+        with self._at_work:
+            self._settle(rows.sparkSession)
 
-    def _settle(self, settler: Settler[CollectedRows | StagedRows]) -> None:
+    def _settle_without_a_batch(self) -> None:
+        if self._at_work.acquire(blocking=False):  # a batch does it anyway
+            try:
+                self._settle(self._spark)
+            finally:
+                self._at_work.release()
+
+    def _seconds_without_a_batch(self) -> float | None:
+        """Return after how long something may be complete that no batch brings; None: nothing is."""
+        if self._given_up:
+            return None
+        if self._status.advance is not None:
+            return _DECISION_SECONDS
+        if self._rules.idle is None:
+            return None
+        least, most = _SILENCE_SECONDS
+        return max(least, min(self._rules.idle.total_seconds() / 10, most))
+
+    def _settle(self, spark: SparkSession) -> None:
+        if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
+            self._settler = self._new_settler(spark)
+        with _yielding(spark):
+            self._settle_all(self._settler)
+
+    def _settle_all(self, settler: Settler[CollectedRows | StagedRows]) -> None:
         done = self._round(settler)
         while done.outcome is not RoundOutcome.WAITING:
             self._refuse_if_given_up()
@@ -148,7 +182,7 @@ class SettleSink:
         """Return what was reported last, unless the log says otherwise: it is true also where nobody reported."""
         reported, state = self._context.reported(), self._table.read()
         if reported is not None and reported.settled_until == state.settled_until:
-            status = replace(reported, declared_disorder=self._rules.arrival_disorder)
+            status = replace(reported, declared_disorder=self._rules.arrival_disorder, idle=self._rules.idle)
         else:
             status = status_of_log(state, self._rules, self._clock.now())
         self._context.report(status)
@@ -256,8 +290,8 @@ def prepare_settled(
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
         rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
-        sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, generation=generation)
-        return Opened(records, sink, give_up=sink.give_up)
+        sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, spark, generation=generation)
+        return Opened(records, sink, between_batches=sink.between_batches, give_up=sink.give_up)
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
     return Prepared(records, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))

@@ -106,6 +106,11 @@ class Catalog:
         at = (p.driver for p in self.pipelines.values() if topic in {p.source, *(o.topic for o in p.written_topics)})
         return frozenset(at) | ({self.topics[topic].raw.driver} if topic in self.topics else set())
 
+    def raw_units_of(self, unit: Unit) -> tuple[str, ...]:
+        """Return the other units that fill the raw tables which a unit's interval tables are settled from."""
+        settled = (self.pipelines[name] for name in unit.pipelines if self.pipelines[name].has_intervals)
+        return tuple(sorted({self.topics[pipeline.source].raw.driver for pipeline in settled} - {unit.name}))
+
     def deadlines_of(self, stream: str) -> StreamDeadlines:
         """Return what a stream promises; nothing if no spec declares it."""
         declared = self.streams.get(stream)

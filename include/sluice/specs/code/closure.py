@@ -32,7 +32,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
     "mirror_group": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
-    "time": {"watermark_delay", "arrival_disorder", "max_advance"},
+    "time": {"watermark_delay", "arrival_disorder", "max_advance", "idle"},
     "output": True,
     "outputs": True,
 }

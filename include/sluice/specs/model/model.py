@@ -220,6 +220,10 @@ class TimeRules(Spec):
     max_advance: Duration = DAY
     """The longest gap between two arrival times of the topic that needs no other evidence: behind a longer one
     nothing is settled until another partition, the clock or a person bears it out."""
+    idle: Duration | None = None
+    """How long nothing may be appended to the topic before time goes on without it: from then on arrival times count
+    as if they had gone on by our own clock, so that its last intervals are settled, too. Omitted: the intervals wait
+    for the next record."""
 
     @field_validator("watermark_delay")
     @classmethod

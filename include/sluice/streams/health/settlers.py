@@ -147,7 +147,7 @@ def _outlook(settler: ObservedSettler) -> str:
     status = settler.status
     if status is None:
         return ""
-    decided = "what was decided about arrival times counts from its next batch on"
+    decided = "what was decided about arrival times counts within seconds"
     parts = [
         progress_text(status),
         f"{due_text(status)}: {holds_text(status)}" if status.due else "",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -13,14 +15,12 @@ from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry
-from sluice.spark.records.pipeline import result_rows
-from sluice.spark.records.unbounded import refuse_unbounded
+from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.spark.settling import computed
-from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.records import RawTable
+from sluice.spark.settling.stream import prepare_settled
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.shape import Shape
-from tests.shapes import transforms
+from tests.shapes import faulty, transforms
 from tests.shapes.oracle import differences, expected
 
 SOME = Interval(datetime(2013, 1, 1, 17, tzinfo=UTC), datetime(2013, 1, 1, 21, tzinfo=UTC))
@@ -30,6 +30,7 @@ SOME = Interval(datetime(2013, 1, 1, 17, tzinfo=UTC), datetime(2013, 1, 1, 21, t
 @pytest.fixture(autouse=True)
 def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transforms.shapes", transforms)
+    monkeypatch.setitem(sys.modules, "transforms.faulty", faulty)
 
 
 def inside(rows: pd.DataFrame) -> pd.DataFrame:
@@ -80,12 +81,14 @@ def test_rows_of_one_call_that_outgrow_the_driver_are_written_with_those_of_the_
 def test_with_the_scope_of_a_range_such_a_transform_is_refused_before_it_starts(
     drained: Drained, name: str, expression: str
 ) -> None:
-    shape = Shape.over(drained, name, scope="range")
-    source = shape.source()
-    records = raw_records(RawTable.pin(source.folder, source.pin()).rows(drained.spark))
+    topic = KafkaTopic(("nowhere:9092",), "flights", "an-id")
+    context = cast(Any, SimpleNamespace(source=topic, table=drained.project.folder.table(name)))
+    epoch = cast(Any, SimpleNamespace(start=None, checkpoint=drained.project.folder.checkpoint(name)))
+    code = Shape.over(drained, name, scope="range").code
     with pytest.raises(SpecError, match=expression) as refused:
-        refuse_unbounded(result_rows(records, shape.code), records, shape.code.pipeline.intervals)
+        prepare_settled(drained.spark, code, context, epoch=epoch, generation=1)
     assert "scope: interval" in refused.value.fix
+    prepare_settled(drained.spark, Shape.over(drained, name).code, context, epoch=epoch, generation=1)
 
 
 def test_with_the_scope_of_a_range_such_a_transform_is_convicted_and_told_the_scope_to_write(drained: Drained) -> None:
@@ -95,3 +98,28 @@ def test_with_the_scope_of_a_range_such_a_transform_is_convicted_and_told_the_sc
     assert verified.outcome == "different"
     assert "cut_dependent: " in verified.why
     assert "write `scope: interval`" in verified.why
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("name", "most"), [("sessions", 300), ("pauses", 600)])
+def test_a_call_for_one_interval_reads_as_far_around_it_as_declared(drained: Drained, name: str, most: int) -> None:
+    shape = Shape.over(drained, name, scope="interval")
+    shape.settle(shape.source(max_records=most), rounds=2)
+    assert differences(name, shape.rows(), shape.settled(expected(name, FIRST, LAST))) == []
+    verified = shape.backfill(Mode.VERIFY, SOME)
+    assert (verified.outcome, verified.why) == ("identical", "")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("name", "declared", "conviction"),
+    [("by_order", {}, "order_dependent"), ("pauses", {"lookback": "5 minutes"}, "lookback_too_short")],
+)
+def test_order_and_reach_are_varied_although_the_cut_is_not(
+    drained: Drained, name: str, declared: dict[str, str], conviction: str
+) -> None:
+    shape = Shape.over(drained, name, scope="interval", **declared)
+    shape.settle(shape.source(max_records=600), rounds=2)
+    verified = shape.backfill(Mode.VERIFY, SOME)
+    assert verified.outcome == "different"
+    assert f"{conviction}: " in verified.why

@@ -21,6 +21,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.writers import writer_id
+from sluice.settling.status import SettlingStatus
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import content_of
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
@@ -150,3 +151,30 @@ def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
     assert two_days
     shutil.rmtree(place.state / "checkpoints" / "departures")
     assert place.finish(spark, generation=2) == ExitCode.CORRUPT
+
+
+def test_a_topic_that_is_silent_settles_its_last_interval(place: DriverPlace, two_days: int) -> None:
+    own = place.with_own_project()
+    spec = own.home / "include" / "pipelines" / "departures.yaml"
+    # Five seconds after the newest arrival, which lies on the hour, one more interval is complete: the last with rows.
+    spec.write_text(spec.read_text().replace("disorder: 15 minutes", "disorder: 3605 seconds\n  idle: 2 seconds"))
+
+    def status() -> SettlingStatus | None:
+        return settling_status(own.project().folder.settling_file("departures"))
+
+    def until() -> datetime | None:
+        found = status()
+        return None if found is None else found.settled_until
+
+    last = departures(*EXPECTED)["hour"].max().to_pydatetime()
+    with own.driver(1) as driver:
+        driver.eventually(lambda: until() == last + timedelta(hours=1), "the last interval is settled")
+        assert driver.stop() == ExitCode.STOPPED
+    found = status()
+    assert found is not None
+    assert found.newest == last + timedelta(hours=5)
+    assert found.silence >= timedelta(seconds=5)
+    silent = settlements(own)[-1]
+    assert (silent.since, silent.clocks.newest) == (last, found.newest), "no record has completed it"
+    assert sum(silent.examined.values()) == two_days
+    assert_exact(own, two_days)

@@ -160,7 +160,7 @@ CASES = [
         "a person has decided, and no batch has followed",
         seen(HELD, decided=True),
         Health.OK,
-        ("what was decided about arrival times counts from its next batch on",),
+        ("what was decided about arrival times counts within seconds",),
     ),
     Case("an unconfirmed advance at a start", seen(HELD, **FIRST), Health.STARTING, ("bears them out",), ADVANCE),
     # the raw stream
