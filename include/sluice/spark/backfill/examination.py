@@ -160,9 +160,10 @@ class ChunkExaminer:
             number: of their chunk.
             variation: how the records are read.
         """
-        folder, condition, schema = self.staging / str(number), self.table.condition(starts), records.schema
+        folder, condition = self.staging / str(number), self.table.condition(starts)
         while True:
-            stage = Stage.write(records.results(variation), schema, folder, condition, self.table.column)
+            results = records.results(variation)
+            stage = Stage.write(results, lambda: records.schema, folder, condition, self.table.column)
             if self._output.since_column is None or stage.rows(self.spark).where(records.cut_off(variation)).isEmpty():
                 return stage
             variation = replace(variation, breadth=2 * variation.breadth)

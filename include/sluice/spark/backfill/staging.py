@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -33,22 +33,24 @@ class Stage:
 
     @classmethod
     def write(
-        cls, results: Iterable[DataFrame], schema: StructType, folder: Path, condition: str, column: str
+        cls, results: Iterable[DataFrame], empty: Callable[[], StructType], folder: Path, condition: str, column: str
     ) -> Stage:
         """Compute rows and write them to disk; what a crash left there is replaced.
 
         Args:
             results: rows with the columns of the output table; all are kept.
-            schema: theirs.
+            empty: says which these are where there are no results.
             folder: where they are written, as Parquet.
             condition: SQL that selects the rows of the chunk's intervals.
             column: the partition column.
         """
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        schema: StructType | None = None
         for rows in results:
             rows.write.mode("append").parquet(str(folder))
-        return cls(folder, schema, condition, column)
+            schema = rows.schema
+        return cls(folder, schema or empty(), condition, column)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return the chunk's rows."""
