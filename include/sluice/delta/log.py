@@ -81,7 +81,10 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
 def raw_position(table: Path) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest commit has read."""
     newest = newest_stream_commit(table)
-    return RawPosition() if newest is None else RawPosition(newest[0], newest[1].reach, newest[1].holes)
+    if newest is None:
+        return RawPosition()
+    version, entry = newest
+    return RawPosition(version, entry.reach, entry.holes, entry.times)
 
 
 def append_entry(table: Path, entry: Entry) -> int:

@@ -22,7 +22,7 @@ from sluice.delta.log import (
     try_commit,
     write_no_files,
 )
-from sluice.errors import CorruptionError, SluiceError
+from sluice.errors import CorruptionError, NotReadyError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, StreamEntry
 from sluice.intervals.writers import count_alike, of_all_epochs
@@ -132,6 +132,34 @@ class WriterLog:
         """
         if self.latest is not None and self._transaction is not None:
             self.commit(self.latest, self._transaction, write)
+
+    @property
+    def version(self) -> int:
+        """The newest version of the table that this writer has seen."""
+        return self._delta.version()
+
+    def rewrite(self, entry: StreamEntry, version: int, write: Write) -> None:
+        """Replace what the table holds by the same records in another form.
+
+        Args:
+            entry: the newest one, with what is said otherwise.
+            version: of the table that was read: the commit is made right after it, or not at all.
+            write: makes it with the properties that it is given.
+
+        Raises:
+            FencedError: a newer generation owns the table.
+            NotReadyError: another commit was quicker; nothing was changed.
+        """
+        with self._lock:
+            self.check_fence()
+            properties = entry_properties(entry, max_retries=0)
+            if self.version != version or not try_commit(self._delta, lambda: write(self._delta, properties)):
+                raise NotReadyError(
+                    f"{self.table} was changed while its records were read again. Nothing was written.",
+                    fix="nothing: the next start does it; if it happens again, find out who else writes the table.",
+                )
+            self._delta.update_incremental()
+        self.latest, self._before = (self.latest and entry), (self._before and entry)
 
     def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
         """Write at the version right after the one at which the mark was read, or not at all; then look again.

@@ -64,6 +64,8 @@ class StreamEntry:
         code: hash of transform, validation, meaning of the spec and static inputs.
         content: of the same: what this commit adds to each interval that it writes rows to.
         holes: of a raw table: all that it lacks of what its commits claim to have read.
+        times: of the same: how the times of all its records were read, see `TopicValue.times`; empty in what was
+            written before it was kept.
     """
 
     writer: str
@@ -79,6 +81,7 @@ class StreamEntry:
     code: str = ""
     content: Mapping[datetime, Content] = field(default_factory=dict)
     holes: tuple[Hole, ...] = ()
+    times: str = ""
     kind: Literal["stream"] = "stream"
 
     @property

@@ -75,11 +75,13 @@ class RawPosition:
         version: of the table; -1 if there is none.
         reach: what it holds.
         holes: what it lacks of that.
+        times: how the times of its records were read, see `TopicValue.times`; empty: not known.
     """
 
     version: int = -1
     reach: Reach = Reach({})
     holes: tuple[Hole, ...] = ()
+    times: str = ""
 
 
 def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 TopicPosition = tuple[str, int, int]
 """A record: topic id, partition, offset."""
@@ -58,7 +60,9 @@ class RecordPositions:
 
     def __contains__(self, place: TopicPosition) -> bool:
         topic, partition, offset = place
-        return any(first <= offset <= last for first, last in self.ranges.get(topic, {}).get(partition, ()))
+        own = self.ranges.get(topic, {}).get(partition, ())
+        number = bisect_right(own, offset, key=itemgetter(0))
+        return number > 0 and offset <= own[number - 1][1]
 
     def __str__(self) -> str:
         """Return it as people write it: `0:5-9,12; 3:7`; topic ids are left out."""

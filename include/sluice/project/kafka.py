@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sluice.kafka.access import KafkaPythonAccess
     from sluice.kafka.administration import KafkaPythonAdministration
     from sluice.kafka.records import KafkaPythonRecords
+    from sluice.kafka.stored_records import KafkaPythonStoredRecords
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,17 @@ class ProjectKafka:
         from sluice.kafka.records import KafkaPythonRecords  # noqa: PLC0415 - see `Project`
 
         return KafkaPythonRecords(self.bootstrap(), self.client(), patience_seconds=patience_seconds)
+
+    def stored_records(self, topic: str, *, patience_seconds: float) -> KafkaPythonStoredRecords:
+        """Return the reader of a topic's committed records for a backfill. It connects on first use.
+
+        Raises:
+            NotReadyError: see `client`.
+        """
+        from sluice.kafka.stored_records import KafkaPythonStoredRecords  # noqa: PLC0415 - see `Project`
+
+        client = self.client(Role.BACKFILL)
+        return KafkaPythonStoredRecords(self.bootstrap(), client, topic, patience_seconds=patience_seconds)
 
     def access(self) -> KafkaPythonAccess:
         """Return the administration of the cluster's users and rights. It connects on first use.

@@ -93,7 +93,9 @@ class ProjectProcesses:
     def inherited_by_batch(self, pipeline: str) -> frozenset[str]:
         """Return the variables that a batch gets from the process that starts it, those of lineage included."""
         spec = self.catalog.pipelines.get(pipeline)
-        return lineage_variables() | (frozenset() if spec is None else variables_of_batch(spec).names)
+        return lineage_variables() | (
+            frozenset() if spec is None else variables_of_batch(self.catalog, self.deployment, spec).names
+        )
 
     def unset(self, unit: str) -> tuple[str, ...]:
         """Return the variables that the specs of a unit name and that are not set here."""

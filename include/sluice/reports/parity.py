@@ -16,6 +16,7 @@ _TONES = {
     ParityOutcome.CHANGED: Tone.WARNING,
     ParityOutcome.INCONCLUSIVE: Tone.WARNING,
     ParityOutcome.DIFFERENT: Tone.BAD,
+    ParityOutcome.RAW_MISMATCH: Tone.BAD,
 }
 _WORDS = {"missing": "missing", "extra": "extra", "different": "different"}
 _WORDS_OF_TRIAL = {"missing": "only new", "extra": "only old", "different": "changed"}
@@ -60,6 +61,7 @@ def _facts(report: ParityReport) -> dict[str, str]:
         "Extra in the table": f"{totals.extra:,}",
         "Different": f"{totals.different:,}",
         **explanation,
+        **({"Raw table": report.raw.text} if report.raw else {}),
         **_origin(report),
     }
 

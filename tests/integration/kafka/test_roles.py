@@ -22,6 +22,7 @@ from sluice.kafka.feed import open_feed
 from sluice.kafka.live_records import KafkaLiveRecords
 from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.kafka.reader import KafkaPythonReader
+from sluice.kafka.stored_records import KafkaPythonStoredRecords
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
 from sluice.provisioning.access.roles import declared
@@ -151,6 +152,8 @@ def backfill(site: Site, spec: PrincipalSpec) -> None:
         reader = KafkaPythonReader(cluster, "flights")
         extent = reader.extent()
         assert len(list(reader.read(extent.beginnings, extent.ends))) == sum(extent.ends.values()) > 0
+    with KafkaPythonStoredRecords([site.broker.bootstrap], site.client(spec), "flights", patience_seconds=10) as stored:
+        assert len(list(stored.records({p: [span] for p, span in stored.held().ranges.items()}))) > 0
 
 
 def watcher(site: Site, spec: PrincipalSpec) -> None:

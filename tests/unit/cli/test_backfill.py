@@ -15,6 +15,7 @@ from sluice.cli import backfill
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import BackfillState
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.entries import DirtyEntry
 from sluice.settings import settings
@@ -147,6 +148,19 @@ def test_status_of_one_that_ended_shows_its_result_and_its_pages(place: Departur
     assert "2 compared, 0 published, 1 late records, 0 explained, 3 unexplained" in said
     assert str(folder / "parity.html") in said
     assert as_json("status", name)["result"]["unexplained"] == 3
+
+
+def test_status_says_how_the_raw_table_compares_with_kafka(place: DeparturesProject) -> None:
+    name = first_hours(place, hold=False)
+    folder = place.project.folder.backfill(name)
+    folder.mkdir(parents=True)
+    counts = {"compared": 2, "published": 0, "late_records": 0, "explained": 0, "unexplained": 0}
+    raw = RawParity(partitions=4, offsets=900, not_compared="No Kafka broker could be reached.").as_json()
+    (folder / "result.json").write_text(json.dumps({"id": name, "outcome": "identical", **counts, "raw": raw}))
+    place.project.records.backfills().end(name, BackfillState.DONE, outcome="identical", why="")
+    said = " ".join(sluice_backfill("status", name).stdout.split())
+    assert "raw table 900 offsets of 4 partitions checked; not compared with Kafka: No Kafka broker could" in said
+    assert as_json("status", name)["result"]["raw"]["partitions"] == 4
 
 
 @pytest.mark.usefixtures("place")

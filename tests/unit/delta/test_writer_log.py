@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
 import pyarrow as pa
 import pytest
-from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
@@ -14,7 +16,7 @@ from sluice.delta.log import archive_log, read_log
 from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.delta.writer_log import FencedError, WriterLog
-from sluice.errors import CorruptionError
+from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import AttemptEntry, StreamEntry, to_json
 
 SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
@@ -209,3 +211,35 @@ def test_a_driver_of_older_code_goes_on_when_a_backfill_has_added_a_column(table
     log.append(pa.table({"n": [2]}), stream_entry(2), 2)
     found = DeltaTable(table).to_pyarrow_table().sort_by("n").to_pylist()
     assert found == [{"n": 1, "price": None}, {"n": 2, "price": None}]
+
+
+def test_a_rewrite_keeps_the_position_and_says_what_is_otherwise(table: Path) -> None:
+    log = opened(table, 1)
+    log.append(pa.table({"n": [1, 2]}), stream_entry(10), 20)
+    again = replace(stream_entry(10), times="n")
+    log.rewrite(again, log.version, overwritten([3, 4]))
+    assert sorted(read_rows(table).column("n").to_pylist()) == [3, 4]
+    assert log.latest == again
+    log.append(pa.table({"n": [5]}), stream_entry(30), 60)
+    later = opened(table, 2)
+    assert later.latest == stream_entry(30)
+    assert sorted(read_rows(table).column("n").to_pylist()) == [3, 4, 5]
+
+
+def test_a_rewrite_of_another_version_than_the_newest_changes_nothing(table: Path) -> None:
+    log = opened(table, 1)
+    log.append(pa.table({"n": [1]}), stream_entry(10), 20)
+    read = log.version
+    write(table, stream_entry(30), 60)
+    with pytest.raises(NotReadyError, match="was changed while"):
+        log.rewrite(stream_entry(10), read, overwritten([2]))
+    assert read_rows(table).column("n").to_pylist() == [1]
+    opened(table, 2)
+    with pytest.raises(FencedError):
+        log.rewrite(stream_entry(10), log.version, overwritten([2]))
+    assert read_rows(table).column("n").to_pylist() == [1]
+
+
+def overwritten(numbers: list[int]) -> Callable[[DeltaTable, CommitProperties], None]:
+    rows = pa.table({"n": numbers})
+    return lambda delta, properties: write_deltalake(delta, rows, mode="overwrite", commit_properties=properties)

@@ -163,7 +163,9 @@ def test_a_password_of_ones_own_cluster_must_be_set_by_its_value_or_its_file(
     for name in ("SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"):
         monkeypatch.delenv(name, raising=False)
     assert project.processes.unset("flights") == ("SLUICE_PASSWORD_STREAM",)
-    assert {"SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"} <= project.processes.inherited_by_unit("flights")
+    both = {"SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"}
+    assert both <= project.processes.inherited_by_unit("flights")
+    assert both <= project.processes.inherited_by_batch("departures"), "it compares its raw table with Kafka"
     monkeypatch.setenv("SLUICE_PASSWORD_STREAM_FILE", "/run/secrets/stream")
     assert project.processes.unset("flights") == ()
 

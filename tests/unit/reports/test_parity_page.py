@@ -9,6 +9,7 @@ import pytest
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import Counts, IntervalParity, ParityOutcome, ParityReport
+from sluice.intervals.backfill.raw_parity import RawFault, RawFaultKind, RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.reports.parity import parity_page
 
@@ -20,8 +21,13 @@ def hours(first: int, last: int) -> Interval:
     return Interval(MIDNIGHT + first * HOUR, MIDNIGHT + last * HOUR)
 
 
-def page(*parities: IntervalParity, mode: Mode = Mode.CORRECT, left: dict[Interval, str] | None = None) -> str:
-    report = ParityReport("b-1", "departures", mode, hours(0, 24), "c" * 64, MIDNIGHT, parities, left or {})
+def page(
+    *parities: IntervalParity,
+    mode: Mode = Mode.CORRECT,
+    left: dict[Interval, str] | None = None,
+    raw: RawParity | None = None,
+) -> str:
+    report = ParityReport("b-1", "departures", mode, hours(0, 24), "c" * 64, MIDNIGHT, parities, left or {}, raw=raw)
     return parity_page(report, facts={"Asked by": "A&B"})
 
 
@@ -87,3 +93,17 @@ def test_a_trial_speaks_of_new_and_old_rows_and_names_the_file_with_all_of_them(
     assert "differences-*.jsonl" in html
     assert "Late records" not in html
     assert "differences-" not in page(IntervalParity(hours(1, 2), ParityOutcome.IDENTICAL, Counts(1)), mode=Mode.TRY)
+
+
+def test_the_raw_table_is_on_the_page_with_every_fault_that_is_kept() -> None:
+    same = IntervalParity(hours(0, 1), ParityOutcome.IDENTICAL, Counts(identical=1))
+    html = page(same, raw=RawParity(partitions=4, offsets=6_700, compared=1_280, gone=3))
+    assert "6,700 offsets of 4 partitions checked; 1,280 records compared with Kafka byte by byte" in html
+    assert "3 are missing and cannot be checked any more" in html
+    assert "Raw table and Kafka" not in html
+    assert "Raw table" not in page(same)
+    fault = RawFault("topic-1", "flights/2", 17, RawFaultKind.ALTERED, ("key", "value"))
+    html = page(same, raw=RawParity(faults={RawFaultKind.ALTERED: 1}, examples=(fault,)))
+    assert re.findall(r'<p class="verdict (\w+)">([^<]+)</p>', html) == [("bad", "raw_mismatch")]
+    assert '<span class="mark bad">altered</span></td><td>flights/2</td><td>17</td>' in html
+    assert "key, value" in html

@@ -12,6 +12,7 @@ from sluice.errors import exit_codes
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.convictions import Conviction
 from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.backfill.raw_parity import RawFaultKind
 from sluice.intervals.ledger import State
 from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
@@ -27,6 +28,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "states of an interval": State,
     "states of a backfill": BackfillState,
     "results of a comparison": ParityOutcome,
+    "faults of a raw table": RawFaultKind,
     "faults of a transform that a comparison names": Conviction,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,

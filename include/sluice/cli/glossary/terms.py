@@ -48,7 +48,7 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "interval": ("an hour or a day of event time in UTC: the unit of ownership, backfill, quality and publishing", ""),
     "interval ledger": ("who wrote each interval, from which offsets, with which code, and its state", ""),
     "backfill": ("a batch over closed intervals: recompute, compare, check, publish", "`sluice backfill plan`"),
-    "verify": ("the backfill mode that compares stream and batch row by row and publishes nothing", ""),
+    "verify": ("the backfill mode that compares stream and batch, and the raw table with Kafka; publishes nothing", ""),
     "correct": ("the backfill mode that adds late records and may change nothing else", ""),
     "recompute": ("the backfill mode that publishes the result of today's code, with a report of differences", ""),
     "parity": ("the row-by-row comparison of what the stream wrote with what a batch computes", ""),

@@ -58,7 +58,7 @@ def backfill_as_dict(project: Project, backfill: Backfill) -> dict[str, Any]:
 
 def print_backfill(project: Project, backfill: Backfill, now: datetime) -> None:
     """Print a backfill for people; `now` is in UTC."""
-    request, style = backfill.request, STYLES[backfill.state]
+    request, style, result = backfill.request, STYLES[backfill.state], _result(project, backfill)
     out.print(f"{escape(backfill.id)}: [{style}]{backfill.state}[/{style}] {backfill.outcome}".rstrip(), soft_wrap=True)
     lines = {
         "request": f"{request.mode} of {request.range.start:%FT%RZ} to {request.range.end:%FT%RZ}, by {request.by}"
@@ -67,7 +67,8 @@ def print_backfill(project: Project, backfill: Backfill, now: datetime) -> None:
         "progress": progress_in_words(backfill, now),
         "why": backfill.why,
         "cancel": f"requested by {backfill.cancel_requested_by}" if backfill.cancel_requested_by else "",
-        "result": _result_in_words(_result(project, backfill)),
+        "result": _result_in_words(result),
+        "raw table": raw_in_words(result.get("raw", {})),
     }
     if backfill.state is BackfillState.RUNNING and not project.processes.backfill_lock(backfill.id).held():
         lines["process"] = f"gone; run it again with --key {backfill.key} to resume it"
@@ -103,6 +104,11 @@ def _result_in_words(result: dict[str, Any]) -> str:
     if gate := result.get("gate"):
         parts.append(f"gate {'passed' if gate['passed'] else 'failed'}")
     return ", ".join(parts)
+
+
+def raw_in_words(raw: Mapping[str, Any]) -> str:
+    """Return what a comparison of the raw table with Kafka found, for people; empty if there was none."""
+    return str(raw.get("text", ""))
 
 
 def rows_in_words(intervals: int, rows: Mapping[str, int]) -> str:

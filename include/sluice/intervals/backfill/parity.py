@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_CHECKED, OPEN
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES, ColumnChanges, RowDifference
@@ -23,6 +24,11 @@ class ParityOutcome(ExplainedEnum):
         "different",
         "stream and batch differ, and nothing explains it",
         "read the report; the usual cause is a transform that reads a clock, a random number or a changing input",
+    )
+    RAW_MISMATCH = (
+        "raw_mismatch",
+        "the raw table lacks or alters records that Kafka still holds, so its agreement with the stream proves nothing",
+        "read the report, which names the offsets, then repair the raw table: `sluice docs runbook#raw-mismatch`",
     )
     RECOMPUTED = "recomputed", "the differences are listed, and none is judged"
     CHANGED = (
@@ -121,6 +127,7 @@ class ParityReport:
         intervals: those that were compared, in order.
         left: those that were not, with the reason.
         columns: how the columns differ; only a trial looks.
+        raw: how the raw table compares with Kafka; only a verification looks.
     """
 
     backfill: str
@@ -132,13 +139,16 @@ class ParityReport:
     intervals: tuple[IntervalParity, ...] = ()
     left: Mapping[Interval, str] = field(default_factory=dict)
     columns: ColumnChanges = NO_COLUMN_CHANGES
+    raw: RawParity | None = None
 
     @property
     def outcome(self) -> ParityOutcome:
-        """The worst of the intervals; without a compared row, or with an interval left out, nothing is proven."""
+        """The worst of raw table and intervals; without a compared row, or with one left out, nothing is proven."""
         found = {parity.outcome for parity in self.intervals}
-        if ParityOutcome.DIFFERENT in found:
-            return ParityOutcome.DIFFERENT
+        mismatch = {ParityOutcome.RAW_MISMATCH} if self.raw is not None and not self.raw.sound else set[ParityOutcome]()
+        for worst in (ParityOutcome.RAW_MISMATCH, ParityOutcome.DIFFERENT):
+            if worst in found | mismatch:
+                return worst
         if not found or ParityOutcome.INCONCLUSIVE in found or self._unproven:
             return ParityOutcome.INCONCLUSIVE
         if self.mode is Mode.RECOMPUTE:
@@ -155,6 +165,8 @@ class ParityReport:
         """Why it is no pass, in one sentence; empty if it is one."""
         parities = [p for p in self.intervals if p.outcome is self.outcome]
         match self.outcome:
+            case ParityOutcome.RAW_MISMATCH if self.raw is not None:
+                return f"{self.raw.why}."
             case ParityOutcome.DIFFERENT:
                 first, among = parities[0], f"{len(parities)} of {len(self.intervals)} intervals differ"
                 found = "; ".join([first.why, *first.counts.samples[:1]])
@@ -213,6 +225,7 @@ class ParityReport:
             "outcome": self.outcome,
             "totals": {**totals, "explained": self.explained, "unexplained": self.unexplained},
             **({"columns": asdict(self.columns)} if self.mode is Mode.TRY else {}),
+            **({"raw": self.raw.as_json()} if self.raw is not None else {}),
             "intervals": [_interval(parity) for parity in self.intervals],
             "left": [{**_bounds(interval), "why": why} for interval, why in self.left.items()],
         }

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from sluice.disk import replacing, write_text
 from sluice.errors import CorruptionError
 from sluice.intervals.backfill.parity import PASSES, IntervalParity, ParityReport
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES, ColumnChanges, RowDifference
 from sluice.quality.gate import GateResult
@@ -38,6 +39,7 @@ class ChunkResult:
         to_publish: starts of the intervals that were to be published if the gate let them through.
         columns: how the columns differ; only a trial looks.
         code: the hash of the code that was tried; empty unless it was a trial.
+        raw: what a comparison of the raw table with Kafka found; None unless it was a verification.
     """
 
     parities: tuple[IntervalParity, ...]
@@ -45,11 +47,13 @@ class ChunkResult:
     to_publish: tuple[datetime, ...] = ()
     columns: ColumnChanges = NO_COLUMN_CHANGES
     code: str = ""
+    raw: RawParity | None = None
 
     @property
     def passes(self) -> bool:
-        """Whether every interval is what it should be, and the gate lets through what is to be published."""
-        return all(parity.outcome in PASSES for parity in self.parities) and (self.gate is None or self.gate.passed)
+        """Whether every interval and the raw table are as they should be, and the gate lets through what is made."""
+        identical = all(parity.outcome in PASSES for parity in self.parities)
+        return identical and (self.raw is None or self.raw.sound) and (self.gate is None or self.gate.passed)
 
     @property
     def published(self) -> tuple[datetime, ...]:
@@ -98,6 +102,7 @@ class Result:
             "explained": report.explained if report else 0,
             "unexplained": report.unexplained if report else 0,
             **_trial(report),
+            **({"raw": report.raw.as_json()} if report and report.raw else {}),
             "gate": None
             if gate is None
             else {

@@ -14,6 +14,7 @@ from sluice.errors import RefusedError, SluiceError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.backfill.parity import ParityReport
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES
@@ -203,7 +204,9 @@ class _Run:
 
     def _workbench(self) -> ChunkExaminer:
         topic = self.code.topic
-        raw = RawTable.pin(self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name))
+        raw = RawTable.pin(
+            self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name), topic
+        )
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
         return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
@@ -245,6 +248,7 @@ class _Run:
             intervals=parities,
             left=dict(sorted(left.items())),
             columns=next((chunk.columns for chunk in results if chunk.columns), NO_COLUMN_CHANGES),
+            raw=RawParity.joined(chunk.raw for chunk in results if chunk.raw is not None),
         )
 
 

@@ -23,6 +23,7 @@ from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
 from sluice.spark.backfill.examination import ChunkExaminer, ExaminedChunk
 from sluice.spark.backfill.publishing import Publication
+from sluice.spark.backfill.raw_check import check_raw
 from sluice.spark.backfill.results import ChunkResult, ResultFolder
 from sluice.spark.backfill.trial import try_chunk
 from sluice.spark.checks.interval_quality import IntervalQuality
@@ -123,7 +124,9 @@ class Steps:
         return result
 
     def _verify(self, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:
-        result = ChunkResult(examined.parities)
+        result = ChunkResult(
+            examined.parities, raw=check_raw(self.project, self.examiner, chunk.rows, self.backfill.id)
+        )
         if self.backfill.request.mode is Mode.VERIFY:
             self.results.store(chunk.number, result)
         if result.passes:

@@ -138,7 +138,7 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
             f"the values of {topic} are written in {spec.value.format}, under a schema that says what they hold.",
             fix="`sluice check` compares its versions; `sluice quarantine list` shows what is refused.",
         )
-    raw = RawTable.pin(project.folder.table(spec.raw.table), project.tables.raw_position(topic))
+    raw = RawTable.pin(project.folder.table(spec.raw.table), project.tables.raw_position(topic), spec)
     declared = declared_kinds(project, spec)
     with batch_session(project, "drift", _reader(project, topic)) as spark:
         fields = RecordFields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")

@@ -71,8 +71,8 @@ def _check(
     checked = check.range or _last(ledger, pipeline)
     closed = _closed(ledger, checked, pipeline)
     rows = table.rows(spark, closed, table.version())
-    folder = project.folder.table(project.catalog.topics[spec.source].raw.table)
-    raw = RawTable.pin(folder, project.tables.raw_position(spec.source))
+    topic = project.catalog.topics[spec.source]
+    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position(topic.name), topic)
     bounds = {start: published_bound(row) for start, row in closed.items()}
     code = pipeline_code(project, spark, spec)
     records = Records(spark, raw, code, bounds)

@@ -174,9 +174,8 @@ def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> 
     Raises:
         NotReadyError: there is no raw table yet.
     """
-    raw = RawTable.pin(
-        project.folder.table(project.catalog.topics[spec.source].raw.table), project.tables.raw_position(spec.source)
-    )
+    topic = project.catalog.topics[spec.source]
+    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position(topic.name), topic)
     return Quarantine(spark, raw, pipeline_code(project, spark, spec))
 
 

@@ -257,7 +257,10 @@ class _Preparation:
         source, folder = self._topics[topic.name], self._project.folder
         epoch = self._epoch(name, source)
         table = folder.table(topic.raw.table)
-        prepared = prepare_raw(self._spark, topic, source, table=table, epoch=epoch, generation=self._generation)
+        staging = folder.staging / f"{topic.raw.table}_{self._generation}"
+        prepared = prepare_raw(
+            self._spark, topic, source, table=table, epoch=epoch, generation=self._generation, staging=staging
+        )
         readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
         return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))

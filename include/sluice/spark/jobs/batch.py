@@ -72,6 +72,7 @@ def _backfill(options: argparse.Namespace) -> int:
 
 _CLASSES = {
     GATE_FAILED: AlertClass.GATE,
+    ParityOutcome.RAW_MISMATCH: AlertClass.PARITY,
     ParityOutcome.DIFFERENT: AlertClass.PARITY,
     ParityOutcome.INCONCLUSIVE: AlertClass.PARITY,
 }

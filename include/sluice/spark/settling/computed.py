@@ -11,15 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.intervals.alignment import Interval
 from sluice.spark.records.content import HASH, content_of_collected, with_hash
-from sluice.spark.sinks.collected import brought
-
-_SPARKS = ds.ParquetFileFormat(read_options={"coerce_int96_timestamp_unit": "us"})
-"""Spark's files hold times in the form of Impala."""
+from sluice.spark.sinks.collected import brought, in_files
 
 
 @dataclass(frozen=True)
@@ -48,9 +44,7 @@ class ComputedRows:
         hashed = with_hash(rows)
         if (table := brought(hashed)) is not None:
             return cls(ds.dataset(table), column)
-        hashed.write.mode("overwrite").parquet(str(folder))
-        schema = to_arrow_schema(hashed.schema, timezone="UTC")
-        return cls(ds.dataset(folder, schema=schema, format=_SPARKS), column, folder)
+        return cls(in_files(hashed, folder), column, folder)
 
     def any_before(self, column: str, instant: datetime, intervals: Interval) -> bool:
         """Whether a row of some intervals has a time before an instant."""

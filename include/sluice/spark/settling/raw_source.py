@@ -30,7 +30,7 @@ from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between
 from sluice.spark.settling.computed import ComputedRows, joined
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.records import FEW, RawTable, below_reach
+from sluice.spark.tables.records import FEW, RawTable, below_reach, refuse_other_times
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
@@ -67,8 +67,14 @@ class RawTableSource:
     position: Callable[[], RawPosition] | None = None
 
     def pin(self) -> RawPosition:
-        """See the port."""
-        return raw_position(self.folder) if self.position is None else self.position()
+        """See the port.
+
+        Raises:
+            NotReadyError: it finds records by other times than the topic's spec says.
+        """
+        pinned = raw_position(self.folder) if self.position is None else self.position()
+        refuse_other_times(self.folder, pinned, self.code.topic)
+        return pinned
 
     def listed_ends(self) -> Reach:
         """See the port."""

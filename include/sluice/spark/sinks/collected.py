@@ -7,15 +7,21 @@ is written from here instead, in milliseconds. Spark itself says what does not f
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.dataset as ds
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
 MAX_RECORDS = "spark.sluice.collect.records"
 """The setting that bounds how many records of a batch are brought here; 0: none, Spark writes everything."""
 _DEFAULT = "50000"
 _OVERFLOW = "spark.driver.maxResultSize"
+_SPARKS = ds.ParquetFileFormat(read_options={"coerce_int96_timestamp_unit": "us"})
+"""Spark's files hold times in the form of Impala."""
 
 
 def collected(rows: DataFrame, *, records: int = 1) -> pa.Table | None:
@@ -38,3 +44,9 @@ def brought(rows: DataFrame) -> pa.Table | None:
         if _OVERFLOW not in str(error):
             raise
         return None
+
+
+def in_files(rows: DataFrame, folder: Path) -> ds.Dataset:
+    """Write rows to files that no table names, whatever lies in their folder, and return them as Arrow reads them."""
+    rows.write.mode("overwrite").parquet(str(folder))
+    return ds.dataset(folder, schema=to_arrow_schema(rows.schema, timezone="UTC"), format=_SPARKS)

@@ -3,6 +3,9 @@
 Exactly once rests on offsets alone: a batch is compared with what the table covers, so a replayed or re-cut batch
 writes only what is missing, also after a lost checkpoint. A hole is never skipped, unless a person has acknowledged it
 by a reset: the first commit of that epoch may begin beyond it.
+
+Beside the bytes stand a record's two times, by which it is found. Where the spec has come to read them otherwise, a
+start reads those of all records again.
 """
 
 from __future__ import annotations
@@ -12,24 +15,32 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 from pathlib import Path
+from shutil import rmtree
 
+import structlog
+from deltalake import write_deltalake
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import DataLossError, WriterLog
+from sluice.failpoints import failpoint
 from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
+from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import Hole
 from sluice.intervals.writers import topic_of, writer_id
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
+from sluice.spark.sinks.collected import in_files
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import MicroBatch, append, entry_for, planned_batch
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
+
+_log = structlog.get_logger()
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
@@ -92,7 +103,8 @@ def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:
 class RawSink:
     """The foreachBatch function of a raw stream."""
 
-    def __init__(self, folder: Path, checkpoint: Checkpoint, log: WriterLog) -> None:
+    def __init__(self, folder: Path, checkpoint: Checkpoint, log: WriterLog, times: str) -> None:
+        self._times = times
         self._folder = folder
         self._checkpoint = checkpoint
         self._log = log
@@ -113,7 +125,7 @@ class RawSink:
                 batch = replace(batch, end=joined(held, batch.end))
             case Fit.NEXT:
                 pass
-        entry = replace(entry_for(batch, self._log), holes=holes)
+        entry = replace(entry_for(batch, self._log), holes=holes, times=self._times)
         append(rows, self._folder, self._log, entry, batch)
 
     def check_fence(self) -> None:
@@ -165,8 +177,19 @@ def prepare_raw(
     table: Path,
     epoch: EpochInForce,
     generation: int,
+    staging: Path,
 ) -> Prepared:
-    """Return the stream that keeps every record of a topic in its raw table."""
+    """Return the stream that keeps every record of a topic in its raw table.
+
+    Args:
+        spark: the session.
+        topic: the topic's spec.
+        source: the topic as it is.
+        table: the folder of the raw table.
+        epoch: that the stream goes on with.
+        generation: the attempt.
+        staging: a folder for records whose times are read again.
+    """
     records = read_stream(spark, source, start=epoch.start, most=topic.raw.max_records_per_batch)
     rows = raw_rows(records, topic)
     schema = rows.schema.json()
@@ -175,6 +198,40 @@ def prepare_raw(
         ensure_table(table, schema)
         log = WriterLog(table, raw_writer(source, epoch.number), generation)
         log.open()
-        return Opened(rows, RawSink(table, Checkpoint(epoch.checkpoint), log))
+        if log.newest is not None and log.newest.times not in ("", topic.value.times):
+            _read_times_again(spark, topic, log, log.newest, staging)
+        return Opened(rows, RawSink(table, Checkpoint(epoch.checkpoint), log, topic.value.times))
 
     return Prepared(rows, (partial(refuse_unfit, table, schema),), opened)
+
+
+def _read_times_again(
+    spark: SparkSession, topic: TopicSpec, log: WriterLog, newest: StreamEntry, staging: Path
+) -> None:
+    """Read the times of all records as the spec says now, and replace the table by that in one commit.
+
+    Raises:
+        NotReadyError: another commit was quicker.
+    """
+    _log.warning(
+        "the spec reads times otherwise: those of all records are read again",
+        table=log.table.name,
+        were=newest.times,
+        now=topic.value.times,
+        records=sum(newest.end.values()),
+    )
+    version = log.version
+    held = spark.read.format("delta").option("versionAsOf", version).load(str(log.table))
+    try:
+        again = in_files(raw_rows(raw_records(held), topic), staging)
+        failpoint("before_write", log.table.name)
+        log.rewrite(
+            replace(newest, times=topic.value.times),
+            version,
+            lambda table, properties: write_deltalake(
+                table, again.scanner().to_reader(), mode="overwrite", commit_properties=properties
+            ),
+        )
+        failpoint("after_write_before_commit", log.table.name)
+    finally:
+        rmtree(staging, ignore_errors=True)

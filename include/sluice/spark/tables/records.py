@@ -19,7 +19,7 @@ from sluice.delta.reading import dataset_of, open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
-from sluice.intervals.reach import RawPosition, Reach
+from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.quality.reasons import Outcome
 from sluice.settling.rules import SettlingRules
@@ -29,6 +29,7 @@ from sluice.spark.records.pipeline import PipelineCode, good_records, partition_
 from sluice.spark.records.validation import OUTCOME, validate
 from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.spark.tables.ranges import before, kept, within
+from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.outputs import HOUR
 
 FEW = 500_000
@@ -50,27 +51,50 @@ class RawTable:
         folder: of the table.
         version: of the table.
         reach: how far it goes at that version.
+        holes: what it lacks of that, as its log says.
     """
 
     folder: Path
     version: int
     reach: Reach
+    holes: tuple[Hole, ...] = ()
 
     @classmethod
-    def pin(cls, folder: Path, position: RawPosition) -> RawTable:
+    def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
         """Take the table as it was at a position.
 
         Raises:
-            NotReadyError: there is none, or no stream has written it.
+            NotReadyError: there is none, no stream has written it, or it finds records by other times than the topic's
+                spec says.
         """
         open_table(folder)
         if position.version < 0:
             raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
-        return cls(folder, position.version, position.reach)
+        refuse_other_times(folder, position, topic)
+        return cls(folder, position.version, position.reach, position.holes)
+
+    @property
+    def position(self) -> RawPosition:
+        """How far it goes, and what it lacks."""
+        return RawPosition(self.version, self.reach, self.holes)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""
         return spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
+
+
+def refuse_other_times(folder: Path, position: RawPosition, topic: TopicSpec) -> None:
+    """Refuse a raw table that finds records by other times than the topic's spec says: it would find the wrong ones.
+
+    Raises:
+        NotReadyError: it does.
+    """
+    if position.times not in ("", topic.value.times):
+        raise NotReadyError(
+            f"{folder.name} holds the times of its records as the spec of {topic.name} read them before "
+            f"({position.times}), and it reads them otherwise now ({topic.value.times}).",
+            fix=f"run `sluice streams restart {topic.raw.driver}`: it reads them again before it goes on.",
+        )
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,11 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
     )
 
 
-def variables_of_batch(pipeline: PipelineSpec) -> Variables:
-    """Return what a batch of a pipeline needs: it reads the raw table, and connects to the control database alone."""
-    return Variables(needed=declared([pipeline]), beside=frozenset(CLIENT_OF_POSTGRESQL))
+def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: PipelineSpec) -> Variables:
+    """Return what a batch of a pipeline needs: the control database, and what it compares the raw table with, Kafka."""
+    password = _password_variable(catalog, deployment, Role.BACKFILL)
+    passwords = frozenset() if password is None else frozenset({password})
+    return Variables(needed=declared([pipeline]), passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
 
 
 def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:

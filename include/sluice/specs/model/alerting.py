@@ -38,7 +38,11 @@ class AlertClass(ExplainedEnum):
     )
     DEADLINE = "deadline", "a running stream misses a deadline of its spec", "find out why it is behind"
     GATE = "gate", "rows that were computed or published violate the suite", "read the page of the gate"
-    PARITY = "parity", "a batch's result differs from the stream's, and nothing explains it", "read the parity report"
+    PARITY = (
+        "parity",
+        "a batch differs from the stream without an explanation, or the raw table from Kafka",
+        "read the parity report",
+    )
     DRIFT = "drift", "a topic or a principal is not as declared", "`sluice topics plan`"
     APPROVAL = "approval", "a plan waits for an answer", "answer on the run's page"
     DATA = "data", "a pipeline's own rule matches a live value", "ask the pipeline's owner"

@@ -125,6 +125,17 @@ class TopicValue(Encoding):
     patches: tuple[Patch, ...] = ()
     """How some records are read that say something else than was meant; what was sent is kept."""
 
+    @property
+    def times(self) -> str:
+        """How the two times of a record are read, in words: raw tables keep what they were filled by."""
+        arrival = "the broker's" if self.arrival_time == "broker" else self._time(self.arrival_time)
+        return f"{self.format}, event time {self._time(self.event_time)}, arrival time {arrival}"
+
+    def _time(self, name: str) -> str:
+        field = self.fields[name]
+        form = f" in {field.epoch} since 1970" if field.epoch else f" in {field.zone}" if field.zone else ""
+        return f"{name}{form}"
+
     @field_validator("event_time", "arrival_time", "heartbeat")
     @classmethod
     def _names_a_field(cls, name: str | None, info: ValidationInfo) -> str | None:

@@ -9,18 +9,13 @@ from sluice.specs.model.access import PrincipalSpec, Role
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 
-_NEVER_CONNECT = (Role.BACKFILL,)
-"""A backfill of Sluice reads the raw table."""
-
 
 def logins_are_principals(reading: Reading) -> Iterator[Finding]:
     """Processes of a role connect as a principal of that role, which is declared in the deployment."""
     for name, deployment in reading.catalog.deployments.items():
         for role, principal in deployment.kafka.users.items():
             loc = ("kafka", "users", str(role))
-            if role in _NEVER_CONNECT:
-                yield reading.finding(Kind.DEPLOYMENT, name, loc, f"no process of a {role} connects.", "remove it.")
-            elif (Kind.PRINCIPAL, principal) not in reading.documents:
+            if (Kind.PRINCIPAL, principal) not in reading.documents:
                 yield reading.finding(Kind.DEPLOYMENT, name, loc, *reading.absent(Kind.PRINCIPAL, principal))
             elif (spec := reading.catalog.access.get(principal)) is not None:
                 for message, fix in _faults(spec, role, name):

@@ -218,7 +218,8 @@ def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
 
 def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw, rows = RawTable.pin(folder, drained.project.tables.raw_position("flights")), read_rows(folder).to_pandas()
+    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.topic)
+    rows = read_rows(folder).to_pandas()
     half = {partition: end // 2 for partition, end in raw.reach.offsets.items()}
     hours = rows["event_time"].dt.floor("h")
     below = rows["offset"] < rows["partition"].map({int(p.rpartition("/")[2]): end for p, end in half.items()})
@@ -241,7 +242,7 @@ def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_c
     drained: Drained,
 ) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"))
+    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.topic)
     (topic,) = raw.reach.topics
     held = int(read_rows(folder).to_pandas()["event_time"].dt.floor("h").isin([RANGE.start, RANGE.start + HOUR]).sum())
     everything, nothing = raw.reach.offsets, dict.fromkeys(raw.reach.offsets, 0)

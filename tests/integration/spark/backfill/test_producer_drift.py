@@ -69,7 +69,7 @@ def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSess
 @pytest.mark.verify
 def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
     project, topic = drained.project, drained.project.catalog.topics["flights"]
-    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position("flights"))
+    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position("flights"), topic)
     looked = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
     declared = declared_kinds(project, topic)
     assert declared["tailnum"] == {JsonKind.STRING}

@@ -54,7 +54,7 @@ class Shape:
     def settle(self, source: RawTableSource | None = None, *, generation: int = 1, rounds: int | None = None) -> None:
         """Settle what is due, or only as much as some rounds take."""
         source = source or self.source()
-        records = raw_records(RawTable.pin(source.folder, source.pin()).rows(self.drained.spark))
+        records = raw_records(RawTable.pin(source.folder, source.pin(), self.code.topic).rows(self.drained.spark))
         column = partition_column(self.code.pipeline.intervals)
         ensure_table(self.table, result_rows(records, self.code).schema.json(), partition_by=[column])
         name, numbers = settler_name(self.name), count()

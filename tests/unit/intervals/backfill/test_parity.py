@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import PASSES, Counts, IntervalParity, ParityOutcome, ParityReport, judge_interval
+from sluice.intervals.backfill.raw_parity import RawFault, RawFaultKind, RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import NOT_CHECKED
 from sluice.intervals.backfill.trial import ColumnChanges
@@ -137,3 +138,32 @@ def test_the_report_is_json_with_every_interval() -> None:
     assert data["left"] == [
         {"from": SECOND.start.isoformat(), "to": SECOND.end.isoformat(), "why": "dirty: batch 7"},
     ]
+
+
+LOST = RawParity(
+    partitions=1,
+    offsets=9,
+    compared=8,
+    faults={RawFaultKind.LOST: 1},
+    examples=(RawFault("topic-1", "flights/2", 17, RawFaultKind.LOST),),
+)
+
+
+def test_a_raw_table_that_lacks_a_record_spoils_every_agreement() -> None:
+    for outcome in (ParityOutcome.IDENTICAL, ParityOutcome.DIFFERENT, ParityOutcome.INCONCLUSIVE):
+        found = replace(report(parity(outcome)), raw=LOST)
+        assert found.outcome is ParityOutcome.RAW_MISMATCH
+        assert found.outcome not in PASSES
+        assert "flights/2 offset 17 lost" in found.why
+    raw = json.loads(replace(report(parity(ParityOutcome.IDENTICAL)), raw=LOST).to_json())["raw"]
+    assert (raw["sound"], raw["faults"], raw["examples"][0]["offset"]) == (False, {"lost": 1}, 17)
+
+
+def test_a_raw_table_that_could_not_be_compared_is_no_fault_and_is_said() -> None:
+    alone = RawParity(partitions=1, offsets=9, not_compared="No Kafka broker could be reached.")
+    found = replace(report(parity(ParityOutcome.IDENTICAL)), raw=alone)
+    assert (found.outcome, found.why) == (ParityOutcome.IDENTICAL, "")
+    raw = json.loads(found.to_json())["raw"]
+    assert (raw["sound"], raw["not_compared"]) == (True, "No Kafka broker could be reached.")
+    assert "not compared with Kafka" in raw["text"]
+    assert "raw" not in json.loads(report(parity(ParityOutcome.IDENTICAL)).to_json())

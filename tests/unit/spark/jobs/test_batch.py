@@ -41,7 +41,12 @@ def test_half_a_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("outcome", "page"),
-    [("different", "parity.html"), ("inconclusive", "parity.html"), ("gate_failed", "quality.html")],
+    [
+        ("different", "parity.html"),
+        ("raw_mismatch", "parity.html"),
+        ("inconclusive", "parity.html"),
+        ("gate_failed", "quality.html"),
+    ],
 )
 def test_what_does_not_pass_exits_1_with_the_reason_and_the_page(
     outcome: str, page: str, capsys: pytest.CaptureFixture[str]

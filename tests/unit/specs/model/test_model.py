@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sluice.specs.model.model import TopicValue
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
@@ -150,3 +151,21 @@ def test_an_event_is_identified_by_required_fields(bench: Bench, event_id: str, 
     (fault,) = bench.scan().faults
     assert (fault.line, fault.where) == (16, "value.event_id")
     assert message in fault.message
+
+
+def test_the_times_of_a_record_are_read_as_format_names_and_forms_say() -> None:
+    when = {"type": "timestamp"}
+    value = TopicValue.model_validate(
+        {"fields": {"at": when, "seen": when}, "event_time": "at", "arrival_time": "broker"}
+    )
+    assert value.times == "json, event time at, arrival time the broker's"
+    other = {
+        "format": "json",
+        "fields": {"at": {**when, "epoch": "milliseconds"}, "seen": {**when, "zone": "UTC"}, "n": {"type": "long"}},
+        "event_time": "at",
+        "arrival_time": "seen",
+    }
+    read = TopicValue.model_validate(other).times
+    assert read == "json, event time at in milliseconds since 1970, arrival time seen in UTC"
+    del other["fields"]["n"]  # type: ignore[attr-defined]
+    assert TopicValue.model_validate(other).times == read, "other fields have no part in it"

@@ -43,7 +43,13 @@ def test_a_deployment_with_logins_is_sound(secured: Bench) -> None:
     [
         ("{stream: stream}", "{stream: straem}", 7, "kafka.users.stream", "no principal 'straem'"),
         ("{stream: stream}", "{feed: stream}", 7, "kafka.users.feed", "'stream' is a stream. Fix: name a principal of"),
-        ("{stream: stream}", "{backfill: stream}", 7, "kafka.users.backfill", "no process of a backfill connects"),
+        (
+            "{stream: stream}",
+            "{backfill: stream}",
+            7,
+            "kafka.users.backfill",
+            "'stream' is a stream. Fix: name a principal of",
+        ),
         (
             "{security.protocol: SSL}",
             "{sasl.mechanism: PLAIN}",
