@@ -22,6 +22,7 @@ Made from the code by `make references`; `sluice <command> --help` prints the se
 
 `--output json` or `yaml` writes one document on stdout and everything else on stderr. `NO_COLOR` turns colours off.
 `sluice --install-completion` lets the shell complete commands, options, and declared and recorded names.
+`sluice --version` prints the version.
 
 ## Exit codes
 """

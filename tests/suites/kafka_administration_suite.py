@@ -144,6 +144,22 @@ class KafkaAdministrationSuite:
         assert name in missing.message
         assert administration.extents([]) == {}
 
+    def test_the_configurations_in_force_are_those_of_the_topic_and_for_the_rest_the_brokers(
+        self, administration: KafkaAdministration, name: str
+    ) -> None:
+        stamped, other = f"{name}_stamped", f"{name}_other"
+        administration.create(
+            [TopicCreation(stamped, 1, 1, {"message.timestamp.type": "LogAppendTime"}), TopicCreation(other, 1, 1)]
+        )
+        administration.set_configs(other, {"message.timestamp.after.max.ms": "1000"})
+        found = administration.configs_in_force([stamped, other, name])
+        assert set(found) == {stamped, other}
+        assert found[stamped]["message.timestamp.type"] == "LogAppendTime"
+        assert found[other]["message.timestamp.type"] == "CreateTime"
+        assert found[other]["message.timestamp.after.max.ms"] == "1000"
+        assert found[stamped]["message.timestamp.after.max.ms"] == "3600000"  # Kafka's default since 4.0
+        assert administration.configs_in_force([]) == {}
+
     def test_an_empty_partition_has_no_timestamp(self, administration: KafkaAdministration, name: str) -> None:
         administration.create([TopicCreation(name, 2, 1)])
         assert administration.stamps(name, {0: 0, 1: 0}) == {}

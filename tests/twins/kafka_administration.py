@@ -24,6 +24,8 @@ _CONFIGS = frozenset(
     }
 )
 
+_DEFAULTS = {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": "3600000"}
+
 
 class InMemoryKafkaAdministration(InMemoryReplicas):
     """`brokers` bounds replication; `reachable = False` makes every call fail as a dead cluster does."""
@@ -49,6 +51,9 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
         self._look()
         return {name: self.topics[name] for name in names if name in self.topics}
+
+    def configs_in_force(self, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
+        return {name: {**_DEFAULTS, **state.configs} for name, state in self.describe(names).items()}
 
     def create(self, creations: Sequence[TopicCreation]) -> None:
         self._look()

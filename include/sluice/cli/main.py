@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
+from sluice import __version__
 from sluice.cli.terminal.escaping import guard_standard_streams
-from sluice.cli.terminal.output import err_lines
+from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.disk import disk_error
 from sluice.errors import SluiceError, exit_codes
 
@@ -92,8 +93,19 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out_lines.print(f"sluice {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Make typer build a group."""
 
 

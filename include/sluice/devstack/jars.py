@@ -12,6 +12,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from sluice.settings import LOCALE, PACKAGE, Settings, environment, settings
 _TRIES = 2
 _LOCK = PACKAGE / "jars"
 _CONFIGURATIONS = ("spark", "kafka", "agent")
+_CACHE = ".ivy"
 
 
 @dataclass(frozen=True)
@@ -84,24 +86,26 @@ class Jars:
         java = find_java(home := environment().get("JAVA_HOME", ""))
         if (fault := java_fault(java, home)) or java is None:
             raise NotReadyError(f"The jars cannot be fetched: {fault}.", fix=FIX)
-        cache = self.folder / ".ivy"
-        done = subprocess.run(
-            [
-                java.path,
-                f"-Divy.default.ivy.user.dir={cache}",  # else Ivy writes into the home directory
-                "-jar",
-                str(_ivy()),
-                *("-cache", str(cache), "-ivy", str(self.lock / "ivy.xml"), "-confs", *_CONFIGURATIONS),
-                *("-types", "jar", "bundle", "-warn"),
-                *("-retrieve", f"{self.folder}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),
-            ],
-            env={**environment(), **LOCALE},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        shutil.rmtree(cache, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as user_folder:
+            done = subprocess.run(
+                [
+                    java.path,
+                    f"-Divy.default.ivy.user.dir={user_folder}",  # else Ivy writes into the home directory
+                    "-jar",
+                    str(_ivy()),
+                    # Relative, because Ivy takes parentheses for a part of a pattern, and makes patterns of both.
+                    *("-cache", _CACHE, "-retrieve", "[conf]/[artifact]-[revision](-[classifier]).[ext]"),
+                    *("-ivy", str(self.lock.absolute() / "ivy.xml"), "-confs", *_CONFIGURATIONS),
+                    *("-types", "jar", "bundle", "-warn"),
+                ],
+                cwd=self.folder,
+                env={**environment(), **LOCALE},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        shutil.rmtree(self.folder / _CACHE, ignore_errors=True)
         absent = [name for name in self._digests() if not (self.folder / name).is_file()]
         if absent:
             lines = [line.strip(" :\t") for line in done.stdout.decode(errors="replace").splitlines()]

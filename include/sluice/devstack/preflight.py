@@ -5,6 +5,7 @@ This file is written so that a python3 that is too old can still read it, and sa
 
 import importlib.util
 import os
+import pathlib
 import shutil
 import sys
 
@@ -21,9 +22,17 @@ def find_python_fault(major: int, minor: int) -> str:
     return f"python3 is {running}, and Sluice needs one of {', '.join(_SUPPORTED)}. Fix: {fix}."
 
 
+def find_folder_fault(folder: str) -> str:
+    """Return why nothing can be installed into a project's folder, and what to do; empty if it can be used."""
+    from sluice.specs.deployments.folder_names import folder_fault  # noqa: PLC0415 - an old Python could not read it
+
+    fault = folder_fault(folder)
+    return f"the project folder {folder!r} cannot be used: {fault}. Fix: rename it, or move it." if fault else ""
+
+
 def find_fault() -> str:
     """Return the first thing that is wrong with this machine, and what to do; empty if nothing is."""
-    fault = find_python_fault(*sys.version_info[:2])
+    fault = find_python_fault(*sys.version_info[:2]) or find_folder_fault(str(pathlib.Path.cwd()))
     if fault:
         return fault
     if importlib.util.find_spec("ensurepip") is None:

@@ -375,7 +375,7 @@ class Stack:
             raise self._fault(next(iter(names)), "did not become ready in time")
 
     def _fault(self, name: str, what: str) -> NotReadyError:
-        return component_fault(name, what, self._supervisor.log(name), self._folder.root)
+        return component_fault(name, what, self._supervisor.log(name), self._folder)
 
     @contextlib.contextmanager
     def _step(self, name: str) -> Iterator[None]:

@@ -46,6 +46,18 @@ class KafkaPythonAdministration(ReplicaCalls):
             return {}
         return self._ask(f"describe {', '.join(wanted)}", lambda client: _states(client, wanted))
 
+    def configs_in_force(self, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the configurations by which topics are kept, of those whose configurations are ours to see."""
+        wanted = sorted(set(names))
+        found = self._ask(
+            f"describe the configurations of {', '.join(wanted)}", lambda client: _described(client, wanted)
+        )
+        values = {
+            name: {key: str(config["value"]) for key, config in configs.items() if config["value"] is not None}
+            for name, configs in found.items()
+        }
+        return {name: configs for name, configs in values.items() if configs}
+
     def create(self, creations: Sequence[TopicCreation]) -> None:
         """Create topics and return when the cluster shows them with a leader for every partition."""
         if not creations:
@@ -210,12 +222,9 @@ def _group_refusals(
 
 
 def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:  # noqa: ANN401  untyped client
-    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    if not resources:
-        return {}
-    answer = client.describe_configs(resources, config_filter="all")
+    found = _described(client, names)
     # The client drops the error, and a topic without any configuration would look like one on which none is set.
-    if silent := sorted(name for name, configs in next(iter(answer.values()), {}).items() if not configs):
+    if silent := sorted(name for name, configs in found.items() if not configs):
         raise UnreachableError(
             f"Kafka does not tell the configurations of {listed(silent, 3, 'topics')}: no authorization, or just made "
             "or deleted.",
@@ -227,8 +236,17 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
             for key, config in configs.items()
             if config["config_source"] == "DYNAMIC_TOPIC_CONFIG"
         }
-        for name, configs in next(iter(answer.values()), {}).items()
+        for name, configs in found.items()
     }
+
+
+def _described(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:  # noqa: ANN401  untyped client
+    """Return all configurations of topics with value and source; none of a topic that is not ours to see."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    if not resources:
+        return {}
+    answer: Mapping[Any, Mapping[str, Mapping[str, Any]]] = client.describe_configs(resources, config_filter="all")
+    return next(iter(answer.values()), {})
 
 
 def _partitions(topic: dict[str, Any]) -> list[dict[str, Any]]:

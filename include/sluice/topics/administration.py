@@ -88,6 +88,13 @@ class KafkaAdministration(ReplicaAdministration, Protocol):
         """Return the state of those topics that exist."""
         ...
 
+    def configs_in_force(self, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the configurations by which topics are kept, the broker's defaults among them.
+
+        A topic that does not exist, or whose configurations are not ours to see, is left out.
+        """
+        ...
+
     def create(self, creations: Sequence[TopicCreation]) -> None:
         """Create topics and return when the cluster shows them.
 

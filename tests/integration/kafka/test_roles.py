@@ -322,3 +322,9 @@ def test_a_role_does_the_work_of_another_only_where_its_own_rights_imply_that(si
     }
     assert not all(expected.values()), "there is work that it cannot do"
     assert {work: not refusal(site, work, name) for work in WORK} == expected
+
+
+def test_configurations_that_a_role_may_not_see_are_left_out(site: Site) -> None:
+    for name, seen in (("stream", set[str]()), ("planner", {"flights"})):
+        with site.administration(site.catalog.access[name]) as cluster:
+            assert set(cluster.configs_in_force(["flights"])) == seen

@@ -16,7 +16,7 @@ JAVA = """#!/bin/sh
 case "$1" in
   -version) echo 'openjdk version "17.0.1"' ;;
   --list-modules) echo jdk.incubator.vector@17 ;;
-  *) echo run >> {calls}; cp -r {repository}/. {target}; echo ":: {said}" ;;
+  *) echo "$*" >> {calls}; cp -r {repository}/. .; echo ":: {said}" ;;
 esac
 """
 
@@ -38,12 +38,17 @@ class Repository:
     def says(self, said: str) -> None:
         java = self._folder / "bin" / "java"
         java.parent.mkdir(exist_ok=True)
-        java.write_text(JAVA.format(calls=self._calls, repository=self.content, target=self.target, said=said))
+        java.write_text(JAVA.format(calls=self._calls, repository=self.content, said=said))
         java.chmod(0o755)
 
     @property
     def calls(self) -> int:
-        return len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
+        return len(self.arguments)
+
+    @property
+    def arguments(self) -> list[str]:
+        """What each run of Ivy was given."""
+        return self._calls.read_text().splitlines() if self._calls.exists() else []
 
 
 @pytest.fixture
@@ -61,6 +66,17 @@ def test_jars_are_fetched_once_and_verified(repository: Repository) -> None:
     assert repository.jars.ensure() == 0
     assert repository.calls == 1
     assert (repository.target / "spark/a-1.0.jar").read_bytes() == b"spark"
+
+
+def test_ivy_which_takes_parentheses_for_parts_of_a_pattern_is_given_no_path_of_the_folder(
+    repository: Repository, tmp_path: Path
+) -> None:
+    jars = Jars(tmp_path / "a (copy) (" / "jars", repository.jars.lock)
+    assert jars.ensure() == 2
+    assert (jars.folder / "spark/a-1.0.jar").read_bytes() == b"spark"
+    (arguments,) = repository.arguments
+    assert "(copy)" not in arguments
+    assert {path.name for path in jars.folder.iterdir()} == {"spark", "kafka", "verified.json"}
 
 
 def test_jars_that_are_there_but_were_never_verified_are_verified_without_fetching(repository: Repository) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.devstack import preflight
-from sluice.devstack.preflight import find_fault, find_python_fault
+from sluice.devstack.preflight import find_fault, find_folder_fault, find_python_fault
 
 
 @pytest.mark.parametrize("minor", [11, 12, 13])
@@ -32,3 +32,13 @@ def test_an_old_python_can_read_the_preflight() -> None:
 def test_a_missing_java_is_said_before_anything_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert find_fault().startswith(f"JAVA_HOME is {tmp_path}, and there is no bin/java in it. Fix: install a JDK 17")
+
+
+def test_a_folder_that_cannot_be_used_is_said_before_anything_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert find_fault().startswith(f"the project folder '{folder}' cannot be used: ':' in it separates entries of Java")
+    assert find_folder_fault("/srv/Zoë (copy) 50% = it's") == ""

@@ -19,6 +19,8 @@ _SUFFIX = ".template"
 """The suffix of every template: without it Git, linters or pytest would read some of them."""
 _MAY_BE_THERE = {".git", ".venv", "wheels"}
 _SHOWN = 5
+_NOT_QUOTED_BY_PIP = r"[\"`]|'{3}"
+"""What pip leaves as it is in the first lines of a command, which are for a shell and for Python."""
 
 
 def project_files(name: str, version: str) -> Mapping[str, bytes]:
@@ -65,6 +67,8 @@ def folder_faults(folder: Path) -> list[str]:
     faults = []
     if meaning := folder_fault(str(folder)):
         faults.append(f"its path cannot be used: {meaning}")
+    if match := re.search(_NOT_QUOTED_BY_PIP, str(folder)):
+        faults.append(f"its path cannot be used: {match[0]} in it breaks the commands that pip installs below it")
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
     if not nearest.is_dir():
         return [*faults, f"{nearest} is a file" if nearest != folder else "it is a file"]

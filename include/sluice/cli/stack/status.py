@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ from sluice.cli.terminal.output import Output, OutputOption, as_json, emit, out,
 from sluice.cli.views.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
+from sluice.devstack.stack_faults import full_disk
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
 from sluice.project.project import Project
@@ -22,6 +23,7 @@ from sluice.settings import settings
 from sluice.streams.health.health import Health
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.running_code import outdated
+from sluice.streams.life.start_warnings import start_warnings
 from sluice.streams.life.status import UnitStatus
 
 
@@ -42,7 +44,7 @@ def status(
         return
     verdicts = {unit: project.health.verdicts(unit) for unit in project.catalog.units()}
     statuses = [status for unit in verdicts if (status := _observed(project, unit)) is not None]
-    notes = [note for s in statuses if (note := outdated(s, project.folder.unit_file(s.unit), project.code_of))]
+    notes = [*_disk_notes(project), *(note for status in statuses for note in _notes(project, status))]
     unwanted = [status.unit for status in statuses if status.never_requested]
     stack = _stack(project)
     streams = {s: _as_json(unit, verdict) for unit, own in verdicts.items() for s, verdict in own.items()}
@@ -57,6 +59,22 @@ def status(
             out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
 
     emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
+
+
+def _disk_notes(project: Project) -> Iterator[str]:
+    if project.deployment.kafka.kind == "embedded" and (full := full_disk(project.folder)) is not None:
+        yield (
+            f"The disk of {full} is full. Free some space: brokers and streams that stopped go on where they were, "
+            "and `sluice up` starts a component that is FATAL."
+        )
+
+
+def _notes(project: Project, status: UnitStatus) -> Iterator[str]:
+    """Yield what concerns a driver and no verdict says."""
+    file = project.folder.unit_file(status.unit)
+    if changed := outdated(status, file, project.code_of):
+        yield changed
+    yield from start_warnings(status, file)
 
 
 def _as_json(unit: str, verdict: Verdict) -> dict[str, object]:

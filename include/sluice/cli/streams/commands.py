@@ -33,6 +33,7 @@ from sluice.streams.life.attempts import Desired
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.running_code import outdated
+from sluice.streams.life.start_warnings import start_warnings
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.life.timeline import Timeline, duration_text
 
@@ -76,7 +77,8 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
     project = Project.open_tolerant(settings())
     verdicts = project.health.verdicts(unit, closely=True)
     status, timeline = project.streams.life(unit).observe(), project.streams.timeline(unit)
-    changed = outdated(status, project.folder.unit_file(unit), project.code_of)
+    file = project.folder.unit_file(unit)
+    changed, warnings = outdated(status, file, project.code_of), start_warnings(status, file)
     service, epochs = unit_service(project, unit, SystemClock().now()), epochs_of(project, verdicts)
     data = {
         "unit": unit,
@@ -89,13 +91,14 @@ def show(unit: UnitArgument, output: OutputOption = Output.TABLE) -> None:
         "next": timeline.next,
         "halted": timeline.halted,
         "outdated": changed,
+        "warnings": warnings,
     }
 
     def print_unit() -> None:
         out_lines.print(_headline(status))
         _print_streams(verdicts)
-        if changed:
-            out_lines.print(changed, style="yellow")
+        for note in filter(None, (changed, *warnings)):
+            out_lines.print(note, style="yellow")
         for line in (*service.lines(), *epoch_lines(epochs)):
             out_lines.print(line)
         _print_timeline(timeline)

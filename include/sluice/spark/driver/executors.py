@@ -24,7 +24,7 @@ class UnitFile:
 
     Args:
         path: the unit's file.
-        identity: unit, generation, the address of the Spark UI, and the code hash of each pipeline.
+        identity: unit, generation, the address of the Spark UI, the code hash of each pipeline, and what is warned of.
         executors: returns how many there are, and their cores; None where the driver itself runs the tasks.
         clock: gives the time.
     """

@@ -14,6 +14,7 @@ from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
+from sluice.spark.driver.unbounded_topics import unbounded_topics
 from sluice.spark.driver.unit_streams import refuse_unstartable, unit_streams
 from sluice.spark.session.session import session
 from sluice.specs.catalog.catalog import Unit
@@ -83,7 +84,8 @@ def run_streams(
         for s in streams
     }
     codes = {pipeline: keep_code(project, pipeline) for pipeline in unit.pipelines}
-    unit_file = UnitFile(project.folder.unit_file(name), {**identity, "codes": codes}, partial(executors_of, spark))
+    at_start = {**identity, "codes": codes, "warnings": unbounded_topics(project, unit)}
+    unit_file = UnitFile(project.folder.unit_file(name), at_start, partial(executors_of, spark))
     driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=unit_file.update)
     return driver.run(available_now=available_now)
 

@@ -1,9 +1,9 @@
 """Which folders can hold what Sluice writes, judged by their names, before anything is made in them.
 
-Blanks, quotes, `=`, `;`, `%` and every letter of Unicode work. What is refused has a meaning in a place where no
-escape helps: Spark takes a pattern for a pattern, its lists and Kafka's `log.dirs` end an entry at a comma, Java's
-class path does so at a `:`, `#` cuts an address, Delta's reader decodes `%41`, Airflow and Log4j replace `$NAME`, and
-a line break ends a line of a configuration.
+Blanks, quotes, parentheses, `=`, `;`, `%` and every letter of Unicode work. What is refused has a meaning in a place
+where no escape helps: Spark takes a pattern for a pattern, its lists and Kafka's `log.dirs` end an entry at a comma,
+Java's class path does so at a `:` and the address of a jar at `!/`, `#` cuts an address, Delta's reader decodes `%41`,
+Airflow and Log4j replace `$NAME`, and a line break ends a line of a configuration.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _MEANINGS: Mapping[str, str] = {
     r"[|^]": "is in no address, as the reader of Delta tables makes one of the folder",
     r"#": "ends an address that Spark loads code from",
     r"\$": "begins the name of a variable to Airflow and Log4j",
+    r"!(?=/|$)": "ends a folder's name, which ends the name of a jar to Java",
     r"%[0-9A-Fa-f]{2}": "is one character in an address to the reader of Delta tables",
 }
 

@@ -1,9 +1,9 @@
 """What a driver writes for its observers: small files, which prove nothing by their absence.
 
 It rewrites the progress file of a stream after each batch, and every few seconds while idle. Of a settled table it says
-in a file of its own what it waits for, which outlives the driver. Into a file of its unit it writes its code at its
-start, and its executors whenever they change: a driver whose last worker died stays alive, plans a batch and waits, for
-ever if need be.
+in a file of its own what it waits for, which outlives the driver. Into a file of its unit it writes its code and its
+warnings at its start, and its executors whenever they change: a driver whose last worker died stays alive, plans a
+batch and waits, for ever if need be.
 """
 
 from __future__ import annotations
@@ -76,6 +76,12 @@ def codes_of(file: Path, unit: str, generation: int) -> dict[str, str]:
     """Return the code hash of each pipeline of a driver, as it said at its start; {} if it said nothing."""
     codes = _of_unit(file, unit, generation).get("codes")
     return {str(pipeline): str(code) for pipeline, code in codes.items()} if isinstance(codes, dict) else {}
+
+
+def warnings_of(file: Path, unit: str, generation: int) -> tuple[str, ...]:
+    """Return what a driver warned of at its start, a sentence each; nothing if it said nothing."""
+    warnings = _of_unit(file, unit, generation).get("warnings")
+    return tuple(map(str, warnings)) if isinstance(warnings, list) else ()
 
 
 def spark_ui_address(progress: Path, unit: str, generation: int) -> str | None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +36,13 @@ class SmallDisk(DriverPlace):
     folder: Path = Path()
     holder: int = 0
 
-    def _command(self, generation: int) -> list[str]:
+    def seeing_it(self, command: Sequence[str]) -> list[str]:
+        """Return a command that runs where the folder is this disk."""
         enter = ["nsenter", f"--target={self.holder}", "--user", "--preserve-credentials", "--mount"]
-        return [*enter, f"--wd={self.folder}", *super()._command(generation)]
+        return [*enter, f"--wd={self.folder}", *command]
+
+    def _command(self, generation: int) -> list[str]:
+        return self.seeing_it(super()._command(generation))
 
     def _environment(self, failpoint: str, master: str = "") -> dict[str, str]:
         own = {"SLUICE_STATE": str(self.folder), "SLUICE_DRIVER": str(self.folder / "words")}

@@ -11,8 +11,10 @@ import pytest
 
 from sluice.delta.table import ensure_table
 from sluice.launch.rehearsal import rehearse
+from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
+from sluice.streams.life.driver_files import warnings_of
 from tests.integration.spark.conftest import DriverPlace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("two_days")]
@@ -137,6 +139,12 @@ def test_a_rehearsal_beside_a_driver_says_whether_the_next_one_would_start_and_c
     assert (bad.exit_code, bad.failure.kind) == (ExitCode.CODE, FailureClass.CODE)
     assert "oopsie" in bad.failure.message
     assert kept(own) == before
+
+
+def test_a_topic_that_was_made_without_a_bound_is_warned_of_and_read(drained_state: Path) -> None:
+    (warning,) = warnings_of(Settings(state=drained_state).folder.unit_file("flights"), "flights", 1)
+
+    assert warning.startswith("the producers of flights stamp its records, and the broker takes a time up to 1 hour")
 
 
 @pytest.mark.verify

@@ -199,3 +199,10 @@ def test_a_project_is_found_from_its_folders_and_nowhere_else(project: Path, tmp
 )
 def test_a_project_is_named_after_its_folder(folder: str, name: str) -> None:
     assert project_name(Path(folder)) == name
+
+
+@pytest.mark.parametrize("name", ['say "shop"', "a `shop`", "'''", "shop!", "a:b"])
+def test_a_folder_in_which_no_command_would_run_is_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RefusedError, match="its path cannot be used"):
+        run("init", str(tmp_path / name))
+    assert list(tmp_path.iterdir()) == []

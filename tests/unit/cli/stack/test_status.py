@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -42,3 +43,13 @@ def test_a_unit_that_should_run_has_a_row_with_what_to_do(fresh: Path) -> None:
     said = CliRunner().invoke(app, ["status"]).stdout
     assert "departures_live" in said
     assert "Never started" not in said
+
+
+def test_a_full_disk_is_named(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = fresh / "state" / "kafka"
+    kafka.mkdir(parents=True)
+    monkeypatch.setattr(
+        "sluice.devstack.stack_faults.shutil.disk_usage", lambda path: SimpleNamespace(free=path != kafka and 1 << 40)
+    )
+    (note,) = json.loads(CliRunner().invoke(app, ["status", "-o", "json"]).stdout)["notes"]
+    assert note.startswith(f"The disk of {kafka} is full. Free some space")

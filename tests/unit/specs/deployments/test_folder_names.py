@@ -14,7 +14,7 @@ from sluice.settings import Settings
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.folder_names import folder_fault
 
-ODD = 'it\'s "50% of" Zoë=日本 😀 ;x &+@~(!<`'
+ODD = 'it\'s "50% (of)" Zoë=日本 😀 ;x &+@~(!<`'
 """Everything that looks dangerous and works."""
 
 REFUSED = [
@@ -26,6 +26,11 @@ REFUSED = [
 @pytest.mark.parametrize("character", REFUSED, ids=ascii)
 def test_a_character_that_no_escape_helps_is_refused_by_name(character: str) -> None:
     assert folder_fault(f"/srv/a{character}b").startswith(f"{character!a} in it ")
+
+
+@pytest.mark.parametrize("folder", ["/srv/a!", "/srv/a!/b"])
+def test_what_ends_the_name_of_a_jar_ends_no_name_of_a_folder(folder: str) -> None:
+    assert folder_fault(folder) == "'!' in it ends a folder's name, which ends the name of a jar to Java"
 
 
 def test_everything_else_works_in_a_state_folder() -> None:

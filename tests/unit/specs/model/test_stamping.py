@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.model.stamping import MAX_AHEAD, bounds
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.stamping import MAX_AHEAD, STAMPED_BY, bounds, unbounded_stamps
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 
 
@@ -49,6 +51,53 @@ def test_only_the_deployment_in_which_the_broker_stamps_is_without_a_bound(bench
 
 def test_the_topics_that_are_only_filled_are_left_alone() -> None:
     assert Catalog().kafka_topics() == {}
+
+
+HOUR, NO_BOUND = "3600000", str(2**63 - 1)
+SKEW = timedelta(minutes=10)
+
+
+def orders(bench: Bench, configs: str = "") -> TopicSpec:
+    bench.write(TOPIC_FILE, TOPIC.replace("configs:", f"configs:\n  {configs}") if configs else TOPIC)
+    return bench.scan().catalog.topics["orders"]
+
+
+@pytest.mark.parametrize(
+    "in_force", [{STAMPED_BY: "LogAppendTime", MAX_AHEAD: NO_BOUND}, {STAMPED_BY: "CreateTime", MAX_AHEAD: "600000"}]
+)
+def test_a_topic_that_is_stamped_or_bounded_as_its_readers_need_it_is_nothing_to_warn_of(
+    bench: Bench, in_force: dict[str, str]
+) -> None:
+    assert unbounded_stamps(orders(bench), in_force, SKEW) == ""
+
+
+@pytest.mark.parametrize(
+    ("in_force", "ahead"),
+    [
+        ({STAMPED_BY: "CreateTime", MAX_AHEAD: HOUR}, "a time up to 1 hour ahead of its clock"),
+        ({STAMPED_BY: "CreateTime", MAX_AHEAD: NO_BOUND}, "a time however far ahead of its clock"),
+        ({}, "a time however far ahead of its clock"),
+    ],
+)
+def test_a_topic_that_somebody_made_by_hand_takes_times_from_the_future_and_it_is_said_how_to_end_that(
+    bench: Bench, in_force: dict[str, str], ahead: str
+) -> None:
+    said = unbounded_stamps(orders(bench), in_force, SKEW)
+    assert f"the producers of orders stamp its records, and the broker takes {ahead}" in said
+    assert "expect 10 minutes at most (clock_skew)" in said
+    assert "`sluice topics plan orders`" in said
+    assert "if others manage the topic, ask them for message.timestamp.after.max.ms=600000" in said
+
+
+@pytest.mark.parametrize("bound", [HOUR, "600000"])
+def test_a_topic_that_its_producers_stamp_against_its_spec_is_named_however_it_is_bounded(
+    bench: Bench, bound: str
+) -> None:
+    stamped = orders(bench, "message.timestamp.type: LogAppendTime")
+    assert unbounded_stamps(stamped, {STAMPED_BY: "LogAppendTime", MAX_AHEAD: bound}, SKEW) == ""
+    said = unbounded_stamps(stamped, {STAMPED_BY: "CreateTime", MAX_AHEAD: bound}, SKEW)
+    assert "the spec of orders says that the broker stamps its records, but in the cluster its producers do" in said
+    assert "ask them for message.timestamp.type=LogAppendTime" in said
 
 
 @given(st.none() | st.text(max_size=4) | st.integers(-(2**70), 2**70).map(str))
