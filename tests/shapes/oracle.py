@@ -110,6 +110,24 @@ def _delayed(table: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
+def _standings(table: pd.DataFrame) -> pd.DataFrame:
+    rows = table[table["dep_delay"].notna()]
+    hours = rows.groupby("hour_utc")["dep_delay"]
+    others = hours.transform("size") - 1
+    standing = ((hours.rank(method="min") - 1) / others.where(others > 0, 1) * 1_000_000).round()
+    return rows.assign(at=rows["scheduled"], standing=standing)[["at", "flight_id", "standing"]]
+
+
+def _totals(table: pd.DataFrame) -> pd.DataFrame:
+    rows = table.groupby("hour_utc").agg(
+        at=("scheduled", "min"),
+        flights=("flight_id", "size"),
+        carriers=("carrier", "nunique"),
+        middle=("dep_delay", "median"),
+    )
+    return rows.assign(middle=10 * rows["middle"])
+
+
 _RULES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "hours": lambda table: _windowed(table, "origin", "1h", "1h"),
     "hopping": lambda table: _windowed(table, "origin", "1h", "20min"),
@@ -122,4 +140,6 @@ _RULES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "carriers": _carriers,
     "once": _once,
     "delayed": _delayed,
+    "standings": _standings,
+    "totals": _totals,
 }

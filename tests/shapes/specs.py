@@ -23,6 +23,12 @@ _OUTPUTS: Mapping[str, Mapping[str, object]] = {
 
 SHAPES = tuple(_OUTPUTS)
 
+_WHOLE: Mapping[str, Mapping[str, object]] = {
+    "standings": {"scope": "interval", "keys": ["flight_id"]},
+    "totals": {"scope": "interval"},
+}
+"""Transforms over all records of an interval, which must be given those of one at a time."""
+
 _FAULTY: Mapping[str, Mapping[str, object]] = {
     "by_order": {"window": "1 hour", "keys": ["origin"]},
     "by_cut": {"keys": ["flight_id"]},
@@ -43,7 +49,7 @@ def pipeline_document(shape: str, **declared: str) -> dict[str, object]:
             "table": shape,
             "time_column": "at",
             "interval": "hour",
-            **{**_OUTPUTS, **_FAULTY}[shape],
+            **{**_OUTPUTS, **_WHOLE, **_FAULTY}[shape],
             **dict(declared),
         },
         "driver": "flights",

@@ -87,6 +87,24 @@ def once(flights: DataFrame) -> DataFrame:
     return first.select(F.col("scheduled_at").alias("at"), "flight_id", "carrier")
 
 
+def standings(flights: DataFrame) -> DataFrame:
+    """Say where the delay of each flight stands among all that are read, in millionths."""
+    known = flights.where("dep_delay_min IS NOT NULL")
+    order = Window.orderBy("dep_delay_min")
+    standing = F.round(F.percent_rank().over(order) * 1_000_000).cast("long")
+    return known.select(F.col("scheduled_at").alias("at"), "flight_id", standing.alias("standing"))
+
+
+def totals(flights: DataFrame) -> DataFrame:
+    """Count all that is read, in one row."""
+    return flights.agg(
+        F.min("scheduled_at").alias("at"),
+        F.count("*").alias("flights"),
+        F.count_distinct("carrier").alias("carriers"),
+        F.round(10 * F.expr("percentile(dep_delay_min, 0.5)")).alias("middle"),
+    )
+
+
 def delayed(flights: DataFrame) -> DataFrame:
     """Pass on the flights that left 15 minutes late or later, record by record."""
     late = flights.where("dep_delay_min >= 15")

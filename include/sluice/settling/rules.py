@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -23,6 +23,7 @@ class SettlingRules:
         max_advance: the longest gap between two arrival times that needs no other evidence.
         lookback: how far before an interval the records begin that its rows are made of.
         lookahead: how far behind its end they go on.
+        per_interval: whether one call of the transform is given the records of one interval, never of several.
         idle: a source that is silent for so long does not hold its intervals: time goes on by our own clock; None: it
             holds them until something arrives.
     """
@@ -34,6 +35,7 @@ class SettlingRules:
     max_advance: timedelta = timedelta(days=1)
     lookback: timedelta = timedelta()
     lookahead: timedelta = timedelta()
+    per_interval: bool = False
     idle: timedelta | None = None
 
     @classmethod
@@ -48,6 +50,7 @@ class SettlingRules:
             idle=pipeline.time.idle,
             lookback=pipeline.intervals.lookback,
             lookahead=pipeline.intervals.lookahead,
+            per_interval=pipeline.intervals.called_per_interval,
         )
 
     @property
@@ -73,6 +76,10 @@ class SettlingRules:
             breadth: how many times as far beyond them as declared.
         """
         return Interval(intervals.start - breadth * self.lookback, intervals.end + breadth * self.lookahead)
+
+    def widened(self, breadth: int) -> Self:
+        """Return the rules by which records are read a number of times as far beyond an interval."""
+        return replace(self, lookback=breadth * self.lookback, lookahead=breadth * self.lookahead)
 
     def touched(self, event: datetime) -> Iterator[Interval]:
         """Yield the intervals whose rows a record of this event time may change, in order."""

@@ -26,7 +26,7 @@ class Conviction(ExplainedEnum):
     CUT_DEPENDENT = (
         "cut_dependent",
         "the rows of an interval depend on which other intervals are computed with it",
-        "partition windows and groups by a time, or declare how far they reach by `lookback` and `lookahead`",
+        "partition by time, or declare `lookback` and `lookahead`; to rank or total intervals, write `scope: interval`",
     )
 
     @property

@@ -42,6 +42,8 @@ def convict(compute: Computation, interval: Interval, output: IntervalsOutput) -
     if any(found != alone for found in further):
         settled = any(one == next_one != alone for one, next_one in pairwise(further))
         return Conviction.LOOKBACK_TOO_SHORT if settled else Conviction.CUT_DEPENDENT
+    if output.called_per_interval:
+        return None
     among_others = Interval(interval.start - length, interval.end + length)
     return Conviction.CUT_DEPENDENT if content(among_others) != alone else None
 

@@ -76,7 +76,8 @@ class ChunkExaminer:
 
     def records_behind(self, chunk: Sequence[LedgerRow], bounds: Mapping[datetime, IntervalBound]) -> Records:
         """Return the records behind intervals of a chunk, for as few computations as give their rows."""
-        return self.records(with_common_reach(bounds, _settled(chunk)) if self._output.reaches_beyond else bounds)
+        joins = self._output.reaches_beyond and not self._output.called_per_interval
+        return self.records(with_common_reach(bounds, _settled(chunk)) if joins else bounds)
 
     def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> ExaminedChunk:
         """Compute a chunk and compare it.
@@ -96,7 +97,7 @@ class ChunkExaminer:
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records_behind(chunk, bounds)
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
-            self.table.fit(records.results().schema)
+            self.table.fit(records.schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
         parities = tuple(_judge(mode, row, found, late, gone) for row in chunk)
@@ -133,7 +134,7 @@ class ChunkExaminer:
     def _alone(self, bound: IntervalBound, intervals: Interval, variation: Variation) -> DataFrame:
         length = self._output.interval_length
         starts = [interval.start for interval in intervals_between(intervals.start, intervals.end, length)]
-        return self.records(dict.fromkeys(starts, bound)).results(variation)
+        return self.records(dict.fromkeys(starts, bound)).result(variation)
 
     def _compare(
         self, records: Records, variation: Variation, versions: Mapping[datetime, int], number: int
@@ -161,7 +162,8 @@ class ChunkExaminer:
         """
         folder, condition = self.staging / str(number), self.table.condition(starts)
         while True:
-            stage = Stage.write(records.results(variation), folder, condition, self.table.column)
+            results = records.results(variation)
+            stage = Stage.write(results, lambda: records.schema, folder, condition, self.table.column)
             if self._output.since_column is None or stage.rows(self.spark).where(records.cut_off(variation)).isEmpty():
                 return stage
             variation = replace(variation, breadth=2 * variation.breadth)

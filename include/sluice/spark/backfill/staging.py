@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,17 +32,25 @@ class Stage:
     column: str
 
     @classmethod
-    def write(cls, rows: DataFrame, folder: Path, condition: str, column: str) -> Stage:
-        """Compute the rows and write them to disk; what a crash left there is replaced.
+    def write(
+        cls, results: Iterable[DataFrame], empty: Callable[[], StructType], folder: Path, condition: str, column: str
+    ) -> Stage:
+        """Compute rows and write them to disk; what a crash left there is replaced.
 
         Args:
-            rows: with the columns of the output table; all are kept.
+            results: rows with the columns of the output table; all are kept.
+            empty: says which these are where there are no results.
             folder: where they are written, as Parquet.
             condition: SQL that selects the rows of the chunk's intervals.
             column: the partition column.
         """
-        rows.write.mode("overwrite").parquet(str(folder))
-        return cls(folder, rows.schema, condition, column)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        schema: StructType | None = None
+        for rows in results:
+            rows.write.mode("append").parquet(str(folder))
+            schema = rows.schema
+        return cls(folder, schema or empty(), condition, column)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return the chunk's rows."""

@@ -54,7 +54,7 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
     table, spark, version = examiner.table, examiner.spark, examiner.table.version()
     starts = [row.interval.start for row in chunk]
     records = examiner.records_behind(chunk, {r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk})
-    schema = records.results().schema
+    schema = records.schema
     columns = column_changes(table.folder, schema.json(), partition_by=[table.column])
     stage = examiner.staged(records, starts, number)
     held = table.rows(spark, starts, version)

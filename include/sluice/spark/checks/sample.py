@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -15,17 +16,30 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from pyspark.sql.types import AtomicType, StructType, VariantType
 
 from sluice.errors import SluiceError, SpecError
+from sluice.intervals.alignment import Interval
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
+from sluice.settling.rules import SettlingRules
 from sluice.spark.checks.blame import blame
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.columns import refuse_unwritable
-from sluice.spark.records.pipeline import PipelineCode, good_records, partitioned, transformed
+from sluice.spark.records.instants import instant
+from sluice.spark.records.pipeline import (
+    PipelineCode,
+    good_records,
+    partition_column,
+    partitioned,
+    rows_of,
+    transformed,
+)
 from sluice.spark.records.static import read_static
+from sluice.spark.records.unbounded import refuse_unbounded
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, validate
+from sluice.spark.tables.ranges import kept, within
 from sluice.specs.code.static import locate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 
 def preview(
@@ -60,14 +74,41 @@ def preview(
     records = _kafka_read(spark, lines, arrived_at)
     judged = _judge(records, code, lines)
     with _transforms_of(home), _faults_of(pipeline, home):
-        rows = transformed(good_records(records, code), code)
-        refuse_unwritable(rows, pipeline.every_output)
-        first = [pipeline.intervals.time_column] if pipeline.has_intervals else []
-        rows = partitioned(rows, pipeline.intervals) if pipeline.has_intervals else rows
-        ordered = rows.orderBy(*first, *_orderable(rows.schema))
-        values = tuple(json.loads(row[0]) for row in ordered.select(as_json(rows.schema)).collect())
-    columns = {field.name: field.dataType.simpleString() for field in rows.schema}
+        columns, values = _made(good_records(records, code), code)
     return Preview(pipeline.name, judged, columns, values)
+
+
+def _made(good: DataFrame, code: PipelineCode) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
+    """Return the columns of the rows that are made of good records, by name, and the rows.
+
+    Raises:
+        SpecError: an output cannot take them.
+    """
+    pipeline, rows = code.pipeline, transformed(good, code)
+    refuse_unwritable(rows, pipeline.every_output)
+    first, results = list[str](), [rows]
+    if pipeline.has_intervals:
+        output = pipeline.intervals
+        refuse_unbounded(rows, good, output)
+        first, results = [output.time_column], list(_results(good, rows, output, code))
+        rows = partitioned(rows, output)
+    columns = {field.name: field.dataType.simpleString() for field in rows.schema}
+    ordered = (each.orderBy(*first, *_orderable(rows.schema)) for each in results)
+    found = (row for each in ordered for row in each.select(as_json(rows.schema)).collect())
+    return columns, tuple(json.loads(row[0]) for row in found)
+
+
+def _results(good: DataFrame, rows: DataFrame, output: IntervalsOutput, code: PipelineCode) -> Iterator[DataFrame]:
+    """Yield the rows of an interval table, in order: those of each call of the transform."""
+    if not output.called_per_interval:
+        yield partitioned(rows, output)
+        return
+    rules, event = SettlingRules.of(code.pipeline), code.topic.value.event_time
+    hours = good.select(F.unix_micros(F.date_trunc("hour", event)).alias("hour")).distinct().collect()
+    happened = [Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in hours)]
+    for interval in sorted({each for hour in happened for each in rules.touched_by_any_of(hour)}):
+        made = rows_of(good.where(within(event, [rules.read_range(interval)])), code)
+        yield kept(made, within(partition_column(output), [interval]))
 
 
 def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetime | None) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.transforms import load_transform
+from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.duration import format_duration
@@ -44,9 +45,18 @@ def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None =
         late: whether a late record counts as good; never in a stream.
 
     Returns:
-        The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp).
+        The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp). Where a call is
+        given the records of one interval, no good records make no rows.
     """
-    return partitioned(transformed(good_records(records, code, late=late), code), code.pipeline.intervals)
+    return rows_of(good_records(records, code, late=late), code)
+
+
+def rows_of(good: DataFrame, code: PipelineCode) -> DataFrame:
+    """Return what one call of the transform makes of good records; see `result_rows`."""
+    output, rows = code.pipeline.intervals, transformed(good, code)
+    if output.called_per_interval and makes_rows_of_nothing(rows) and good.isEmpty():
+        rows = rows.limit(0)
+    return partitioned(rows, output)
 
 
 def good_records(

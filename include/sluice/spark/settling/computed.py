@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -67,3 +68,26 @@ class ComputedRows:
     def _inside(self, intervals: Interval) -> ds.Expression:
         start = ds.field(self.column)
         return (start >= pa.scalar(intervals.start)) & (start < pa.scalar(intervals.end))
+
+
+def joined(parts: Sequence[CollectedRows | StagedRows], folder: Path) -> CollectedRows | StagedRows:
+    """Return the rows of several computations as those of one.
+
+    Args:
+        parts: one at least; no two hold rows of one interval.
+        folder: in which all files of theirs are.
+    """
+    content = {start: held for part in parts for start, held in part.content.items()}
+    collected = [part.rows for part in parts if isinstance(part, CollectedRows)]
+    if len(collected) == len(parts):
+        return CollectedRows(pa.concat_tables(collected), content)
+    schema = next(part.rows.projected_schema for part in parts if isinstance(part, StagedRows))
+    batches = (batch for part in parts for batch in _batches(part, schema))
+    return StagedRows(ds.Scanner.from_batches(batches, schema=schema), content, folder)
+
+
+def _batches(part: CollectedRows | StagedRows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if isinstance(part, StagedRows):
+        yield from part.rows.to_batches()
+    else:
+        yield from part.rows.select(schema.names).cast(schema).to_batches()

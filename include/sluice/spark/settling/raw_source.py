@@ -27,16 +27,16 @@ from sluice.settling.rules import SettlingRules
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
-from sluice.spark.settling.computed import ComputedRows
+from sluice.spark.settling.computed import ComputedRows, joined
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.records import RawTable, below_reach, refuse_other_times
+from sluice.spark.tables.records import FEW, RawTable, below_reach, refuse_other_times
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
-_FEW = 500_000
-"""Records that Arrow reads into the driver's memory."""
+_MOST_CALLS = 24
+"""Calls of a transform that is given one interval at a time, for one commit: what a crash repeats takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +133,29 @@ class RawTableSource:
         """
         length, rules = self.rules.length, self.rules
         files = self._files(pinned, rules.read_range(intervals))
+        most = min(self.max_records, FEW) if rules.per_interval else self.max_records
 
         def fits(count: int) -> bool:
             inside = Interval(intervals.start, intervals.start + count * length + rules.lookahead)
-            return sum(file.records_in(inside) for file in files) <= self.max_records
+            return sum(file.records_in(inside) for file in files) <= most
 
         fitting = bisect_left(
             range(1, (intervals.end - intervals.start) // length + 1), x=True, key=lambda n: not fits(n)
         )
-        return Interval(intervals.start, intervals.start + max(1, fitting) * length)
+        found = Interval(intervals.start, intervals.start + max(1, fitting) * length)
+        more = self._with_records(pinned, found)[_MOST_CALLS:] if rules.per_interval else []
+        return Interval(found.start, more[0].start) if more else found
+
+    def _with_records(self, pinned: RawPosition, intervals: Interval) -> list[Interval]:
+        """Return those of some intervals whose rows records may be made into, in order."""
+        read, rules = self.rules.read_range(intervals), self.rules
+        event = ds.field("event_time")
+        inside = (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
+        times = dataset_of(self.folder, pinned.version).to_table(columns=["event_time"], filter=inside)
+        hours = pc.unique(pc.floor_temporal(times.column("event_time"), unit="hour")).to_pylist()
+        happened = (Interval(hour.astimezone(UTC), hour.astimezone(UTC) + HOUR) for hour in hours)
+        touched = {each for hour in happened for each in rules.touched_by_any_of(hour)}
+        return sorted(each for each in touched if intervals.start <= each.start < intervals.end)
 
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> CollectedRows | StagedRows:
         """See the port.
@@ -149,12 +163,31 @@ class RawTableSource:
         Raises:
             RefusedError: rows lie in intervals that are not made of the records that were read.
         """
+        if not self.rules.per_interval:
+            return self._computed(pinned, below, intervals, self.staging)
+        first = Interval(intervals.start, intervals.start + self.rules.length)
+        calls = self._with_records(pinned, intervals) or [first]  # one that makes no rows says of which columns
+        folders = (self.staging / f"{call.start:%Y%m%dT%H}" for call in calls)
+        parts = [self._computed(pinned, below, *each) for each in zip(calls, folders, strict=True)]
+        return joined(parts, self.staging)
+
+    def _computed(
+        self, pinned: RawPosition, below: Reach, intervals: Interval, folder: Path
+    ) -> CollectedRows | StagedRows:
+        """Return the rows of intervals, by one call of the transform that is given what they are made of.
+
+        Args:
+            pinned: see `compute`.
+            below: see `compute`.
+            intervals: see `compute`.
+            folder: for files, if the rows outgrow the driver.
+        """
         read, breadth = self.rules.read_range(intervals), 1
-        rows = self._rows(pinned, below, read)
+        rows = self._rows(pinned, below, read, folder)
         while self._may_lack_records(rows, intervals, read.start + breadth * self.rules.lookback / 2):
             breadth *= 2
             read = self.rules.read_range(intervals, breadth)
-            rows = self._rows(pinned, below, read)
+            rows = self._rows(pinned, below, read, folder)
         self._refuse_strays(rows, read)
         return rows.only(intervals)
 
@@ -162,9 +195,9 @@ class RawTableSource:
     def _output(self) -> IntervalsOutput:
         return self.code.pipeline.intervals
 
-    def _rows(self, pinned: RawPosition, below: Reach, read: Interval) -> ComputedRows:
+    def _rows(self, pinned: RawPosition, below: Reach, read: Interval, folder: Path) -> ComputedRows:
         rows = result_rows(raw_records(self._stored(pinned, below, read)), self.code)
-        return ComputedRows.of(rows, partition_column(self._output), self.staging)
+        return ComputedRows.of(rows, partition_column(self._output), folder)
 
     def _may_lack_records(self, rows: ComputedRows, intervals: Interval, instant: datetime) -> bool:
         """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""
@@ -193,7 +226,7 @@ class RawTableSource:
         Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
         Spark need not generate and compile code for other literals.
         """
-        if sum(file.records for file in self._files(pinned, read)) <= min(_FEW, self.max_records):
+        if sum(file.records for file in self._files(pinned, read)) <= min(FEW, self.max_records):
             event = ds.field("event_time")
             wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)

@@ -33,6 +33,7 @@ from sluice.settling.wording import disorder_text
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.records.unbounded import refuse_unbounded
 from sluice.spark.settling.aside import Aside
 from sluice.spark.settling.ends import Extents, log_ends
 from sluice.spark.settling.raw_source import RawTableSource
@@ -276,8 +277,10 @@ def prepare_settled(
     """
     output = code.pipeline.intervals
     records = read_stream(spark, context.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
-    rows = result_rows(spark.createDataFrame([], records.schema), code)
+    nothing = spark.createDataFrame([], records.schema)
+    rows = result_rows(nothing, code)
     refuse_unwritable(rows, [output])
+    refuse_unbounded(rows, nothing, output)
     schema, column = rows.schema.json(), partition_column(output)
 
     def opened() -> Opened:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
 from sluice.intervals.alignment import Interval
+
+_NUMBER = "_number"
 
 
 def within(column: str, ranges: Iterable[Interval]) -> str:
@@ -18,6 +23,17 @@ def within(column: str, ranges: Iterable[Interval]) -> str:
 def before(column: str, instant: datetime) -> str:
     """Return the SQL condition that a timestamp column lies before an instant."""
     return f"{_quoted(column)} < {_literal(instant)}"
+
+
+def kept(rows: DataFrame, condition: str) -> DataFrame:
+    """Keep the rows of a condition, after they are made.
+
+    Spark would push it below an aggregation over session windows, and judge the window of each record before it is
+    merged with its neighbours: a session that reaches over a bound would fall apart. It pushes nothing below a column
+    that is not deterministic.
+    """
+    numbered = rows.withColumn(_NUMBER, F.monotonically_increasing_id())
+    return numbered.where(f"({condition}) AND {_NUMBER} >= 0").drop(_NUMBER)
 
 
 def _quoted(column: str) -> str:

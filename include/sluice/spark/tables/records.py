@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import reduce
+from datetime import datetime, timedelta
+from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructType
 
-from sluice.delta.reading import open_table
+from sluice.delta.reading import dataset_of, open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
@@ -26,10 +28,12 @@ from sluice.spark.records.offsets import rows_at, rows_elsewhere
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.records.validation import OUTCOME, validate
 from sluice.spark.sinks.raw import raw_records, raw_rows
-from sluice.spark.tables.ranges import before, within
+from sluice.spark.tables.ranges import before, kept, within
 from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.outputs import HOUR
 
-_NUMBER = "_number"
+FEW = 500_000
+"""Records that Arrow reads into the driver's memory."""
 _ENDS = pa.schema(
     {
         "_interval": pa.timestamp("us", tz="UTC"),
@@ -129,6 +133,7 @@ class Records:
         self, spark: SparkSession, raw: RawTable, code: PipelineCode, bounds: Mapping[datetime, IntervalBound]
     ) -> None:
         self._spark = spark
+        self._raw = raw
         self._code = code
         self._bounds = bounds
         self._rules = SettlingRules.of(code.pipeline)
@@ -140,22 +145,54 @@ class Records:
         late = self._ranges(start for start, bound in bounds.items() if bound.late)
         self._late = F.expr(within(code.topic.value.event_time, late))
 
-    def results(self, variation: Variation = AS_DECLARED) -> DataFrame:
-        """Return the rows that the code makes of the records: those of the intervals, and maybe further ones.
+    @property
+    def schema(self) -> StructType:
+        """Of `results`."""
+        return result_rows(raw_records(self.rows.limit(0)), self._code).schema
+
+    def results(self, variation: Variation = AS_DECLARED) -> Iterator[DataFrame]:
+        """Yield the rows that the code makes of the records: those of the intervals, and maybe further ones.
 
         Where rows are made of the records of their own interval, they are not cut off here: Spark would push the
         condition below the aggregation, and judge every record.
+
+        Yields:
+            Once, but where a call of the transform is given one interval: then once per interval with records, if any.
         """
-        if not self._code.pipeline.intervals.reaches_beyond:
-            return result_rows(raw_records(_in_order(self.rows, variation)), self._code, late=self._late)
-        groups = [self._results_of(bound, starts, variation) for bound, starts in by_bound(self._bounds)]
-        return reduce(DataFrame.unionByName, groups)
+        if self._rules.per_interval:
+            for start in self._with_records(variation):
+                yield self._results_of(self._bounds[start], [start], variation)
+        elif self._code.pipeline.intervals.reaches_beyond:
+            groups = [self._results_of(bound, starts, variation) for bound, starts in by_bound(self._bounds)]
+            yield reduce(DataFrame.unionByName, groups)
+        else:
+            yield result_rows(raw_records(_in_order(self.rows, variation)), self._code, late=self._late)
+
+    def result(self, variation: Variation = AS_DECLARED) -> DataFrame:
+        """Return all of `results` as one: of few intervals."""
+        nothing = result_rows(raw_records(self.rows.limit(0)), self._code)
+        return reduce(DataFrame.unionByName, self.results(variation), nothing)
+
+    def _with_records(self, variation: Variation) -> list[datetime]:
+        """Return the starts of the intervals whose rows records may be made into, in order."""
+        read = contiguous(self._rules.read_range(target, variation.breadth) for target in self._ranges(self._bounds))
+        again = reduce(or_, (bound.replayed for bound in self._bounds.values()), RecordPositions())
+        here = [self._between(read, each).select("event_time") for each in (RecordPositions(), again)]
+        times = reduce(DataFrame.unionByName, here) if again.count else here[0]
+        hours = times.select(F.unix_micros(F.date_trunc("hour", "event_time")).alias("hour")).distinct().collect()
+        happened = [Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in hours)]
+        rules = self._rules.widened(variation.breadth)
+        touched = {each.start for hour in happened for each in rules.touched_by_any_of(hour)}
+        return sorted(touched & self._bounds.keys())
 
     def cut_off(self, variation: Variation) -> str:
         """Return the SQL condition that a row of `results` may lack records from before those that were read."""
         output, parts = self._code.pipeline.intervals, []
         if output.since_column is None:
             return "false"
+        if self._rules.per_interval:
+            half = variation.breadth * self._rules.lookback // timedelta(microseconds=2)
+            return f"unix_micros(`{output.since_column}`) < unix_micros(`{partition_column(output)}`) - {half}"
         for _, starts in by_bound(self._bounds):
             for target in self._ranges(starts):
                 own = within(partition_column(output), [target])
@@ -168,22 +205,45 @@ class Records:
         """Return the rows of intervals with one bound, which holds for all that they are made of."""
         rows = _in_order(self._behind(bound, starts, variation.breadth), variation)
         made = result_rows(raw_records(rows), self._code, late=F.lit(bound.late))
-        return _kept(made, within(partition_column(self._code.pipeline.intervals), self._ranges(starts)))
+        return kept(made, within(partition_column(self._code.pipeline.intervals), self._ranges(starts)))
 
     def _behind(self, bound: IntervalBound, starts: Iterable[datetime], breadth: int = 1) -> DataFrame:
         """Return the records that rows of intervals with one bound are made of."""
         ranges = contiguous(self._rules.read_range(target, breadth) for target in self._ranges(starts))
-        rows = self._between(ranges, bound.replayed)
+        rows = self._between(ranges, bound.replayed, of_one=self._rules.per_interval)
         return rows if bound.reach is None else rows.where(below_reach(bound.reach))
 
-    def _between(self, ranges: list[Interval], again: RecordPositions) -> DataFrame:
-        """Return the records of some ranges of time, with those that are read again in their place."""
+    def _between(self, ranges: list[Interval], again: RecordPositions, *, of_one: bool = False) -> DataFrame:
+        """Return the records of some ranges of time, with those that are read again in their place.
+
+        Args:
+            ranges: of time.
+            again: the records that are read again.
+            of_one: the ranges are what one of many calls is given.
+        """
         inside = within("event_time", ranges)
-        rows = self.whole.where(inside)
+        rows = self._few(ranges) if of_one else None
+        rows = self.whole.where(inside) if rows is None else rows
         if not again.count:
             return rows
         read_again = raw_rows(raw_records(rows_at(self.whole, again, self._spark)), self._code.topic)
         return rows_elsewhere(rows, again, self._spark).unionByName(read_again.where(inside))
+
+    def _few(self, ranges: list[Interval]) -> DataFrame | None:
+        """Return the records of some ranges of time out of the driver's memory; None if they are many.
+
+        Spark would plan a scan of the table for each call, and that costs more than few records do.
+        """
+        event = ds.field("event_time")
+        inside = reduce(or_, ((event >= pa.scalar(r.start)) & (event < pa.scalar(r.end)) for r in ranges))
+        if self._dataset.count_rows(filter=inside) > FEW:
+            return None
+        # A file without such records leaves an empty batch, and Spark reads none of the batches behind one.
+        return self._spark.createDataFrame(self._dataset.to_table(filter=inside).combine_chunks())
+
+    @cached_property
+    def _dataset(self) -> ds.Dataset:
+        return dataset_of(self._raw.folder, self._raw.version)
 
     def count(self) -> int:
         """Count the records, whatever validation makes of them: cheap, from the columns beside their bytes."""
@@ -262,17 +322,6 @@ class Records:
 
     def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
         return contiguous(Interval(start, start + self.length) for start in starts)
-
-
-def _kept(rows: DataFrame, condition: str) -> DataFrame:
-    """Keep the rows of a condition, after they are made.
-
-    Spark would push it below an aggregation over session windows, and judge the window of each record before it is
-    merged with its neighbours: a session that reaches over a bound would fall apart. It pushes nothing below a column
-    that is not deterministic.
-    """
-    numbered = rows.withColumn(_NUMBER, F.monotonically_increasing_id())
-    return numbered.where(f"({condition}) AND {_NUMBER} >= 0").drop(_NUMBER)
 
 
 def _in_order(rows: DataFrame, variation: Variation) -> DataFrame:

@@ -42,7 +42,7 @@ Of the outputs only the interval table's windows count: what else is delivered i
 """
 
 _NO_WINDOWS = {"table", "keys"}
-_UNLESS_OMITTED = {"lookback", "lookahead", "since_column"}
+_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
 
 _WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {

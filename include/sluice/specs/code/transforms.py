@@ -10,6 +10,7 @@ from sluice.contracts.breach import Loc
 from sluice.specs.code.closure import import_closure
 from sluice.specs.code.determinism import undetermined
 from sluice.specs.code.modules import parse_module
+from sluice.specs.code.unbounded import unbounded_expressions
 from sluice.specs.code.window_rules import WindowCall, unfit_windows
 from sluice.specs.code.windows import windows_of
 from sluice.specs.model.model import PipelineSpec
@@ -43,6 +44,15 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
             for window, message, fix in unfit_windows(in_windows[pipeline.transform], pipeline.intervals):
                 where = f"{pipeline.transform}: line {window.line} of {reading.file(window.file)}: "
                 yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{where}{message}", fix)
+            if not pipeline.intervals.called_per_interval:
+                yield from _unbounded(name, pipeline, reading)
+
+
+def _unbounded(name: str, pipeline: PipelineSpec, reading: Reading) -> Iterator[Finding]:
+    path, function = transform_module(pipeline, reading), pipeline.transform.partition(":")[2]
+    for found in unbounded_expressions(path, function):
+        message = f"{pipeline.transform}: line {found.line} of {reading.file(path)}: {found.message}"
+        yield reading.finding(Kind.PIPELINE, name, ("transform",), message, found.fix)
 
 
 def _windows(pipeline: PipelineSpec, reading: Reading) -> tuple[WindowCall, ...]:

@@ -37,6 +37,9 @@ class IntervalsOutput(Spec):
     since_column: Name | None = None
     """The column with the time of a row's first record (timestamp), where no `lookback` is sure to hold all
     records, as of sessions. Where a row begins in the first half of the lookback, it is computed with twice as much."""
+    scope: Literal["range", "interval"] = "range"
+    """What one call of the transform is given. `range`: the records of one interval or of many, so no row may depend on
+    how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
 
     @field_validator("window")
     @classmethod
@@ -66,6 +69,11 @@ class IntervalsOutput(Spec):
     def reaches_beyond(self) -> bool:
         """Whether rows are made of records outside their interval, too."""
         return bool(self.lookback or self.lookahead)
+
+    @property
+    def called_per_interval(self) -> bool:
+        """Whether one call of the transform is given the records of one interval, never of several."""
+        return self.scope == "interval"
 
 
 class RowsOutput(Spec):

@@ -177,6 +177,26 @@ def test_columns_of_any_name_and_type_are_shown(spark: SparkSession, catalog: Ca
     }
 
 
+@pytest.mark.parametrize("scope", ["interval", "range"])
+def test_a_transform_over_a_whole_interval_is_called_for_each(
+    spark: SparkSession, catalog: Catalog, home: Path, scope: str
+) -> None:
+    body = 'flights.agg(F.date_trunc("hour", F.min("scheduled_at")).alias("hour"), F.count("*").alias("n"))'
+    code = f"{HEADER}def departures(flights: DataFrame, *, airlines: DataFrame) -> DataFrame:\n    return {body}\n"
+    (home / "spark_jobs" / "transforms" / "departures.py").write_text(code)
+    pipeline = catalog.pipelines["departures"]
+    output = pipeline.intervals.model_copy(update={"keys": (), "scope": scope})
+    pipeline = pipeline.model_copy(update={"outputs": (output,)})
+    later = {"scheduled_at": "2013-01-01T11:30:00Z", "observed_at": "2013-01-01T11:30:00Z"}
+    lines = [*LINES, line(flight_id=4, **later)]
+    if scope == "range":
+        with pytest.raises(SpecError, match=r"`groupBy\(\)\.agg\(.*write `scope: interval`"):
+            preview(spark, home, pipeline, catalog.topics["flights"], lines)
+        return
+    found = preview(spark, home, pipeline, catalog.topics["flights"], lines).rows
+    assert found == ({"hour": "2013-01-01T10:00:00Z", "n": 2}, {"hour": "2013-01-01T11:00:00Z", "n": 1})
+
+
 @pytest.mark.verify
 def test_the_command_prints_one_document_and_leaves_neither_process_nor_file(
     home: Path, monkeypatch: pytest.MonkeyPatch
