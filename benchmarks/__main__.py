@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import console, floor, gate, house, idle, poison, shapes, tax
 from benchmarks.backfill import backfill, publish
-from benchmarks.draining import settling
+from benchmarks.draining import settling, yielding
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
 from benchmarks.watching import recover, verdicts, watch
@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "tax": tax.run,
     "verdicts": verdicts.run,
     "watch": watch.run,
+    "yielding": yielding.run,
 }
 """Name → function that returns figures (numbers and booleans) and notes about the run.
 

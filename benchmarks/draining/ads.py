@@ -7,9 +7,10 @@ static table from ads to campaigns, a count per window. It shares no code with t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ ADS, CAMPAIGNS = 1_000, 100
 AHEAD = pd.Timedelta(hours=6)
 """How long after the last event one more comes in each partition: then everything before is complete."""
 
-_TOPIC = {
+_TOPIC: dict[str, Any] = {
     "name": TOPIC,
     "partitions": PARTITIONS,
     "retention": "forever",
@@ -94,10 +95,10 @@ def write_project(home: Path) -> None:
         (home / name).write_text(text, encoding="utf-8")
 
 
-def publish(bootstrap: str, count: int) -> None:
-    """Publish so many events, and one in each partition that is much later."""
+def publish(bootstrap: str, count: int, *, later: bool = True) -> None:
+    """Publish so many events, and, if wanted, one in each partition that is much later."""
     producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=50, batch_size=262_144)
-    for number, value in enumerate(_values(count)):
+    for number, value in enumerate(_values(count, later=later)):
         producer.send(TOPIC, value=value, partition=number % PARTITIONS)
     producer.flush()
     producer.close()
@@ -140,10 +141,15 @@ def _events(count: int) -> pd.DataFrame:
     return table
 
 
-def _values(count: int) -> Iterator[bytes]:
+def value_of(event: Mapping[str, Any]) -> bytes:
+    """Return an event as its record's value; text that is not given is empty."""
+    moment: datetime = event["event_time"].astimezone(UTC)
+    text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({**dict.fromkeys(_TOPIC["value"]["fields"], ""), **event, "event_time": text}).encode()
+
+
+def _values(count: int, *, later: bool) -> Iterator[bytes]:
     table = _events(count)
-    later = table.tail(PARTITIONS).assign(event_time=table["event_time"].max() + AHEAD)
-    for row in pd.concat([table, later]).itertuples(index=False):
-        moment: datetime = row.event_time.to_pydatetime().astimezone(UTC)
-        text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        yield json.dumps({**row._asdict(), "event_time": text}).encode()
+    last = table.tail(PARTITIONS).assign(event_time=table["event_time"].max() + AHEAD)
+    for row in pd.concat([table, last] if later else [table]).itertuples(index=False):
+        yield value_of({**row._asdict(), "event_time": row.event_time.to_pydatetime()})

@@ -58,6 +58,13 @@ class RawRecordsSuite:
             ("u", 0): OffsetCensus(((3, 3), (5, 5))),
         }
 
+    def test_a_partition_begins_where_nothing_lies_below(self, table: RawRecords) -> None:
+        assert table.begins_at(("t", 0), 0)
+        assert not table.begins_at(("t", 0), 1)
+        assert table.begins_at(("u", 0), 4)
+        assert not table.begins_at(("u", 0), 5)
+        assert table.begins_at(("t", 9), 100)
+
     def test_records_are_as_they_were_stored(self, fill: FillRaw) -> None:
         whole = StoredRecord(b"k", b"1", (("trace", b"\xff"), ("trace", None)), SENT)
         empty, strange = StoredRecord(None, None, (), None), replace(PLAIN, timestamp=400_000_000_000_000)

@@ -58,6 +58,9 @@ class InMemoryRawTable:
         gaps = tuple(span for _, _, span in missing.pieces())
         return OffsetCensus(gaps, 0, sum(more[offset] for offset in repeated), repeated)
 
+    def begins_at(self, key: PartitionKey, offset: int) -> bool:
+        return all((topic, partition) != key or at >= offset for topic, partition, at in self.rows)
+
     def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
         return {at: rows[0] for at, rows in self.rows.items() if at in positions}
 

@@ -59,6 +59,12 @@ class DeltaRawRecords:
                     count.add(offsets[partitions == partition])
         return {key: count.census() for key, count in counts.items()}
 
+    def begins_at(self, key: PartitionKey, offset: int) -> bool:
+        """See the port. Files without such records are passed over."""
+        topic, partition = key
+        below = _at(topic, partition, (0, offset - 1))
+        return self._rows.scanner(columns=_WHERE[:1], filter=below).head(1).num_rows == 0
+
     def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
         """See the port."""
         wanted = _any(_at(topic, partition, span) for topic, partition, span in positions.pieces())

@@ -105,6 +105,10 @@ class RawRecords(Protocol):
         """Return which offsets are there."""
         ...
 
+    def begins_at(self, key: PartitionKey, offset: int) -> bool:
+        """Whether nothing of a partition lies below an offset."""
+        ...
+
     def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
         """Return the records at some positions."""
         ...
@@ -147,7 +151,7 @@ def compare_with_kafka(
     alone = counted.parity(position)
     try:
         opened = kafka()
-        compared = _Comparison(topic, seed, opened.held(), counted.spans, counted.missing).run(raw, opened)
+        compared = _Comparison(topic, seed, opened.held(), counted).run(raw, opened)
     except SluiceError as error:
         lacking = sum(map(_count, counted.missing.values()))
         return replace(alone, unchecked=alone.unchecked + lacking, not_compared=str(error))
@@ -163,6 +167,7 @@ class _Counted:
         spans: the ranges that are checked.
         census: which of their offsets are there.
         missing: what is not, but for known holes.
+        unread: of that, what lies below the first record that the table has of a partition: it may begin there.
         cut_off: offsets beyond the longest range.
     """
 
@@ -170,6 +175,7 @@ class _Counted:
     spans: Mapping[PartitionKey, OffsetRange]
     census: Mapping[PartitionKey, OffsetCensus]
     missing: Mapping[PartitionKey, tuple[OffsetRange, ...]]
+    unread: Mapping[PartitionKey, tuple[OffsetRange, ...]]
     cut_off: int
 
     @classmethod
@@ -180,7 +186,12 @@ class _Counted:
         census = raw.census(spans)
         holes = RecordPositions.joined(map(_of_hole, position.holes))
         missing = {key: tuple(_without(census[key].missing, _own(holes, key))) for key in spans}
-        return cls(topic, spans, census, missing, _count(found.values()) - _count(spans.values()))
+        unread = {
+            key: gaps[:1]
+            for key, gaps in missing.items()
+            if gaps and gaps[0][0] == spans[key][0] and raw.begins_at(key, spans[key][0])
+        }
+        return cls(topic, spans, census, missing, unread, _count(found.values()) - _count(spans.values()))
 
     def parity(self, position: RawPosition) -> RawParity:
         """Return what that amounts to."""
@@ -209,21 +220,20 @@ class _Comparison:
         topic: its name.
         seed: chooses what is sampled.
         held: what Kafka holds.
-        spans: the ranges that are checked.
-        missing: what the raw table lacks of them, but for known holes.
+        counted: what the raw table alone tells.
     """
 
     topic: str
     seed: str
     held: HeldOffsets
-    spans: Mapping[PartitionKey, OffsetRange]
-    missing: Mapping[PartitionKey, tuple[OffsetRange, ...]]
+    counted: _Counted
 
     def run(self, raw: RawRecords, kafka: KafkaRecords) -> RawParity:
         """Ask, and judge the answers."""
-        doubtful = {key: tuple(_within(gaps, self._held(key))) for key, gaps in self.missing.items()}
+        spans, missing = self.counted.spans, self.counted.missing
+        doubtful = {key: tuple(_within(gaps, self._held(key))) for key, gaps in missing.items()}
         looked_up = {key: tuple(self._looked_up(key, gaps)) for key, gaps in doubtful.items()}
-        sampled = {key: tuple(self._sampled(key)) for key in self.spans}
+        sampled = {key: tuple(self._sampled(key)) for key in spans}
         sample = RecordPositions.joined(_pieces(sampled))
         asked = RecordPositions.joined([*_pieces(looked_up), *_pieces(sampled)])
         topic_id = self.held.topic_id
@@ -235,16 +245,19 @@ class _Comparison:
         faults = list(self._faults(ours, theirs))
         lost = sum(fault.kind is RawFaultKind.LOST for fault in faults)
         checked = sum(_count(_within(gaps, asked.ranges[key[0]][key[1]])) for key, gaps in doubtful.items() if gaps)
-        unheld = sum(_length(span) - _count(_within([span], self._held(key))) for key, span in self.spans.items())
         return RawParity(
             no_records=checked - lost,
-            gone=sum(_count(self.missing[key]) - _count(gaps) for key, gaps in doubtful.items()),
+            gone=self._unheld(missing) - self._unheld(self.counted.unread),
             unchecked=sum(map(_count, doubtful.values())) - checked,
-            unheld=unheld,
+            unheld=self._unheld({key: (span,) for key, span in spans.items()}) - self._unheld(self.counted.unread),
             compared=len(ours.keys() & theirs.keys()),
             faults={kind: n for kind in RawFaultKind if (n := sum(fault.kind is kind for fault in faults))},
             examples=first(faults),
         )
+
+    def _unheld(self, ranges: Mapping[PartitionKey, Sequence[OffsetRange]]) -> int:
+        """Return how many offsets of some ranges Kafka does not hold any more."""
+        return sum(_count(own) - _count(_within(own, self._held(key))) for key, own in ranges.items())
 
     def _held(self, key: PartitionKey) -> Sequence[OffsetRange]:
         """Return what Kafka holds of a partition; nothing of another topic of the same name."""
@@ -269,7 +282,7 @@ class _Comparison:
 
     def _sampled(self, key: PartitionKey) -> Iterator[OffsetRange]:
         """Yield the offsets whose records are compared: at both ends of what Kafka holds, and in between."""
-        for begin, last in _within([self.spans[key]], self._held(key)):
+        for begin, last in _within([self.counted.spans[key]], self._held(key)):
             length = last - begin + 1
             if length <= STRETCH * (STRETCHES + 2):
                 yield begin, last
@@ -287,7 +300,7 @@ class _Comparison:
         ours: Mapping[TopicPosition, StoredRecord],
         theirs: Mapping[TopicPosition, StoredRecord],
     ) -> Iterator[RawFault]:
-        missing = RecordPositions.joined(_pieces(self.missing))
+        missing = RecordPositions.joined(_pieces(self.counted.missing))
         for at, record in theirs.items():
             if (own := ours.get(at)) is not None:
                 if parts := own.differing(record):

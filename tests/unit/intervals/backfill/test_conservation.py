@@ -211,7 +211,8 @@ def test_whatever_the_table_lacks_is_accounted_for_and_only_what_kafka_has_is_a_
     assert [each.offset for each in found.examples] == lost[:20]
     assert found.faults == ({RawFaultKind.LOST: len(lost)} if lost else {})
     assert found.known == sum(kind == "hole" for kind in kinds.values())
-    assert found.gone == sum(kind in {"mark", "lost"} for offset, kind in kinds.items() if offset < first)
+    began = min(offset for offset, kind in kinds.items() if kind in {"same", "hole"})
+    assert found.gone == sum(kind in {"mark", "lost"} for offset, kind in kinds.items() if began < offset < first)
     assert found.no_records == sum(kind == "mark" for kind in held.values())
     assert found.compared == sum(kind == "same" for kind in held.values())
     assert (found.offsets, found.unchecked) == (len(kinds), 0)
@@ -231,3 +232,18 @@ def test_parts_are_joined() -> None:
     assert joined.as_json()["examples"] == [
         {"kind": "lost", "topic_id": TOPIC, "partition": "flights/0", "offset": 20, "parts": []}
     ]
+
+
+def test_a_table_that_begins_above_the_first_offset_lacks_nothing_below() -> None:
+    bench = Bench.of(2_000)
+    for offset in range(700):
+        bench.lose(0, offset)
+    bench.kafka.first[0] = 700
+    found = bench.compared()
+    assert (found.sound, found.gone, found.unheld, found.unchecked) == (True, 0, 0, 0)
+    bench.kafka.first[0] = 699
+    found = bench.compared()
+    assert found.examples == (fault(0, 699, RawFaultKind.LOST),), "Kafka holds it"
+    bench.raw.add(0, 3, at=MIDNIGHT - timedelta(days=9))
+    bench.kafka.first[0] = 900
+    assert bench.compared().gone == 696, "the table holds an earlier one"
