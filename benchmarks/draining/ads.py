@@ -95,11 +95,12 @@ def write_project(home: Path) -> None:
         (home / name).write_text(text, encoding="utf-8")
 
 
-def publish(bootstrap: str, count: int, *, later: bool = True) -> None:
-    """Publish so many events, and, if wanted, one in each partition that is much later."""
+def publish(bootstrap: str, count: int, *, copies: int = 1, later: bool = True) -> None:
+    """Publish so many events, each so many times, and, if wanted, one in each partition that is much later."""
     producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=50, batch_size=262_144)
     for number, value in enumerate(_values(count, later=later)):
-        producer.send(TOPIC, value=value, partition=number % PARTITIONS)
+        for _ in range(copies):
+            producer.send(TOPIC, value=value, partition=number % PARTITIONS)
     producer.flush()
     producer.close()
 

@@ -52,8 +52,7 @@ def _measured(folder: Path, size: str) -> tuple[dict[str, Any], dict[str, Any]]:
     spec = home / "include" / "pipelines" / "ads.yaml"
     spec.write_text(spec.read_text().replace('"interval": "hour"', '"interval": "day"'))
     with private_topics(folder, home / "include") as topics:
-        for _ in range(times):
-            ads.publish(topics.bootstrap, events, later=False)
+        ads.publish(topics.bootstrap, events, copies=times, later=False)
         state = StateFolder(folder / "state")
         write_endpoints(state, Endpoints((topics.bootstrap,), airflow_url=""))
         with _driver(home, state), _Trickle(topics.bootstrap).flowing() as trickle:

@@ -63,7 +63,7 @@ class DeltaRawRecords:
         """See the port. Files without such records are passed over."""
         topic, partition = key
         below = _at(topic, partition, (0, offset - 1))
-        return self._rows.scanner(columns=_WHERE[:1], filter=below).head(1).num_rows == 0
+        return bool(self._rows.scanner(columns=_WHERE[:1], filter=below).head(1).num_rows == 0)
 
     def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
         """See the port."""

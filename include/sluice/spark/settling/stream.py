@@ -34,8 +34,8 @@ from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.records.unbounded import refuse_unbounded
-from sluice.spark.settling.aside import Aside
 from sluice.spark.settling.ends import Extents, log_ends
+from sluice.spark.settling.periodic_task import PeriodicTask
 from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
@@ -125,7 +125,7 @@ class SettleSink:
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
         self._given_up = False
-        self.between_batches = Aside(self._settle_without_a_batch, self._seconds_without_a_batch, self._clock)
+        self.between_batches = PeriodicTask(self._settle_without_a_batch, self._seconds_without_a_batch, self._clock)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw table holds the batch, then settle what is complete."""

@@ -1,4 +1,4 @@
-"""Work that a stream does beside its batches, in a thread of its own: its driver watches all streams meanwhile."""
+"""Work that is done again and again in a thread of its own, so that its driver watches all streams meanwhile."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from sluice.clock import Clock
 
 
-class Aside:
-    """Does some work again and again, never twice at once.
+class PeriodicTask:
+    """Does some work periodically, never twice at once.
 
     Args:
         work: what to do.
@@ -21,7 +21,7 @@ class Aside:
         self._work = work
         self._every = every
         self._clock = clock
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="aside")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="periodic")
         self._running: Future[None] | None = None
         self._ended_at = clock.monotonic()
 
