@@ -43,7 +43,8 @@ def most_at_once(shape: Shape) -> int:
     return max(len(entry.content) for entry in entries if isinstance(entry, SettleEntry))
 
 
-@pytest.mark.parametrize("name", ["standings", pytest.param("totals", marks=pytest.mark.verify)])
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["standings", "totals"])
 def test_each_interval_is_a_call_of_its_own_however_many_are_computed(drained: Drained, name: str) -> None:
     shape = Shape.over(drained, name)
     shape.settle(shape.source(max_records=300), rounds=2)
@@ -71,7 +72,9 @@ def test_rows_of_one_call_that_outgrow_the_driver_are_written_with_those_of_the_
     calls = iter(range(10_000))
     monkeypatch.setattr(computed, "brought", lambda rows: None if next(calls) % 3 == 1 else brought(rows))
     shape.settle(shape.source(max_records=300), rounds=2)
+    assert most_at_once(shape) > 3
     assert differences("standings", shape.rows(), shape.settled(expected("standings", FIRST, LAST))) == []
+    assert shape.backfill(Mode.VERIFY, SOME).outcome == "identical"
     assert not (drained.project.folder.staging / "standings").exists()
 
 
@@ -91,6 +94,7 @@ def test_with_the_scope_of_a_range_such_a_transform_is_refused_before_it_starts(
     prepare_settled(drained.spark, Shape.over(drained, name).code, context, epoch=epoch, generation=1)
 
 
+@pytest.mark.verify
 def test_with_the_scope_of_a_range_such_a_transform_is_convicted_and_told_the_scope_to_write(drained: Drained) -> None:
     shape = Shape.over(drained, "standings", scope="range")
     shape.settle(shape.source(max_records=300), rounds=2)
