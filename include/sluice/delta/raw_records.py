@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from sluice.delta.conditions import during
 from sluice.delta.reading import dataset_of
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.conservation import MAX_GAPS, OffsetCensus, PartitionKey, StoredRecord
@@ -39,7 +40,7 @@ class DeltaRawRecords:
     def spans(self, times: Sequence[Interval]) -> Mapping[PartitionKey, OffsetRange]:
         """See the port. Files without records of these times are passed over."""
         found: dict[PartitionKey, OffsetRange] = {}
-        for batch in self._batches(_WHERE, _any(_between(each) for each in times)):
+        for batch in self._batches(_WHERE, _any(during("event_time", each) for each in times)):
             ends = batch.group_by(["topic_id", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
             for row in ends.to_pylist():
                 key = row["topic_id"], row["partition"]
@@ -120,11 +121,6 @@ class _Counted:
         unlisted = int((gaps[MAX_GAPS:, 1] - gaps[MAX_GAPS:, 0]).sum())
         repeated = tuple(int(offset) + begin for offset in np.flatnonzero(self.seen > 1)[:_REPEATED])
         return OffsetCensus(listed, unlisted, self.repetitions, repeated)
-
-
-def _between(times: Interval) -> ds.Expression:
-    first, end = (pa.scalar(at, pa.timestamp("us", "UTC")) for at in (times.start, times.end))
-    return (ds.field("event_time") >= first) & (ds.field("event_time") < end)
 
 
 def _at(topic: str, partition: int, span: OffsetRange) -> ds.Expression:

@@ -70,7 +70,7 @@ class Silence:
             asked_at: when they were asked for (monotonic seconds).
             answered_at: when the answer was there.
         """
-        unread = any(read.offsets.get(name, 0) < end for name, end in listed.offsets.items())
+        unread = not read.covers(listed)
         if unread or listed != self._ends:
             self._ends, self._since = None if unread else listed, answered_at
             return timedelta()

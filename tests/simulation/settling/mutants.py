@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant(
         "a source is silent though records of it are unread",
         COMPLETENESS,
-        "        unread = any(read.offsets.get(name, 0) < end for name, end in listed.offsets.items())\n",
+        "        unread = not read.covers(listed)\n",
         "        unread = False\n",
     ),
     Mutant(

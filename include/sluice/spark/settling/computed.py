@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame
 
+from sluice.delta.conditions import during
 from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.intervals.alignment import Interval
 from sluice.spark.records.content import HASH, content_of_collected, with_hash
@@ -49,7 +50,7 @@ class ComputedRows:
     def any_before(self, column: str, instant: datetime, intervals: Interval) -> bool:
         """Whether a row of some intervals has a time before an instant."""
         before = ds.field(column) < pa.scalar(instant)
-        return bool(self.rows.count_rows(filter=before & self._inside(intervals)))
+        return bool(self.rows.count_rows(filter=before & during(self.column, intervals)))
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the first and the last interval with a row, by their starts; None without rows."""
@@ -58,16 +59,12 @@ class ComputedRows:
 
     def only(self, intervals: Interval) -> CollectedRows | StagedRows:
         """Return the rows of some intervals, and what each of them holds."""
-        inside = self._inside(intervals)
+        inside = during(self.column, intervals)
         if self.folder is None:
             return CollectedRows(*content_of_collected(self.rows.to_table(filter=inside), self.column))
         _, content = content_of_collected(self.rows.to_table(columns=[self.column, HASH], filter=inside), self.column)
         columns = [name for name in self.rows.schema.names if name != HASH]
         return StagedRows(self.rows.scanner(columns=columns, filter=inside), content, self.folder)
-
-    def _inside(self, intervals: Interval) -> ds.Expression:
-        start = ds.field(self.column)
-        return (start >= pa.scalar(intervals.start)) & (start < pa.scalar(intervals.end))
 
 
 def joined(parts: Sequence[CollectedRows | StagedRows], folder: Path) -> CollectedRows | StagedRows:

@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.delta.conditions import during
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows, StagedRows
@@ -149,8 +150,7 @@ class RawTableSource:
     def _with_records(self, pinned: RawPosition, intervals: Interval) -> list[Interval]:
         """Return those of some intervals whose rows records may be made into, in order."""
         read, rules = self.rules.read_range(intervals), self.rules
-        event = ds.field("event_time")
-        inside = (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
+        inside = during("event_time", read)
         times = dataset_of(self.folder, pinned.version).to_table(columns=["event_time"], filter=inside)
         hours = pc.unique(pc.floor_temporal(times.column("event_time"), unit="hour")).to_pylist()
         happened = (Interval(hour.astimezone(UTC), hour.astimezone(UTC) + HOUR) for hour in hours)
@@ -227,8 +227,7 @@ class RawTableSource:
         Spark need not generate and compile code for other literals.
         """
         if sum(file.records for file in self._files(pinned, read)) <= min(FEW, self.max_records):
-            event = ds.field("event_time")
-            wanted = between(Reach({}), below) & (event >= pa.scalar(read.start)) & (event < pa.scalar(read.end))
+            wanted = between(Reach({}), below) & during("event_time", read)
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
             # A file without such records leaves an empty batch, and Spark reads none of the batches behind one.
             return self.spark.createDataFrame(table.combine_chunks())
