@@ -20,13 +20,16 @@ from typing import Any
 import pandas as pd
 from kafka import KafkaProducer
 
+from benchmarks.backfill.recompute import surroundings
 from benchmarks.draining import ads
 from benchmarks.topics import private_topics
+from sluice.clock import SystemClock
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
 from sluice.intervals.entries import SettleEntry, StreamEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.settings import StateFolder, settings
+from sluice.launch.processes import wait_until
+from sluice.settings import StateFolder
 
 _TIMES = {"full": 5, "small": 1}
 """How often each event occurs."""
@@ -122,10 +125,8 @@ class _Trickle:
 
 @contextmanager
 def _driver(home: Path, state: StateFolder) -> Iterator[None]:
-    paths = os.pathsep.join(map(str, (settings().home / "include", settings().home, home / "spark_jobs")))
-    own = {"PYTHONPATH": paths, "SLUICE_STATE": str(state.root), "SLUICE_HOME": str(home)}
     command = [sys.executable, str(home / "spark_jobs" / "stream.py"), "--unit", "ads", "--generation", "1"]
-    environment = {**os.environ, **own}  # noqa: TID251  a child inherits it
+    environment = {**os.environ, **surroundings(state.root, home)}  # noqa: TID251  a child inherits it
     process = subprocess.Popen(command, env=environment, start_new_session=True, stdout=sys.stderr)
     try:
         yield
@@ -152,11 +153,8 @@ def _settled(table: Path) -> datetime | None:
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _READY_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"what was waited for did not come in {_READY_SECONDS:.0f} s")
-        time.sleep(0.5)
+    if not wait_until(condition, SystemClock(), deadline_seconds=_READY_SECONDS):
+        raise RuntimeError(f"what was waited for did not come in {_READY_SECONDS:.0f} s")
 
 
 def _wrong(found: pd.DataFrame, events: int, times: int) -> int:
