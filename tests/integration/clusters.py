@@ -63,7 +63,7 @@ class RunningCluster:
                 process.kill()
                 process.wait()
         self._processes.clear()
-        if not wait_until(lambda: not any(map(_command, executors)), SystemClock(), deadline_seconds=20):
+        if not wait_until(lambda: not any(map(_command, executors)), SystemClock(), deadline_seconds=120):
             for pid in filter(_command, executors):
                 os.kill(pid, signal.SIGKILL)
 
@@ -76,7 +76,7 @@ def running_cluster(folder: Path, workers: int) -> Iterator[RunningCluster]:
     running.cluster.prepare(forget=True)
     try:
         running.start(MASTER)
-        assert wait_until(lambda: running.cluster.registered() >= 0, SystemClock(), deadline_seconds=60)
+        assert wait_until(lambda: running.cluster.registered() >= 0, SystemClock(), deadline_seconds=120)
         for name in running.cluster.worker_names:
             running.start(name)
         running.cluster.wait_ready(60)

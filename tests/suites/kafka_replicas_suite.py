@@ -87,7 +87,7 @@ class KafkaReplicasSuite:
             return {key: set(sizes) for key, sizes in administration.sizes([name]).items()}
 
         # A broker makes its replica's folder some time after the topic is there.
-        assert wait_until(lambda: told() == brokers, SystemClock(), deadline_seconds=30), told()
+        assert wait_until(lambda: told() == brokers, SystemClock(), deadline_seconds=120), told()
         assert administration.sizes([]) == {}
 
     def test_a_deleted_topic_is_gone_and_deleting_it_again_is_allowed(
@@ -95,7 +95,7 @@ class KafkaReplicasSuite:
     ) -> None:
         administration.delete([name])
         # Each broker hears of it by itself.
-        assert wait_until(lambda: administration.describe([name]) == {}, SystemClock(), deadline_seconds=30)
+        assert wait_until(lambda: administration.describe([name]) == {}, SystemClock(), deadline_seconds=120)
         administration.delete([name])
         administration.delete([])
 

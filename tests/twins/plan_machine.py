@@ -79,7 +79,7 @@ class PlanMachine(RuleBasedStateMachine):
         self.kept: dict[str, str] = {}
         self.foreign = f"{self.prefix}foreign"
         self.kafka.create([TopicCreation(self.foreign, 2, 1, {"retention.ms": "5000"})])
-        wait_until(self.foreign_is_known, SystemClock(), deadline_seconds=30)
+        wait_until(self.foreign_is_known, SystemClock(), deadline_seconds=120)
 
     def foreign_is_known(self) -> bool:
         """Whether it is described several times in a row: each broker answers for a topic at a moment of its own."""
@@ -134,7 +134,7 @@ class PlanMachine(RuleBasedStateMachine):
         others = [broker for broker in RACKS if broker not in state.replicas[0]]
         target = (*state.replicas[0][1:], others[0])
         self.kafka.reassign({(name, 0): target})
-        assert wait_until(lambda: (name, 0) not in self.kafka.moving(), self.clock(), deadline_seconds=60)
+        assert wait_until(lambda: (name, 0) not in self.kafka.moving(), self.clock(), deadline_seconds=120)
 
     @rule(name=NAMES)
     def somebody_grows_a_topic_and_that_is_declared(self, name: str) -> None:

@@ -33,7 +33,7 @@ def test_a_suite_that_was_started_in_the_background_gives_its_children_the_defau
         preexec_fn=ignored,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert child.returncode == 0, child.stderr

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from sluice.clock import SystemClock
 from sluice.launch.processes import wait_until
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 120.0
 _OPTIONS = (
     "--headless",
     "--no-sandbox",

@@ -95,7 +95,7 @@ def serving(fleet: ConsoleFleet, clock: Clock) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=30)
+        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=120)
         yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True

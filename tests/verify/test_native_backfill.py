@@ -41,7 +41,7 @@ def project(machine: Machine) -> Project:
 
 @pytest.fixture(scope="module")
 def api(machine: Machine) -> httpx.Client:
-    return httpx.Client(base_url=f"{machine.ask('status')['stack']['airflow']}/api/v2", timeout=30, trust_env=False)
+    return httpx.Client(base_url=f"{machine.ask('status')['stack']['airflow']}/api/v2", timeout=120, trust_env=False)
 
 
 def runs(api: httpx.Client, kind: str = "backfill") -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def test_the_scrape_is_up_and_values_can_be_asked(prometheus: str) -> None:
         found = asked(prometheus, "query", query="sluice_unit_halted == 1")
         return [result["metric"]["unit"] for result in found.get("result", ())]
 
-    assert wait_until(lambda: halted() == [unit_of(HALTED)], SystemClock(), deadline_seconds=60)
+    assert wait_until(lambda: halted() == [unit_of(HALTED)], SystemClock(), deadline_seconds=120)
     up = asked(prometheus, "query", query="up")["result"]
     assert [result["value"][1] for result in up] == ["1"]
 
@@ -81,7 +81,7 @@ def test_the_rules_call_for_what_is_wrong_and_for_nothing_else(prometheus: str) 
             found.setdefault(labels["alertname"], set()).add(about)
         return found
 
-    assert wait_until(lambda: len(calling()) >= 7, SystemClock(), deadline_seconds=60), calling()
+    assert wait_until(lambda: len(calling()) >= 7, SystemClock(), deadline_seconds=120), calling()
     found = calling()
     assert found["SluiceStreamHalted"] == {unit_of(HALTED)}
     assert pipeline_of(STALLED) in found["SluiceStreamStalled"]

@@ -43,7 +43,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.ports import Ports, choose_ports, read_ports, reserved, stored_ports, write_ports
 from sluice.launch.processes import STACK_MARK, end_marked, wait_until
-from sluice.settings import Settings
+from sluice.settings import Settings, StateFolder
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.kafka import ExternalKafka
 from sluice.specs.load import scan
@@ -146,8 +146,12 @@ class Stack:
         if secured != is_secured(self._settings):
             self.stop()  # a driver goes on with what it has read at its start
             store_security(self._settings, secured)
-        with reserved() as free:
+        with reserved(str(self._settings.state), self._is_up) as free:
             return self._start(deployment, self._ports(free, max(count, 1)), spark_workers)
+
+    def _is_up(self, state: str) -> bool:
+        folder = StateFolder(Path(state))
+        return Supervisor(folder.supervisor, folder.logs, self._clock).is_up()
 
     def _start(self, deployment: DeploymentSpec, ports: Ports, spark_workers: int | None) -> Endpoints:
         kafka = deployment.kafka

@@ -57,11 +57,15 @@ def is_free(port: int) -> bool:
 
 
 @contextmanager
-def reserved() -> Iterator[Callable[[int], bool]]:
-    """Give what says whether a port is free, and keeps every port it was asked for from other stacks meanwhile.
+def reserved(owner: str, lives: Callable[[str], bool]) -> Iterator[Callable[[int], bool]]:
+    """Give what says whether a port is free, and keeps every port that is for this stack from all others.
 
-    A stack listens seconds after it has chosen. Another that chose the same ports would take the first one's Airflow
-    for its own.
+    A stack listens seconds after it has chosen, and a component of it may be down for a while. Another stack that took
+    its port meanwhile would keep it from coming back, or take its Airflow for its own.
+
+    Args:
+        owner: the stack's state folder.
+        lives: says of the state folder of another stack whether that is up.
 
     Raises:
         NotReadyError: the folder of the locks cannot be written.
@@ -70,12 +74,18 @@ def reserved() -> Iterator[Callable[[int], bool]]:
     with ExitStack() as held:
 
         def take(port: int) -> bool:
-            lock = held.enter_context((folder / f"port-{port}.lock").open("w", encoding="utf-8"))
+            lock = held.enter_context((folder / f"port-{port}.lock").open("a+", encoding="utf-8"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
-            return is_free(port)  # in this order: whoever had the lock before listens by now
+            lock.seek(0)
+            holder = lock.read()
+            if (holder not in ("", owner) and lives(holder)) or not is_free(port):
+                return False
+            lock.truncate(0)
+            lock.write(owner)
+            return True
 
         yield take
 

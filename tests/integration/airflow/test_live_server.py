@@ -103,19 +103,19 @@ def test_the_command_goes_on_as_a_process_of_airflows(airflow_database: Path, tm
     with serving(AIRFLOW_HOME=str(airflow_database.parent), **place) as (address, _):
         request = urllib.request.Request(f"{address}/api")  # noqa: S310 - loopback
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(request, timeout=60)  # noqa: S310 - the same
+            urllib.request.urlopen(request, timeout=120)  # noqa: S310 - the same
 
 
 def test_without_airflow_it_serves_this_machine_alone(tmp_path: Path) -> None:
     place = {"SLUICE_HOME": str(settings().home), "SLUICE_STATE": str(tmp_path), "AIRFLOW_HOME": ""}
     with serving("--without-login", **place) as (address, _):
-        with urllib.request.urlopen(f"{address}/", timeout=60) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{address}/", timeout=120) as answer:  # noqa: S310 - loopback
             page = answer.read().decode()
         assert "Without a login: this machine only." in page
         assert "departures_live" in page
         request = urllib.request.Request(f"{address}/api", headers={"Host": "evil.example"})  # noqa: S310 - the same
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(request, timeout=60)  # noqa: S310 - the same
+            urllib.request.urlopen(request, timeout=120)  # noqa: S310 - the same
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import ManualClock
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 

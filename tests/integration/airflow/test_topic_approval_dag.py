@@ -319,7 +319,7 @@ def test_a_plan_that_nobody_answers_in_time_ends_and_says_so(grown: Case, ada: P
                 found = session.query(DagRun).filter(DagRun.dag_id == "topics", DagRun.state == "running").all()
                 return not found
 
-        assert wait_until(over, SystemClock(), deadline_seconds=60)
+        assert wait_until(over, SystemClock(), deadline_seconds=120)
 
     with meanwhile(act):
         ran = run(grown.project, wait_hours=0.0001)

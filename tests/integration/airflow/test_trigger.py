@@ -23,7 +23,7 @@ from sluice.streams.life.attempts import Desired
 from tests.twins.observations import look, steadily
 from tests.twins.project import InMemoryProject
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 120.0
 EAGER = PollRate(0.0, share=1.0, most=0.0)
 
 

@@ -124,7 +124,7 @@ def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: Depar
     with following:
         wait_for(lambda: half_done(place))
         following.send_signal(signal.SIGINT)
-        out, said = following.communicate(timeout=60)
+        out, said = following.communicate(timeout=120)
     assert "It stops after the current chunk" in said
     assert "cancelled identical" in out
     found = newest(place)
@@ -143,7 +143,7 @@ def test_ctrl_c_while_a_resumed_backfill_is_starting_ends_it(place: DeparturesPr
     with following:
         wait_for(started.exists)
         following.send_signal(signal.SIGINT)
-        _, said = following.communicate(timeout=60)
+        _, said = following.communicate(timeout=120)
     assert following.returncode != 0, said
     found = newest(place)
     assert found is not None
@@ -159,12 +159,12 @@ def test_a_backfill_whose_process_has_not_begun_is_in_the_list_and_can_be_cancel
         found = newest(place)
         assert found is not None
         listed = subprocess.run(
-            [*SLUICE, "backfill", "list", "-o", "json"], capture_output=True, check=True, timeout=60
+            [*SLUICE, "backfill", "list", "-o", "json"], capture_output=True, check=True, timeout=120
         )
         assert [(one["id"], one["state"]) for one in json.loads(listed.stdout)] == [(found.id, "submitted")]
         cancel = [*SLUICE, "backfill", "cancel", found.id]
-        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=60, check=False)
-        out, said = following.communicate(timeout=60)
+        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=120, check=False)
+        out, said = following.communicate(timeout=120)
     assert cancelled.returncode == 0, cancelled.stderr
     assert "before it began" in cancelled.stdout
     assert following.returncode == 1
@@ -192,8 +192,8 @@ def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesPr
         found = newest(place)
         assert found is not None
         cancel = [*SLUICE, "backfill", "cancel", found.id, "--now"]
-        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=60, check=False)
-        following.communicate(timeout=60)
+        cancelled = subprocess.run(cancel, capture_output=True, text=True, timeout=120, check=False)
+        following.communicate(timeout=120)
     assert cancelled.returncode == 0, cancelled.stderr
     assert f"{found.id} is cancelled: killed by" in cancelled.stdout
     assert following.returncode == 1

@@ -110,6 +110,6 @@ def test_of_processes_that_race_one_gets_the_range_and_its_death_frees_it(
     with pytest.raises(RefusedError, match=claimed):
         backfills.claim(request, "later", alive=alive)
     winner.send_signal(signal.SIGKILL)
-    winner.wait(timeout=20)
+    winner.wait(timeout=120)
     assert backfills.claim(request, "later", alive=alive).state is BackfillState.RUNNING
     assert backfills.get(claimed).state is BackfillState.FAILED

@@ -60,7 +60,7 @@ def _program(name: str) -> str:
 def _as_ordinary_user(command: list[str]) -> None:
     """Run a program of PostgreSQL, which refuses to run as root."""
     user = {"user": "postgres"} if os.getuid() == 0 else {}
-    subprocess.run(command, check=True, capture_output=True, timeout=60, **user)
+    subprocess.run(command, check=True, capture_output=True, timeout=120, **user)
 
 
 @pytest.fixture(scope="module")

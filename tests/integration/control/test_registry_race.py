@@ -45,7 +45,7 @@ def test_processes_that_race_share_the_generations_and_none_is_given_twice(tmp_p
         assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    won = [json.loads(racer.communicate(timeout=60)[0]) for racer in racers]
+    won = [json.loads(racer.communicate(timeout=120)[0]) for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * RACERS
     assert sorted(generation for of_one in won for generation in of_one) == list(range(1, GENERATIONS + 1))
     attempts = SqlRegistry(open_database(url), "local").attempts("flights")

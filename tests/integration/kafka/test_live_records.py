@@ -25,7 +25,7 @@ from sluice.topics.administration import TopicCreation
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 from tests.integration.brokers import free_ports, running
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 120.0
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ class SteadyAdministration(KafkaPythonAdministration):
                 return False
             return answers == answers[:1] * ALIKE
 
-        assert wait_until(agreed, SystemClock(), deadline_seconds=60), "the brokers do not agree"
+        assert wait_until(agreed, SystemClock(), deadline_seconds=120), "the brokers do not agree"
         return answers[0]
 
 

@@ -250,7 +250,7 @@ def test_a_replica_that_is_out_of_sync_stays_in_the_list(
     was = administration.describe([topic_name])[topic_name].replicas
     cluster.kill(3)
     try:
-        assert wait_until(lambda: 3 not in administration.brokers(), SystemClock(), deadline_seconds=60)
+        assert wait_until(lambda: 3 not in administration.brokers(), SystemClock(), deadline_seconds=120)
         found = current_plan(wanted, administration)
         assert not found.refused
         assert not any(isinstance(item.detail, Reassignment) for item in found.changes)

@@ -53,7 +53,7 @@ def in_sync(administration: KafkaPythonAdministration, topic: str) -> set[tuple[
 
 
 def wait_for_replicas(administration: KafkaPythonAdministration, topic: str) -> None:
-    assert wait_until(lambda: in_sync(administration, topic) == {(1, 2)}, SystemClock(), deadline_seconds=60)
+    assert wait_until(lambda: in_sync(administration, topic) == {(1, 2)}, SystemClock(), deadline_seconds=120)
 
 
 def test_the_administrator_may_do_everything(cluster: RunningCluster, admin: Administrator, topic_name: str) -> None:
@@ -110,7 +110,7 @@ def test_what_was_not_granted_is_forbidden(cluster: RunningCluster, admin: Admin
             return False
         return True
 
-    assert wait_until(is_known, SystemClock(), deadline_seconds=30)
+    assert wait_until(is_known, SystemClock(), deadline_seconds=120)
     with KafkaPythonAdministration(cluster.bootstrap, guest) as administration:
         with pytest.raises(UnreachableError, match="TopicAuthorizationFailed"):
             administration.describe([topic_name])

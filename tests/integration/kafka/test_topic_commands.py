@@ -232,16 +232,16 @@ def test_it_follows_through_a_restart_of_the_broker_until_it_is_interrupted(
         place.create(1)
         place.send(b"before")
         with following(place.topic, "-n", "1") as (process, lines, notes):
-            assert lines.get(timeout=60).endswith("0/0  before\n")
+            assert lines.get(timeout=120).endswith("0/0  before\n")
             place.send(b"while it follows")
-            assert lines.get(timeout=60).endswith("0/1  while it follows\n")
+            assert lines.get(timeout=120).endswith("0/1  while it follows\n")
             first.terminate()
-            assert "It is tried again until a broker answers." in notes.get(timeout=60)
+            assert "It is tried again until a broker answers." in notes.get(timeout=120)
             first.wait(30)
             with running(broker):
                 place.send(b"after")
-                assert lines.get(timeout=60).endswith("0/2  after\n")
-                assert notes.get(timeout=60) == "The brokers answer again.\n"
+                assert lines.get(timeout=120).endswith("0/2  after\n")
+                assert notes.get(timeout=120) == "The brokers answer again.\n"
                 process.send_signal(signal.SIGINT)
                 assert process.wait(30) == 0
         assert (lines.empty(), notes.empty()) == (True, True)

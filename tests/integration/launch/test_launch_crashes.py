@@ -93,7 +93,7 @@ class Dying(launcher.LocalLauncher):
         os.kill(os.getpid(), signal.SIGKILL)
 Dying(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=120).returncode == -signal.SIGKILL
     if moment == "before":
         assert state(launcher) is DriverState.ABSENT
         launcher.submit(KEY, job)

@@ -46,7 +46,7 @@ from sluice.launch.launcher import LocalLauncher
 from sluice.streams.life.launcher import Job
 LocalLauncher(Path({str(launcher.root)!r})).submit({KEY!r}, Job({job.argv!r}))
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
     eventually(lambda: launcher.find(KEY).dead)
     assert launcher.find(KEY).exit_code == 11
 

@@ -13,7 +13,7 @@ from tests.unit.containers.compose_file import COMPOSE, ROOT
 
 def _prepare(folder: Path) -> str:
     done = subprocess.run(
-        [ROOT / "containers" / "prepare.sh", folder], capture_output=True, text=True, check=True, timeout=30
+        [ROOT / "containers" / "prepare.sh", folder], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stderr == ""
     return done.stdout

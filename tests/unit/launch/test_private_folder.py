@@ -29,7 +29,7 @@ def test_it_is_for_nobody_else_and_is_made_once() -> None:
 def test_a_temporary_folder_that_cannot_hold_it_is_said_with_what_to_do(temporary: Path) -> None:
     (temporary / f"sluice-{os.getuid()}").write_text("in the way")
 
-    with pytest.raises(NotReadyError, match="cannot be made") as refused, reserved():
+    with pytest.raises(NotReadyError, match="cannot be made") as refused, reserved("", lambda _: False):
         pass
 
     assert "TMPDIR" in refused.value.fix

@@ -23,7 +23,7 @@ from sluice.streams.life.attempts import AttemptState
 from tests.twins.lineage_server import LineageServer, lineage_server
 from tests.unit.lineage.subjects import STREAM, attempt
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 120.0
 START, END = STREAM.started(attempt()), STREAM.ended(attempt(AttemptState.ENDED, FailureClass.STOPPED))
 
 

@@ -17,7 +17,7 @@ from sluice.live.source import LiveSource, Row, SourceRead
 from sluice.live.values import LiveValues
 from tests.unit.live.test_rules import LONG, NOW
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 120.0
 
 
 def batch(*rows: tuple[str, int], whole: bool = False, caught_up: bool = True) -> SourceRead:

@@ -250,7 +250,7 @@ def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
     assert closed
     with closing(KafkaAdminClient(bootstrap_servers=bench.broker.bootstrap)) as client:
         client.delete_topics(["flights"])
-    assert wait_until(lambda: not exists(place), SystemClock(), deadline_seconds=30)
+    assert wait_until(lambda: not exists(place), SystemClock(), deadline_seconds=120)
     create(place)
     bench.feed.send_rest()  # more than was read of the old topic: no offset is out of range
     run(place, 2, expected=ExitCode.DATA_LOSS)

@@ -29,7 +29,7 @@ def test_a_stop_that_comes_before_the_session_is_obeyed_and_is_no_kill(tmp_path:
         start_new_session=True,
     )
     try:
-        assert wait_until(lambda: catches(driver.pid, signal.SIGTERM), SystemClock(), deadline_seconds=60)
+        assert wait_until(lambda: catches(driver.pid, signal.SIGTERM), SystemClock(), deadline_seconds=120)
         assert not descendants(driver.pid), "it listens only once its JVM runs"
         driver.send_signal(signal.SIGTERM)
         assert driver.wait(60) == ExitCode.STOPPED

@@ -202,7 +202,7 @@ def completed(place: Path, words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert answer.stderr == ""
     return answer.stdout.split()

@@ -13,7 +13,7 @@ EVERY = timedelta(seconds=15)
 
 
 def until(memory: BackgroundCache[int], true: Callable[[CachedValue[int]], bool]) -> CachedValue[int]:
-    assert wait_until(lambda: true(memory.get()), SystemClock(), deadline_seconds=10)
+    assert wait_until(lambda: true(memory.get()), SystemClock(), deadline_seconds=120)
     return memory.get()
 
 
