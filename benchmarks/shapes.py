@@ -31,14 +31,14 @@ from sluice.settings import Settings, settings
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import values_of
 from tests.oracle import flights
-from tests.shapes import transforms
+from tests.shapes import sql, transforms
 from tests.shapes.oracle import differences, rows_of
 from tests.shapes.specs import SHAPES, pipeline_document
 
 _DAYS = ("2013-01-01", "2013-01-02")
 _LATE_AFTER_MINUTES = 180
 _KILLS = ("before_write", "after_write_before_commit")
-_SIZES = {"full": SHAPES, "small": ("hopping", "sessions")}
+_SIZES = {"full": SHAPES, "small": ("hopping", "sessions_in_sql")}
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
@@ -74,18 +74,20 @@ class Bench:
     bootstrap: str
 
     @classmethod
-    def prepared(cls, folder: Path, bootstrap: str, shapes: tuple[str, ...]) -> Bench:
+    def prepared(cls, place: Path, bootstrap: str, shapes: tuple[str, ...]) -> Bench:
         """Write the project."""
-        home = copied_project(folder / "project", "include", "spark_jobs")
+        home = copied_project(place / "project", "include", "spark_jobs")
         for spec in ("pipelines", "expectations", "feeds"):
             for file in (home / "include" / spec).glob("*.yaml"):
                 file.unlink()
-        source = Path(transforms.__file__).read_bytes()
-        (home / "spark_jobs" / "transforms" / "shapes.py").write_bytes(source)
+        folder = home / "spark_jobs" / "transforms"
+        (folder / "shapes.py").write_bytes(Path(transforms.__file__).read_bytes())
+        for query in Path(sql.__file__).parent.glob("*.sql"):
+            (folder / query.name).write_bytes(query.read_bytes())
         for shape in shapes:
             document = {**pipeline_document(shape), "driver": shape, "backfill": {"schedule": None}}
             (home / "include" / "pipelines" / f"{shape}.yaml").write_text(json.dumps(document), encoding="utf-8")
-        state = folder / "state"
+        state = place / "state"
         write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(bootstrap,), airflow_url=""))
         return cls(home, state, bootstrap)
 

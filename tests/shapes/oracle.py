@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from tests.oracle import flights
+from tests.shapes.specs import IN_SQL
 
 _LATE_AFTER_MINUTES = 180
 _ZONE = "America/New_York"
@@ -26,7 +27,7 @@ def rows_of(shape: str, sent: pd.DataFrame, *, with_late: bool = False) -> pd.Da
         with_late: whether late records are taken.
     """
     table = sent if with_late else sent[~(sent["dep_delay"] > _LATE_AFTER_MINUTES)]
-    return _RULES[shape](table.assign(flight_id=table.index))
+    return _RULES[shape.removesuffix(IN_SQL)](table.assign(flight_id=table.index))
 
 
 def differences(shape: str, found: pd.DataFrame, wanted: pd.DataFrame) -> list[str]:

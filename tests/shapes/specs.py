@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from sluice.specs.model.model import PipelineSpec
 
-_OUTPUTS: Mapping[str, Mapping[str, object]] = {
+_OUTPUTS: dict[str, Mapping[str, object]] = {
     "hours": {"window": "1 hour", "keys": ["origin"]},
     "hopping": {"window": "1 hour", "lookahead": "40 minutes", "keys": ["origin"]},
     "rolling": {"window": "3 hours", "lookback": "3 hours", "keys": ["origin"]},
@@ -20,6 +20,9 @@ _OUTPUTS: Mapping[str, Mapping[str, object]] = {
     "once": {"lookback": "1 day", "keys": ["flight_id"]},
     "delayed": {"keys": ["flight_id"]},
 }
+IN_SQL = "_in_sql"
+"""What the names end in of shapes that are written in SQL, too."""
+_OUTPUTS |= {f"{name}{IN_SQL}": _OUTPUTS[name] for name in ("hopping", "sessions", "busiest", "pauses")}
 
 SHAPES = tuple(_OUTPUTS)
 
@@ -43,7 +46,7 @@ def pipeline_document(shape: str, **declared: str) -> dict[str, object]:
     return {
         "name": shape,
         "source": "flights",
-        "transform": f"{'faulty' if shape in _FAULTY else 'shapes'}:{shape}",
+        "transform": _transform(shape),
         "time": {"allowed_lateness": "3 hours", "future_skew": "60 minutes", "arrival_disorder": "15 minutes"},
         "output": {
             "table": shape,
@@ -56,6 +59,12 @@ def pipeline_document(shape: str, **declared: str) -> dict[str, object]:
         "trigger": "1 seconds",
         "resources": {"cores": 2, "driver_memory": "700m"},
     }
+
+
+def _transform(shape: str) -> str:
+    if shape.endswith(IN_SQL):
+        return f"{shape}.sql"
+    return f"{'faulty' if shape in _FAULTY else 'shapes'}:{shape}"
 
 
 def pipeline_of(shape: str, **declared: str) -> PipelineSpec:

@@ -84,13 +84,15 @@ def pipeline(
         str, typer.Option(help="The topic that it reads, in include/topics.", autocompletion=completion.topics)
     ],
     owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "unassigned",
+    *,
+    sql: Annotated[bool, typer.Option("--sql", help="Write the transform as a SELECT, and not in Python.")] = False,
 ) -> None:
     """Write a pipeline that counts the records of each hour: spec, transform, suite and test.
 
     Exit codes: 0; 2 the name is wrong, or the topic does not exist; 5 one of the files exists.
     """
     _check(name)
-    _write(pipeline_files(name, _topic(source), owner=owner))
+    _write(pipeline_files(name, _topic(source), owner=owner, sql=sql))
     out_lines.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py")
 
 

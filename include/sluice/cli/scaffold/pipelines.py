@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from sluice.cli.scaffold.project import filled
 from sluice.specs.model.model import FieldType, TopicSpec, ValueField
@@ -14,14 +15,22 @@ _HOUR = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The hour of the test's records."""
 
 
-def pipeline_files(name: str, topic: TopicSpec, *, owner: str) -> Mapping[str, str]:
-    """Return the texts of the files of a pipeline, by path in the project; its transform and table have its name."""
+def pipeline_files(name: str, topic: TopicSpec, *, owner: str, sql: bool = False) -> Mapping[str, str]:
+    """Return the texts of the files of a pipeline, by path in the project; its transform and table have its name.
+
+    Args:
+        name: of the pipeline.
+        topic: that it reads.
+        owner: of the pipeline.
+        sql: whether the transform is a SELECT, and no function.
+    """
     sample = "\n".join(json.dumps(sample_record(topic, _HOUR + timedelta(minutes=m))) for m in (20, 50, 65))
+    transform = "transform.sql" if sql else "transform.py"
     by_broker = topic.value.arrival_time == "broker"
     return {
-        f"include/pipelines/{name}.yaml": filled("pipeline.yaml", name=name, topic=topic, owner=owner),
+        f"include/pipelines/{name}.yaml": filled("pipeline.yaml", name=name, topic=topic, owner=owner, sql=sql),
         f"include/expectations/{name}.yaml": filled("suite.yaml", name=name),
-        f"spark_jobs/transforms/{name}.py": filled("transform.py", name=name, topic=topic),
+        f"spark_jobs/transforms/{name}{Path(transform).suffix}": filled(transform, name=name, topic=topic),
         f"tests/pipelines/test_{name}.py": filled("test.py", name=name, sample=sample, by_broker=by_broker),
     }
 

@@ -7,22 +7,28 @@ import re
 import traceback
 from pathlib import Path
 
+from sluice.specs.model.spec import SQL_SUFFIX
+
 _WIDTH = 500
 
 
-def blame(error: BaseException, home: Path) -> str:
+_IN_SELECT = re.compile(r"^== SQL .*\(line (\d+), position \d+\) ==", re.MULTILINE)
+
+
+def blame(error: BaseException, home: Path, file: str) -> str:
     """Return `file:line: error (code)`, or the error alone where no line of a transform is in it.
 
     Args:
         error: what a transform raised, or what Spark raised when it ran the plan that the transform made.
         home: the project; files are named relative to it.
+        file: the transform's, below `spark_jobs/transforms/`.
     """
-    place = _raised_at(error, home) or _named_in(str(error), home)
+    place = _raised_at(error, home) or _named_in(str(error), home) or _in_select(str(error), home, file)
     if place is None:
         return _reason(error)
-    file, line = place
-    code = linecache.getline(str(file), line).strip()
-    return f"{file.relative_to(home).as_posix()}:{line}: {_reason(error)}" + (f" (`{code}`)" if code else "")
+    path, line = place
+    code = linecache.getline(str(path), line).strip()
+    return f"{path.relative_to(home).as_posix()}:{line}: {_reason(error)}" + (f" (`{code}`)" if code else "")
 
 
 def _raised_at(error: BaseException, home: Path) -> tuple[Path, int] | None:
@@ -36,6 +42,12 @@ def _named_in(text: str, home: Path) -> tuple[Path, int] | None:
     """Return the last line of a transform that an error of an executor names."""
     places = re.findall(rf'({re.escape(str(_folder(home)))}/[^\s"]+\.py)(?:", line |:)(\d+)', text)
     return (Path(places[-1][0]), int(places[-1][1])) if places else None
+
+
+def _in_select(text: str, home: Path, file: str) -> tuple[Path, int] | None:
+    """Return the line of a SELECT on which Spark failed."""
+    found = _IN_SELECT.search(text) if file.endswith(SQL_SUFFIX) else None
+    return (_folder(home) / file, int(found[1])) if found else None
 
 
 def _folder(home: Path) -> Path:

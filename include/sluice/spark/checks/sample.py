@@ -173,7 +173,7 @@ def _faults_of(pipeline: PipelineSpec, home: Path) -> Iterator[None]:
     except SluiceError:
         raise
     except Exception as error:
+        why = blame(error, home, pipeline.transform_file)
         raise SpecError(
-            f"the transform {pipeline.transform!r} of {pipeline.name} failed: {blame(error, home)}",
-            fix="mend the transform.",
+            f"the transform {pipeline.transform!r} of {pipeline.name} failed: {why}", fix="mend the transform."
         ) from error

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.quarantine_counts import counting_quarantined
-from sluice.spark.records.transforms import load_transform
+from sluice.spark.records.transforms import Transform, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.expectations.model import Expectation
@@ -32,6 +33,11 @@ class PipelineCode:
     static: Mapping[str, DataFrame]
     code_hash: str
     expected: tuple[Expectation, ...] = ()
+
+    @cached_property
+    def transform(self) -> Transform:
+        """The transform, as it was when it was first asked for: what the hash names must not change under a driver."""
+        return load_transform(self.pipeline)
 
 
 def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
@@ -96,7 +102,7 @@ def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
     Returns:
         The transform's own columns.
     """
-    return load_transform(code.pipeline.transform)(good.select(*code.topic.value.fields), **code.static)
+    return code.transform(good.select(*code.topic.value.fields), **code.static)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

@@ -60,6 +60,7 @@ def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
     """Return the modules below `roots` that importing `entry` can execute, itself included, sorted.
 
     Found by reading, not by importing. Names that are computed at run time stay unseen; `sluice check` refuses those.
+    What is no module, such as a SELECT, imports nothing.
 
     Raises:
         SpecFaults: a module is not Python.
@@ -70,7 +71,8 @@ def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
         path = waiting.pop()
         if path not in closure:
             closure.add(path)
-            waiting.extend(imported_files(path, roots))
+            if path.suffix == ".py":
+                waiting.extend(imported_files(path, roots))
     return tuple(sorted(closure))
 
 

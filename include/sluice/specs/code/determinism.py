@@ -22,10 +22,15 @@ class NonDeterminism(Enum):
     """Where a value comes from that is no input of the transform: the reason, and the way out."""
 
     CLOCK = ("it reads a clock", "use the event time or the arrival time of the record.")
-    CHANCE = ("it draws at random", "derive it from the record, for instance by F.xxhash64 of its key.")
+    CHANCE = ("it draws at random", "derive it from the record, for instance by xxhash64 of its key.")
     LAYOUT = ("it depends on where rows happen to lie", "derive it from the record.")
     OUTSIDE = ("it reads what is neither a record nor a static input", "declare a static input.")
     HIDDEN = ("it runs code that the code hash cannot see", "import modules by name and call functions directly.")
+
+    def refusal(self, what: str) -> tuple[str, str]:
+        """Return why an expression is refused, and what to do."""
+        reason, fix = self.value
+        return f"{what} is refused: {reason}, so stream and backfill would differ.", fix
 
 
 _FUNCTIONS = {
@@ -39,7 +44,8 @@ _FUNCTIONS = {
     ),
     NonDeterminism.HIDDEN: ("reflect", "java_method", "try_reflect"),
 }  # fmt: skip
-_SPARK = {name: source for source, names in _FUNCTIONS.items() for name in names}
+SPARK_SOURCES = {name: source for source, names in _FUNCTIONS.items() for name in names}
+"""Functions of Spark's whose value is no function of their arguments."""
 _METHODS = {"sample": NonDeterminism.CHANCE, "sampleBy": NonDeterminism.CHANCE, "randomSplit": NonDeterminism.CHANCE}
 _NAMES = {
     NonDeterminism.CLOCK: (
@@ -60,13 +66,15 @@ _NAMES = {
 _PYTHON = {name: source for source, names in _NAMES.items() for name in names}
 """A name here refuses everything below it: `random` refuses `random.choice`."""
 
-_WITHOUT_ARGUMENTS = {"unix_timestamp": NonDeterminism.CLOCK}
+SOURCES_WITHOUT_ARGUMENTS = {"unix_timestamp": NonDeterminism.CLOCK}
 """Functions that read the clock only where they are given nothing."""
 
 _BUILTINS = frozenset({"exec", "eval", "__import__", "open", "input"})
 _SQL_METHODS = frozenset({"expr", "selectExpr", "where", "filter", "sql", "having"})
-_SQL_CALL = re.compile(rf"\b({'|'.join([*_SPARK, *_WITHOUT_ARGUMENTS])})\s*\(\s*(\)?)", re.IGNORECASE)
-_SQL_WORD = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp)\b", re.IGNORECASE)
+_SQL_CALL = re.compile(rf"\b({'|'.join([*SPARK_SOURCES, *SOURCES_WITHOUT_ARGUMENTS])})\s*\(\s*(\)?)", re.IGNORECASE)
+SQL_WORDS = ("current_timestamp", "current_date", "current_time", "localtimestamp")
+"""Those that SQL calls without parentheses."""
+_SQL_WORD = re.compile(rf"\b({'|'.join(SQL_WORDS)})\b", re.IGNORECASE)
 
 
 def undetermined(path: Path, file: str) -> Iterator[Fault]:
@@ -106,7 +114,7 @@ def _in_call(node: ast.Call, names: dict[str, str], file: str) -> Iterator[Fault
             yield _fault(file, node, f".{function.attr}", source)
     elif not node.args and not node.keywords:
         module, _, name = (origin_of(function, names) or "").rpartition(".")
-        if module in SPARK_FUNCTIONS and (source := _WITHOUT_ARGUMENTS.get(name)):
+        if module in SPARK_FUNCTIONS and (source := SOURCES_WITHOUT_ARGUMENTS.get(name)):
             yield _fault(file, node, f"{ast.unparse(function)}()", source)
 
 
@@ -114,21 +122,20 @@ def _in_text(node: ast.Constant, text: str, file: str, *, is_sql: bool) -> Itera
     """Look for SQL in a string, wherever it stands: it may reach `F.expr` by a name."""
     for match in _SQL_CALL.finditer(text):
         function, empty = match[1].lower(), bool(match[2])
-        if source := _SPARK.get(function) or (_WITHOUT_ARGUMENTS[function] if empty else None):
+        if source := SPARK_SOURCES.get(function) or (SOURCES_WITHOUT_ARGUMENTS[function] if empty else None):
             yield _fault(file, node, f"{function}() in SQL", source)
     if is_sql and (word := _SQL_WORD.search(text)) and not _SQL_CALL.search(text):
         yield _fault(file, node, f"{word[1].lower()} in SQL", NonDeterminism.CLOCK)
 
 
 def _fault(file: str, node: ast.expr, what: str, source: NonDeterminism) -> Fault:
-    reason, fix = source.value
-    return Fault(file, node.lineno, "", f"{what} is refused: {reason}, so stream and backfill would differ.", fix)
+    return Fault(file, node.lineno, "", *source.refusal(what))
 
 
 def _source_of(origin: str) -> NonDeterminism | None:
     module, _, name = origin.rpartition(".")
     if module in SPARK_FUNCTIONS:
-        return _SPARK.get(name)
+        return SPARK_SOURCES.get(name)
     parts = origin.split(".")
     prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
     return next((_PYTHON[prefix] for prefix in prefixes if prefix in _PYTHON), None)
@@ -142,7 +149,7 @@ def _known_names(tree: ast.Module) -> dict[str, str]:
     assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     names = {name: f"builtins.{name}" for name in _BUILTINS - assigned - parameters}
-    return names | imported_names(tree, (*_SPARK, *_WITHOUT_ARGUMENTS))
+    return names | imported_names(tree, (*SPARK_SOURCES, *SOURCES_WITHOUT_ARGUMENTS))
 
 
 def _docstrings(tree: ast.Module) -> set[int]:

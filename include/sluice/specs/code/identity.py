@@ -47,7 +47,7 @@ def pipeline_parts(
         SpecError: a static input is not there.
         SpecFaults: a module is not Python.
     """
-    transform = home / "spark_jobs" / "transforms" / f"{pipeline.transform.partition(':')[0]}.py"
+    transform = home / "spark_jobs" / "transforms" / pipeline.transform_file
     entries = (transform, package / "spark" / "records" / "validation.py")
     roots = (package, home / "spark_jobs", home / "include")
     closure = {path for entry in entries for path in import_closure(entry, roots)}

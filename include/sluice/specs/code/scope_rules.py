@@ -11,8 +11,8 @@ _MOST = 120
 class Unbounded(Enum):
     """What is done with everything that a call is given: what that is, and what to do instead."""
 
-    GROUP = ("makes one group of all records that a call is given", "group by a time, such as `F.window`")
-    WINDOW = ("compares all records that a call is given", "partition by a time, such as `F.date_trunc`")
+    GROUP = ("makes one group of all records that a call is given", "group by a time, such as `window`")
+    WINDOW = ("compares all records that a call is given", "partition by a time, such as `date_trunc`")
     LIMIT = ("chooses among all records that a call is given", "number the rows within a time, and keep the first ones")
 
 

@@ -32,7 +32,7 @@ from sluice.specs.model.outputs import (
 )
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
-from sluice.specs.model.spec import TRANSFORM_PATTERN, Name, Spec
+from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.time_forms import EpochUnit, Zone
 from sluice.specs.model.topic_shape import TopicShape, one_topic
@@ -297,7 +297,8 @@ class PipelineSpec(Spec):
     source: Annotated[Name, BeforeValidator(one_topic)]
     """The topic spec that it reads."""
     transform: Annotated[str, StringConstraints(pattern=TRANSFORM_PATTERN)]
-    """`module:function` below `spark_jobs/transforms/`: DataFrame -> DataFrame, static inputs by keyword."""
+    """Below `spark_jobs/transforms/`: `module:function`, DataFrame -> DataFrame with static inputs by keyword; or
+    `name.sql`, one SELECT over the topic and the static inputs by their names."""
     static: dict[Name, StaticInput] = Field(default_factory=dict)
     time: TimeRules
     output: SingleOutput = None
@@ -345,6 +346,16 @@ class PipelineSpec(Spec):
             return self
         there = tuple(each.in_deployment(name) if isinstance(each, WrittenTopic) else each for each in self.outputs)
         return self.model_copy(update={"outputs": there})
+
+    @property
+    def is_sql(self) -> bool:
+        """Whether the transform is a SELECT."""
+        return self.transform.endswith(SQL_SUFFIX)
+
+    @property
+    def transform_file(self) -> str:
+        """The transform's file below `spark_jobs/transforms/`."""
+        return self.transform if self.is_sql else f"{self.transform.partition(':')[0]}.py"
 
     @property
     def intervals(self) -> IntervalsOutput:

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
-TRANSFORM_PATTERN = "^[a-z_][a-z0-9_]*:[a-z_][a-z0-9_]*$"
+SQL_SUFFIX = ".sql"
+TRANSFORM_PATTERN = r"^[a-z_][a-z0-9_]*(:[a-z_][a-z0-9_]*|\.sql)$"
 MEMORY_PATTERN = "^[1-9][0-9]*[mg]$"
 VARIABLE_PATTERN = "^SLUICE_PASSWORD_[A-Z0-9_]{1,100}$"
 ADDRESS_PATTERN = "^.+:[0-9]{1,5}$"

@@ -51,7 +51,7 @@ _WORDING = {
 _FORMS: Mapping[str, str] = {
     NAME_PATTERN: "{found} is no name: a lower-case letter, then at most 62 of a-z, 0-9 and underscore.",
     TRANSFORM_PATTERN: "found {found}; it must be `module:function`, such as sales:totals for the function totals in "
-    "spark_jobs/transforms/sales.py.",
+    "spark_jobs/transforms/sales.py, or the name of a file with one SELECT, such as totals.sql.",
     MEMORY_PATTERN: "found {found}; it must be a whole number with m or g behind it, such as 700m or 2g.",
     VARIABLE_PATTERN: "found {found}; it must be the name of a variable, in capitals: SLUICE_PASSWORD_…",
     ADDRESS_PATTERN: "found {found}; it must be host:port, such as kafka.example.org:9092.",

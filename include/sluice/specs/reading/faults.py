@@ -19,6 +19,7 @@ class Fault:
         where: dotted path of the value, such as `value.event_time`; empty for the whole file.
         message: what was found and why it is refused.
         fix: what to do; empty where the message leaves no doubt.
+        column: counted from 1; 0 where the line says enough.
     """
 
     file: str
@@ -26,9 +27,11 @@ class Fault:
     where: str
     message: str
     fix: str = ""
+    column: int = 0
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}: " + (f"{self.where}: " if self.where else "")
+        line = f"{self.line}:{self.column}" if self.column else f"{self.line}"
+        place = f"{self.file}:{line}: " + (f"{self.where}: " if self.where else "")
         return f"{place}{self.message} Fix: {self.fix}" if self.fix else f"{place}{self.message}"
 
 
@@ -52,3 +55,9 @@ def dotted(loc: Loc) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def position(text: str, offset: int) -> tuple[int, int]:
+    """Return line and column of a character, both counted from 1."""
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1

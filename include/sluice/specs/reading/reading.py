@@ -24,6 +24,10 @@ class Finding:
     fault: Fault
 
 
+SpecMisfit = tuple[Loc, str, str]
+"""Where in a spec, what is wrong there, and what to do."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """The material that rules judge.

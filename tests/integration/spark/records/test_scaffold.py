@@ -28,7 +28,7 @@ def test_a_new_topic_and_pipeline_pass_their_own_test(tmp_path: Path) -> None:
     for command in (
         [*sluice, "new", "topic", "orders", "--sample", "records.jsonl"],
         [*sluice, "new", "pipeline", "orders_per_hour", "--source", "orders"],
-        [*sluice, "new", "pipeline", "flown", "--source", "flights"],
+        [*sluice, "new", "pipeline", "flown", "--source", "flights", "--sql"],
         [*sluice, "check"],
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/pipelines"],
     ):

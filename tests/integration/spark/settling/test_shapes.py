@@ -13,11 +13,11 @@ from sluice.intervals.backfill.request import Mode
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.shape import Shape
-from tests.shapes import faulty, transforms
+from tests.shapes import faulty, sql, transforms
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import SHAPES
 
-_SAMPLE = {"sessions"}
+_SAMPLE = {"sessions_in_sql"}
 """What `make test` takes; the others are as dear, and go through the same code."""
 
 
@@ -25,6 +25,7 @@ _SAMPLE = {"sessions"}
 def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transforms.shapes", transforms)
     monkeypatch.setitem(sys.modules, "transforms.faulty", faulty)
+    monkeypatch.setitem(sys.modules, "transforms", sql)
 
 
 @pytest.mark.parametrize(

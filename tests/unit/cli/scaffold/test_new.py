@@ -104,6 +104,14 @@ def test_what_is_written_for_a_topic_and_its_pipeline_is_sound(home: Path) -> No
             compile((home / path).read_text(), path, "exec")
 
 
+def test_a_pipeline_in_sql_is_sound(home: Path) -> None:
+    written = new("pipeline", "flown", "--source", "flights", "--sql")
+    assert "spark_jobs/transforms/flown.sql" in written
+    assert "spark_jobs/transforms/flown.py" not in written
+    assert load_catalog(home / "include").pipelines["flown"].transform == "flown.sql"
+    assert "GROUP BY window(scheduled_at, '1 hour')" in (home / "spark_jobs/transforms/flown.sql").read_text()
+
+
 def test_nested_values_are_kept_as_text_and_what_is_no_field_is_named(home: Path) -> None:
     record = '{"at":"2026-01-01T12:00:00Z","buyer":{"id":7},"Total Sum":1,"note":null}'
     answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)

@@ -1,0 +1,99 @@
+"""A transform in Python, judged by reading its module and never by importing it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.specs.code.closure import import_closure
+from sluice.specs.code.determinism import undetermined
+from sluice.specs.code.modules import parse_module
+from sluice.specs.code.scope_rules import UnboundedExpression
+from sluice.specs.code.unbounded import unbounded_expressions
+from sluice.specs.code.window_rules import WindowCall
+from sluice.specs.code.windows import windows_of
+from sluice.specs.model.model import PipelineSpec
+from sluice.specs.reading.faults import Fault, SpecFaults
+from sluice.specs.reading.reading import Reading, SpecMisfit
+
+
+@dataclass(frozen=True)
+class PythonTransform:
+    """A function of a module, as one pipeline uses it. It implements `sluice.specs.code.transforms.TransformFile`.
+
+    Attributes:
+        path: of the file.
+        pipeline: which uses it.
+        reading: the project.
+    """
+
+    path: Path
+    pipeline: PipelineSpec
+    reading: Reading
+
+    @property
+    def _function(self) -> str:
+        return self.pipeline.transform.partition(":")[2]
+
+    @property
+    def _roots(self) -> tuple[Path, Path]:
+        return self.reading.home / "spark_jobs", self.reading.include
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield what is wrong in the module and in the modules of the project that it imports."""
+        reading = self.reading
+        try:
+            closure = import_closure(self.path, self._roots)
+            for module in closure:
+                if module.is_relative_to(reading.transforms):
+                    yield from undetermined(module, reading.file(module))
+        except SpecFaults as error:
+            yield from (Fault(reading.file(Path(f.file)), f.line, f.where, f.message, f.fix) for f in error.faults)
+
+    def misfits(self) -> Iterator[SpecMisfit]:
+        """Yield where spec and function do not fit: the module is Python."""
+        module = parse_module(self.path)
+        definition = next((n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == self._function), None)
+        if definition is None:
+            message = f"{self.reading.file(self.path)} defines no function {self._function!r} at its top level."
+            yield ("transform",), message, _functions(module)
+            return
+        yield from _unfit_parameters(definition, list(self.pipeline.static))
+
+    def windows(self) -> tuple[WindowCall, ...]:
+        """Return the windows that it makes."""
+        return windows_of(self.path, self._function, self._roots)
+
+    def unbounded(self) -> tuple[UnboundedExpression, ...]:
+        """Return what it does with all records that a call is given."""
+        return unbounded_expressions(self.path, self._function)
+
+
+def _unfit_parameters(definition: ast.FunctionDef, declared: list[str]) -> Iterator[SpecMisfit]:
+    arguments, function = definition.args, definition.name
+    if len(arguments.posonlyargs + arguments.args) != 1 or arguments.vararg or arguments.kwarg:
+        message = f"{function}({ast.unparse(arguments)}) must take the records as its one positional parameter."
+        fix = f"write `def {function}(records, *, <static inputs>)`."
+        yield ("transform",), message, fix
+    taken = [argument.arg for argument in arguments.kwonlyargs]
+    untaken, undeclared = set(declared) - set(taken), set(taken) - set(declared)
+    if len(untaken) == len(undeclared) == 1:  # one of the two is misspelt
+        (key,), (parameter,) = untaken, undeclared
+        message = f"{function} takes the static input {parameter!r}, and this one is named {key!r}."
+        yield ("static", key), message, "name both alike."
+        return
+    for key in declared:
+        if key not in taken:
+            message = f"{function} takes no keyword-only parameter {key!r}; it takes {', '.join(taken) or 'none'}."
+            yield ("static", key), message, "name both alike."
+    for key in taken:
+        if key not in declared:
+            message = f"{function} takes {key!r}, which is no static input of this pipeline."
+            yield ("static",), message, f"declare static.{key}, or remove it."
+
+
+def _functions(module: ast.Module) -> str:
+    names = [node.name for node in module.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    return f"it defines {', '.join(names)}." if names else ""

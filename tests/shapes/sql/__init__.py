@@ -1,0 +1,1 @@
+"""Some of the shapes in SQL. A project of the tests has these files in its package `transforms`."""
