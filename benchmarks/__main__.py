@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import console, floor, gate, house, idle, poison, shapes, tax
 from benchmarks.backfill import backfill, publish
-from benchmarks.draining import settling, yielding
+from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
 from benchmarks.watching import recover, verdicts, watch
@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "recover": recover.run,
     "settling": settling.run,
     "shapes": shapes.run,
+    "sql": in_sql.run,
     "tax": tax.run,
     "verdicts": verdicts.run,
     "watch": watch.run,

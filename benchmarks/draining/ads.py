@@ -76,19 +76,27 @@ def views(events: DataFrame, *, campaigns: DataFrame) -> DataFrame:
         .select("campaign", F.col("window.start").alias("began_at"), "views")
     )
 '''
+_SELECT = """\
+SELECT campaign, window.start AS began_at, count(*) AS views
+FROM ad_events JOIN campaigns USING (ad_id)
+WHERE event_type = 'view'
+GROUP BY window(event_time, '10 seconds'), campaign
+"""
 
 
-def write_project(home: Path) -> None:
-    """Write a project with this one pipeline."""
+def write_project(home: Path, *, sql: bool = False) -> None:
+    """Write a project with this one pipeline, with its transform in Python or in SQL."""
+    pipeline = {**_PIPELINE, "transform": "ads.sql"} if sql else _PIPELINE
     files = {
         "include/deployments/local.yaml": json.dumps(
             {"name": "local", "kafka": {"kind": "embedded"}, "replication": 1}
         ),
         "include/topics/ad_events.yaml": json.dumps(_TOPIC),
-        "include/pipelines/ads.yaml": json.dumps(_PIPELINE),
+        "include/pipelines/ads.yaml": json.dumps(pipeline),
         "include/campaigns.csv": _campaigns().to_csv(index=False),
         "spark_jobs/stream.py": (settings().home / "spark_jobs" / "stream.py").read_text(encoding="utf-8"),
         "spark_jobs/transforms/ads.py": _TRANSFORM,
+        "spark_jobs/transforms/ads.sql": _SELECT,
     }
     for name, text in files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)

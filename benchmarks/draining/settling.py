@@ -26,9 +26,10 @@ import pandas as pd
 
 from benchmarks import shapes
 from benchmarks.draining import ads
+from benchmarks.draining.drivers import TRIAL_SECONDS, Code, drain, environment, this_code
 from benchmarks.project_copy import copied_project, without_open_values
 from benchmarks.topics import private_topics, publish_flights
-from benchmarks.trials import run_counted
+from benchmarks.trials import Cost, run_counted
 from sluice.delta.reading import read_rows
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder, settings
@@ -39,7 +40,6 @@ _APPEND_ENGINE = "7e40e97"
 _REPEATS = {"full": 3, "small": 1}
 _DAYS = {"full": ("2013-01-01", "2013-12-31"), "small": ("2013-01-01", "2013-01-07")}
 _EVENTS = {"full": 2_000_000, "small": 50_000}
-_TRIAL_SECONDS = 1_200
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ def _ads(folder: Path, size: str) -> Workload:
 
 
 @contextmanager
-def _append_engine() -> Iterator[tuple[str, Path]]:
-    """Check out the code of before; return the interpreter of its lock, and its folder."""
+def _append_engine() -> Iterator[Code]:
+    """Check out the code of before."""
     with tempfile.TemporaryDirectory(prefix="sluice-append-") as folder:
         root, git = Path(folder) / "code", ["git", "-C", str(settings().home), "worktree"]
         subprocess.run([*git, "add", "--detach", str(root), _APPEND_ENGINE], check=True, capture_output=True)
         try:
-            yield _interpreter(root), root
+            yield Code(_interpreter(root), root)
         finally:
             subprocess.run([*git, "remove", "--force", str(root)], check=True, capture_output=True)
 
@@ -148,10 +148,10 @@ class Bench:
     Args:
         workload: which.
         folder: for brokers and state.
-        append: interpreter and folder of the append engine.
+        append: the code with the append engine.
     """
 
-    def __init__(self, workload: Workload, folder: Path, append: tuple[str, Path]) -> None:
+    def __init__(self, workload: Workload, folder: Path, append: Code) -> None:
         self._workload = workload
         self._folder = folder
         self._append = append
@@ -184,23 +184,18 @@ class Bench:
         shutil.rmtree(state.root)
         return result
 
-    def _drain(self, variant: str, bootstrap: str, state: StateFolder, generation: int) -> Any:  # noqa: ANN401
-        if variant == "by_hand":
-            module, argument = self._workload.by_hand
-            command = [sys.executable, "-m", module, bootstrap, str(state.root), argument]
-            return run_counted(command, self._environment(settings().home, state), timeout=_TRIAL_SECONDS)
-        python, root = self._append if variant == "append" else (sys.executable, settings().home)
-        main = [python, str(self._workload.home / "spark_jobs" / "stream.py"), "--unit", self._workload.unit]
-        command = [*main, "--generation", str(generation), "--available-now"]
-        return run_counted(command, self._environment(root, state), timeout=_TRIAL_SECONDS)
-
-    def _environment(self, root: Path, state: StateFolder) -> dict[str, str]:
-        paths = os.pathsep.join(map(str, (root / "include", root, self._workload.home / "spark_jobs")))
-        return {"PYTHONPATH": paths, "SLUICE_STATE": str(state.root), "SLUICE_HOME": str(self._workload.home)}
+    def _drain(self, variant: str, bootstrap: str, state: StateFolder, generation: int) -> Cost:
+        work, code = self._workload, self._append if variant == "append" else this_code()
+        if variant != "by_hand":
+            return drain(work.home, work.unit, state, generation, code)
+        module, argument = work.by_hand
+        command = [sys.executable, "-m", module, bootstrap, str(state.root), argument]
+        return run_counted(command, environment(work.home, state, code), timeout=TRIAL_SECONDS)
 
     def _small_settlement(self, state: StateFolder) -> dict[str, float]:
         command = [sys.executable, "-m", "benchmarks.draining.small_settlement", self._workload.table]
-        environment = {**os.environ, **self._environment(settings().home, state)}  # noqa: TID251  a child inherits it
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        own = environment(self._workload.home, state, this_code())
+        variables = {**os.environ, **own}  # noqa: TID251  a child inherits it
+        done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=True)
         cost: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
         return cost

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -30,8 +31,7 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
         SpecError: the statement is wrong, or gives no rows.
         CorruptionError: the log of a table cannot be read.
     """
-    with duckdb.connect(config=_CONFIG) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with _sandbox() as connection:
         for name, folder in named_in(sql, tables).items():
             connection.register(name, dataset_of(folder))
         try:
@@ -44,6 +44,29 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
                 f"the tables are {', '.join(sorted(tables))}." if tables else "there is no table yet: `sluice status`."
             )
             raise SpecError(f"DuckDB refuses it: {_without_guess(error)}", fix=there) from error
+
+
+def query_memory(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the rows of a query over tables in memory.
+
+    Raises:
+        SpecError: DuckDB refuses it.
+    """
+    with _sandbox() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        try:
+            return connection.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise SpecError(f"DuckDB refuses it: {str(error).splitlines()[0]}") from error
+
+
+@contextmanager
+def _sandbox() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection to a DuckDB that reads only what is registered; its times are in UTC."""
+    with duckdb.connect(config=_CONFIG) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
 
 
 def _without_guess(error: duckdb.Error) -> str:

@@ -62,6 +62,7 @@ def _facts(report: ParityReport) -> dict[str, str]:
         "Different": f"{totals.different:,}",
         **explanation,
         **({"Raw table": report.raw.text} if report.raw else {}),
+        **({"DuckDB": report.cross_check.text} if report.cross_check else {}),
         **_origin(report),
     }
 

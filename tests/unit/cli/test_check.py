@@ -80,6 +80,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
                 "where": "partitions",
                 "message": "found 0; it must be at least 1.",
                 "fix": "",
+                "column": 0,
             }
         ],
     }

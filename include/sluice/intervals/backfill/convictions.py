@@ -28,6 +28,11 @@ class Conviction(ExplainedEnum):
         "the rows of an interval depend on which other intervals are computed with it",
         "partition by time, or declare `lookback` and `lookahead`; to rank or total intervals, write `scope: interval`",
     )
+    DUCKDB_DIFFERS = (
+        "duckdb_differs",
+        "DuckDB makes other rows of the same records by the same SELECT",
+        "find out which is right; if both are, write `cross_check: none` under `backfill`",
+    )
 
     @property
     def sentence(self) -> str:

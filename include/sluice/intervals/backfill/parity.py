@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.selection import BEFORE, NOT_CHECKED, OPEN
@@ -128,6 +129,7 @@ class ParityReport:
         left: those that were not, with the reason.
         columns: how the columns differ; only a trial looks.
         raw: how the raw table compares with Kafka; only a verification looks.
+        cross_check: what DuckDB says; only a verification of a transform in SQL asks.
     """
 
     backfill: str
@@ -140,6 +142,7 @@ class ParityReport:
     left: Mapping[Interval, str] = field(default_factory=dict)
     columns: ColumnChanges = NO_COLUMN_CHANGES
     raw: RawParity | None = None
+    cross_check: CrossCheck | None = None
 
     @property
     def outcome(self) -> ParityOutcome:
@@ -226,6 +229,7 @@ class ParityReport:
             "totals": {**totals, "explained": self.explained, "unexplained": self.unexplained},
             **({"columns": asdict(self.columns)} if self.mode is Mode.TRY else {}),
             **({"raw": self.raw.as_json()} if self.raw is not None else {}),
+            **({"cross_check": asdict(self.cross_check)} if self.cross_check is not None else {}),
             "intervals": [_interval(parity) for parity in self.intervals],
             "left": [{**_bounds(interval), "why": why} for interval, why in self.left.items()],
         }

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, intervals_between
 from sluice.intervals.backfill.bounds import IntervalBound, bound_of, with_common_reach
+from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import UNEXPLAINED, Counts, IntervalParity, ParityOutcome, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
@@ -20,8 +21,10 @@ from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.record_positions import RecordPositions
 from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.convicting import convict
+from sluice.spark.backfill.duckdb_check import DuckDBCheck
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.transforms import SelectTransform
 from sluice.spark.tables.output import OutputTable, by_version
 from sluice.spark.tables.records import AS_DECLARED, RawTable, Records, Variation
 from sluice.specs.model.outputs import IntervalsOutput
@@ -37,6 +40,7 @@ class ExaminedChunk:
         late: whether late records are in it, likewise.
         files: what the table's intervals consisted of when they were looked at.
         stage: the computed rows.
+        cross_check: what DuckDB says of them; None unless it was asked.
     """
 
     parities: tuple[IntervalParity, ...]
@@ -44,6 +48,7 @@ class ExaminedChunk:
     late: Mapping[datetime, bool]
     files: Callable[[Sequence[datetime]], frozenset[str]]
     stage: Stage
+    cross_check: CrossCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -100,14 +105,36 @@ class ChunkExaminer:
             self.table.fit(records.schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
         late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
-        parities = tuple(_judge(mode, row, found, late, gone) for row in chunk)
+        parities, cross_check = tuple(_judge(mode, row, found, late, gone) for row in chunk), None
+        if mode is Mode.VERIFY:
+            parities, cross_check = self._cross_checked(tuple(self._convicted(parities, bounds)), records, stage)
         return ExaminedChunk(
-            parities=tuple(self._convicted(parities, bounds)) if mode is Mode.VERIFY else parities,
+            parities=parities,
             computed={start: found[start].computed if start in found else NO_ROWS for start in bounds},
             late={start: bound.late for start, bound in bounds.items()},
             files=lambda starts: self.table.files(starts, version),
             stage=stage,
+            cross_check=cross_check,
         )
+
+    def _cross_checked(
+        self, parities: tuple[IntervalParity, ...], records: Records, stage: Stage
+    ) -> tuple[tuple[IntervalParity, ...], CrossCheck | None]:
+        """Ask DuckDB about some intervals that agree, if the transform is a SELECT."""
+        transform, pipeline = self.code.transform, self.code.pipeline
+        if not isinstance(transform, SelectTransform) or pipeline.backfill.cross_check == "none":
+            return parities, None
+        agree = [p.interval for p in parities if p.outcome is ParityOutcome.IDENTICAL and p.counts.identical]
+        duckdb = DuckDBCheck(transform, self.code.static, self._output.time_column)
+        checked, found = duckdb.compare(agree, records.good_behind, partial(self._staged_rows, stage))
+        judged = (
+            replace(p, outcome=ParityOutcome.DIFFERENT, why=found[p.interval]) if p.interval in found else p
+            for p in parities
+        )
+        return tuple(judged), checked
+
+    def _staged_rows(self, stage: Stage, intervals: Sequence[Interval]) -> DataFrame:
+        return stage.rows(self.spark).where(self.table.condition([interval.start for interval in intervals]))
 
     @property
     def _output(self) -> IntervalsOutput:

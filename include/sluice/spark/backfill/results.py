@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.disk import replacing, write_text
 from sluice.errors import CorruptionError
+from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import PASSES, IntervalParity, ParityReport
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
@@ -40,6 +41,7 @@ class ChunkResult:
         columns: how the columns differ; only a trial looks.
         code: the hash of the code that was tried; empty unless it was a trial.
         raw: what a comparison of the raw table with Kafka found; None unless it was a verification.
+        cross_check: what DuckDB says; None unless it was a verification of a transform in SQL.
     """
 
     parities: tuple[IntervalParity, ...]
@@ -48,6 +50,7 @@ class ChunkResult:
     columns: ColumnChanges = NO_COLUMN_CHANGES
     code: str = ""
     raw: RawParity | None = None
+    cross_check: CrossCheck | None = None
 
     @property
     def passes(self) -> bool:

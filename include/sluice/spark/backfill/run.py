@@ -13,6 +13,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import RefusedError, SluiceError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
+from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import ParityReport
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
@@ -249,6 +250,7 @@ class _Run:
             left=dict(sorted(left.items())),
             columns=next((chunk.columns for chunk in results if chunk.columns), NO_COLUMN_CHANGES),
             raw=RawParity.joined(chunk.raw for chunk in results if chunk.raw is not None),
+            cross_check=CrossCheck.joined(chunk.cross_check for chunk in results if chunk.cross_check is not None),
         )
 
 

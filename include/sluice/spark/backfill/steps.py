@@ -125,7 +125,9 @@ class Steps:
 
     def _verify(self, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:
         result = ChunkResult(
-            examined.parities, raw=check_raw(self.project, self.examiner, chunk.rows, self.backfill.id)
+            examined.parities,
+            raw=check_raw(self.project, self.examiner, chunk.rows, self.backfill.id),
+            cross_check=examined.cross_check,
         )
         if self.backfill.request.mode is Mode.VERIFY:
             self.results.store(chunk.number, result)

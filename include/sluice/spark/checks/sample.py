@@ -20,6 +20,7 @@ from sluice.intervals.alignment import Interval
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settling.rules import SettlingRules
+from sluice.settling.strays import refuse_strays
 from sluice.spark.checks.blame import blame
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.columns import refuse_unwritable
@@ -99,16 +100,31 @@ def _made(good: DataFrame, code: PipelineCode) -> tuple[dict[str, str], tuple[di
 
 
 def _results(good: DataFrame, rows: DataFrame, output: IntervalsOutput, code: PipelineCode) -> Iterator[DataFrame]:
-    """Yield the rows of an interval table, in order: those of each call of the transform."""
-    if not output.called_per_interval:
-        yield partitioned(rows, output)
-        return
-    rules, event = SettlingRules.of(code.pipeline), code.topic.value.event_time
+    """Yield the rows of an interval table, in order: those of each call of the transform.
+
+    Raises:
+        RefusedError: no record of their interval has made some, and a settler would refuse them.
+    """
+    rules, event, column = SettlingRules.of(code.pipeline), code.topic.value.event_time, partition_column(output)
     hours = good.select(F.unix_micros(F.date_trunc("hour", event)).alias("hour")).distinct().collect()
-    happened = [Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in hours)]
+    happened = sorted(Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in hours))
+    if not output.called_per_interval or not happened:
+        made = partitioned(rows, output)
+        if happened:
+            refuse_strays(output.table, _span(made, column), Interval(happened[0].start, happened[-1].end), rules)
+        yield made
+        return
     for interval in sorted({each for hour in happened for each in rules.touched_by_any_of(hour)}):
-        made = rows_of(good.where(within(event, [rules.read_range(interval)])), code)
-        yield kept(made, within(partition_column(output), [interval]))
+        read = rules.read_range(interval)
+        made = rows_of(good.where(within(event, [read])), code)
+        refuse_strays(output.table, _span(made, column), read, rules)
+        yield kept(made, within(column, [interval]))
+
+
+def _span(rows: DataFrame, column: str) -> tuple[datetime, datetime] | None:
+    """Return the first and the last interval with a row, by their starts; None without rows."""
+    first, last = rows.select(F.min(F.unix_micros(column)), F.max(F.unix_micros(column))).collect()[0]
+    return None if first is None else (instant(first), instant(last))
 
 
 def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetime | None) -> DataFrame:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from threading import Lock
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from sluice.errors import SpecError
 from sluice.specs.model.model import PipelineSpec
@@ -75,16 +75,17 @@ class SelectTransform:
         Raises:
             SpecError: Spark refuses it; with line and column.
         """
-        spark, inputs = records.sparkSession, {**static, self.records: records}
+        spark = records.sparkSession
         with _VIEWS:
             try:
-                for name, rows in inputs.items():
-                    rows.createOrReplaceTempView(name)
+                records.createOrReplaceTempView(self.records)
+                for name, rows in static.items():
+                    _view_in(spark, name, rows)
                 return spark.sql(self.text)
             except AnalysisException as error:
                 raise SpecError(self._message(error), fix="mend the SELECT.") from error
             finally:
-                for name in inputs:
+                for name in (self.records, *static):
                     spark.catalog.dropTempView(name)
 
     def _message(self, error: AnalysisException) -> str:
@@ -96,6 +97,15 @@ class SelectTransform:
         else:
             return f"{self.file}: {_first_line(text)}"
         return f"{self.file}:{line}:{column}: {_first_line(text)}"
+
+
+def _view_in(spark: SparkSession, name: str, rows: DataFrame) -> None:
+    """Make a view of rows that may be of another session: a batch of a stream has one of its own."""
+    rows.createOrReplaceGlobalTempView(name)
+    try:
+        spark.table(f"global_temp.{name}").createOrReplaceTempView(name)
+    finally:
+        spark.catalog.dropGlobalTempView(name)
 
 
 def _first_line(text: str) -> str:

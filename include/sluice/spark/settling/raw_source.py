@@ -19,12 +19,12 @@ from sluice.delta.conditions import during
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
 from sluice.delta.settled_log import CollectedRows, StagedRows
-from sluice.errors import RefusedError
-from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import RecordPositions
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
+from sluice.settling.strays import refuse_strays
 from sluice.spark.records.offsets import rows_at
 from sluice.spark.records.pipeline import PipelineCode, good_records, partition_column, result_rows
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
@@ -32,7 +32,6 @@ from sluice.spark.settling.computed import ComputedRows, joined
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import within
 from sluice.spark.tables.records import FEW, RawTable, below_reach, refuse_other_times
-from sluice.specs.model.duration import format_duration
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
@@ -188,7 +187,7 @@ class RawTableSource:
             breadth *= 2
             read = self.rules.read_range(intervals, breadth)
             rows = self._rows(pinned, below, read, folder)
-        self._refuse_strays(rows, read)
+        refuse_strays(self._output.table, rows.span(), read, self.rules)
         return rows.only(intervals)
 
     @property
@@ -203,22 +202,6 @@ class RawTableSource:
         """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""
         since = self._output.since_column
         return since is not None and rows.any_before(since, instant, intervals)
-
-    def _refuse_strays(self, rows: ComputedRows, read: Interval) -> None:
-        """Refuse rows of intervals that are not made of the records that were read, as far as the spec says."""
-        rules, span = self.rules, rows.span()
-        if span is None:
-            return
-        least = interval_of(read.start - rules.lookahead, rules.length).start
-        most = interval_of(read.end + rules.lookback, rules.length).end
-        if span[0] < least or span[1] >= most:
-            stray = span[0] if span[0] < least else span[1]
-            raise RefusedError(
-                f"{self._output.table}: of records from {read.start:%F %R} to {read.end:%F %R} UTC the transform makes "
-                f"a row of the interval {stray:%F %R} UTC, which is not made of them: `lookback` is "
-                f"{format_duration(rules.lookback)} and `lookahead` {format_duration(rules.lookahead)}.",
-                fix="declare under the output how far its rows reach, or mend the transform.",
-            )
 
     def _stored(self, pinned: RawPosition, below: Reach, read: Interval) -> DataFrame:
         """Return the raw rows of a range of time.

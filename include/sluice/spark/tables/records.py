@@ -257,6 +257,12 @@ class Records:
         """Return what the transform is given."""
         return good_records(raw_records(self.rows), self._code, late=self._late)
 
+    def good_behind(self, interval: Interval) -> DataFrame:
+        """Return what the transform is given for the rows of one of the intervals: the declared fields."""
+        bound = self._bounds[interval.start]
+        good = good_records(raw_records(self._behind(bound, [interval.start])), self._code, late=F.lit(bound.late))
+        return good.select(*self._code.topic.value.fields)
+
     @property
     def event_time(self) -> Column:
         """When a good record happened."""

@@ -50,10 +50,25 @@ class Select:
         """
         name = file or path.as_posix()
         try:
-            text = path.read_bytes().decode()
+            return cls.of(path.read_bytes().decode(), name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecFaults([Fault(name, 1, "", f"cannot be read as SQL: {error}.")]) from error
+
+    @classmethod
+    def of(cls, text: str, name: str) -> Select:
+        """Parse a text.
+
+        Args:
+            text: all of a file.
+            name: of the file, as faults show it.
+
+        Raises:
+            SpecFaults: it holds anything but one SELECT.
+        """
+        try:
             tokens = _tokens(text)
             statements = [found for found in _SPARK.parser().parse(tokens, text) if found is not None]
-        except (OSError, UnicodeDecodeError, RecursionError) as error:
+        except RecursionError as error:
             raise SpecFaults([Fault(name, 1, "", f"cannot be read as SQL: {error}.")]) from error
         except ParseError as error:
             raise SpecFaults([_parse_fault(name, error)]) from error

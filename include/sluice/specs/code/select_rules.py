@@ -114,17 +114,32 @@ def _named(select: Select) -> set[str]:
 
 def windows_in(select: Select, path: Path) -> tuple[WindowCall, ...]:
     """Return the windows that it makes, in order."""
-    calls = (node for node in select.tree.find_all(exp.Anonymous) if node.name.lower() in ("window", "session_window"))
-    return tuple(sorted((_window(select, path, call) for call in calls), key=lambda window: window.line))
+    calls = [
+        WindowCall(path, select.fault(call, "").line, length=length, slide=slide, offset=offset)
+        for call in time_windows(select.tree)
+        for length, slide, offset in [window_lengths(call)]
+    ]
+    sessions = [
+        WindowCall(path, select.fault(call, "").line, session=True, gap=window_lengths(call)[0])
+        for call in _calls(select.tree, "session_window")
+    ]
+    return tuple(sorted([*calls, *sessions], key=lambda window: window.line))
 
 
-def _window(select: Select, path: Path, call: exp.Anonymous) -> WindowCall:
-    line = select.fault(call, "").line
+def time_windows(tree: exp.Expr) -> Iterator[exp.Anonymous]:
+    """Yield the calls of `window`."""
+    return _calls(tree, "window")
+
+
+def window_lengths(call: exp.Anonymous) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
+    """Return length, slide and offset of the windows of a call; None where it does not say one."""
     lengths = [_length(argument) for argument in call.expressions[1:]]
-    if call.name.lower() == "session_window":
-        return WindowCall(path, line, session=True, gap=(lengths or [None])[0])
     length, slide, offset = [*lengths, None, None, None][:3]
-    return WindowCall(path, line, length=length, slide=slide, offset=offset)
+    return length, slide, offset
+
+
+def _calls(tree: exp.Expr, name: str) -> Iterator[exp.Anonymous]:
+    return (node for node in tree.find_all(exp.Anonymous) if node.name.lower() == name)
 
 
 def _length(argument: exp.Expr) -> timedelta | None:

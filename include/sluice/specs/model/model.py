@@ -6,7 +6,6 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -15,6 +14,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, 
 
 from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
+from sluice.specs.model.backfill_rules import BackfillRules
 from sluice.specs.model.circuit_breaker import CircuitBreaker
 from sluice.specs.model.data_alerts import DataAlert
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
@@ -36,8 +36,6 @@ from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.time_forms import EpochUnit, Zone
 from sluice.specs.model.topic_shape import TopicShape, one_topic
-
-_DAILY = re.compile(r"[0-5]?[0-9] ([01]?[0-9]|2[0-3]) \* \* \*")
 
 
 class FieldType(StrEnum):
@@ -252,36 +250,6 @@ class TimeRules(Spec):
     def delay(self) -> timedelta:
         """The watermark delay in force."""
         return self.watermark_delay or self.allowed_lateness + self.future_skew
-
-
-class BackfillRules(Spec):
-    """How closed intervals are looked after by batch."""
-
-    schedule: str | None = "0 6 * * *"
-    """When yesterday's partition is backfilled, once a day (cron, UTC); null: only when asked."""
-    mode: Literal["verify", "correct"] = "correct"
-    """What the schedule does."""
-    chunk: Duration = timedelta(days=92)
-    """The longest range that one commit publishes; a longer backfill shows progress and is resumed between chunks."""
-    repair: bool = True
-    """Whether dirty intervals are recomputed without being asked."""
-
-    @field_validator("schedule")
-    @classmethod
-    def _is_daily(cls, schedule: str | None) -> str | None:
-        if schedule is not None and not _DAILY.fullmatch(" ".join(schedule.split())):
-            raise ValueError(
-                f"{schedule!r} is no time of every day, such as '0 6 * * *' (cron): each run backfills the day before, "
-                "and any other schedule would leave days out or take some twice"
-            )
-        return schedule
-
-    @field_validator("chunk")
-    @classmethod
-    def _holds_an_interval(cls, chunk: timedelta) -> timedelta:
-        if chunk < DAY:
-            raise ValueError("it is less than a day, the longest interval")
-        return chunk
 
 
 GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]

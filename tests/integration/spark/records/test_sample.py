@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.errors import SpecError
+from sluice.errors import RefusedError, SpecError
 from sluice.quality.preview import Preview
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
@@ -195,6 +195,20 @@ def test_a_transform_over_a_whole_interval_is_called_for_each(
         return
     found = preview(spark, home, pipeline, catalog.topics["flights"], lines).rows
     assert found == ({"hour": "2013-01-01T10:00:00Z", "n": 2}, {"hour": "2013-01-01T11:00:00Z", "n": 1})
+
+
+@pytest.mark.parametrize("scope", ["interval", "range"])
+def test_rows_that_a_settler_would_refuse_are_refused(
+    spark: SparkSession, catalog: Catalog, home: Path, scope: str
+) -> None:
+    body = 'flights.select((F.col("scheduled_at") - F.expr("interval 2 days")).alias("hour"), "origin", "carrier")'
+    code = f"{HEADER}def departures(flights: DataFrame, *, airlines: DataFrame) -> DataFrame:\n    return {body}\n"
+    (home / "spark_jobs" / "transforms" / "departures.py").write_text(code)
+    pipeline = catalog.pipelines["departures"]
+    output = pipeline.intervals.model_copy(update={"scope": scope})
+    pipeline = pipeline.model_copy(update={"outputs": (output,)})
+    with pytest.raises(RefusedError, match="a row of the interval 2012-12-30 10:00 UTC, which is not made of them"):
+        preview(spark, home, pipeline, catalog.topics["flights"], LINES)
 
 
 @pytest.mark.verify

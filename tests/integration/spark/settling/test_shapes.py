@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from sluice.errors import RefusedError
+from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.request import Mode
+from sluice.spark.records.transforms import SelectTransform
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.shape import Shape
@@ -17,8 +19,15 @@ from tests.shapes import faulty, sql, transforms
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import SHAPES
 
-_SAMPLE = {"sessions_in_sql"}
+_SAMPLE = {"busiest_in_sql"}
 """What `make test` takes; the others are as dear, and go through the same code."""
+
+_CROSS_CHECKS = {
+    "busiest_in_sql": CrossCheck(8),
+    "hopping_in_sql": CrossCheck(8),
+    "sessions_in_sql": CrossCheck(not_asked="session_window() means another thing in DuckDB"),
+    "pauses_in_sql": CrossCheck(not_asked="timestampdiff() means another thing in DuckDB"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +46,8 @@ def test_every_shape_is_settled_verified_corrected_and_tried(drained: Drained, n
     assert differences(name, shape.rows(), shape.settled(expected(name, FIRST, LAST))) == []
     verified = shape.backfill(Mode.VERIFY)
     assert (verified.outcome, verified.why) == ("identical", "")
+    assert verified.report is not None
+    assert verified.report.cross_check == _CROSS_CHECKS.get(name)
     corrected = shape.backfill(Mode.CORRECT)
     assert (corrected.outcome, corrected.why) == ("explained", "")
     assert corrected.published
@@ -64,6 +75,23 @@ def test_a_transform_that_gives_other_rows_in_another_computation_is_convicted_b
     verified = shape.backfill(Mode.VERIFY)
     assert verified.outcome == "different"
     assert f"{conviction}: " in verified.why
+
+
+def test_an_engine_that_loses_rows_each_time_is_convicted_by_another(
+    drained: Drained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = SelectTransform.__call__
+    monkeypatch.setattr(
+        SelectTransform, "__call__", lambda self, *records, **static: sound(self, *records, **static).where("rank > 1")
+    )
+    shape = Shape.over(drained, "busiest_in_sql")
+    shape.settle()
+    verified = shape.backfill(Mode.VERIFY)
+    assert verified.outcome == "different"
+    assert "duckdb_differs: DuckDB makes other rows of the same records" in verified.why
+    assert "only DuckDB has 1 row such as {'at': '2013-01-" in verified.why
+    assert verified.report is not None
+    assert verified.report.cross_check == CrossCheck(8, 8)
 
 
 def test_rows_that_no_record_of_their_interval_makes_stop_the_settler(drained: Drained) -> None:

@@ -1,0 +1,133 @@
+"""Whether DuckDB makes the rows of a transform in SQL that Spark makes of the same records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sluice.delta.conditions import during
+from sluice.delta.sql import query_memory
+from sluice.errors import SpecError
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.convictions import Conviction
+from sluice.intervals.backfill.cross_check import CrossCheck
+from sluice.spark.records.transforms import SelectTransform
+from sluice.specs.code.select import Select
+from sluice.specs.code.select_in_duckdb import UntranslatableError, in_duckdb
+from sluice.specs.reading.faults import SpecFaults
+from sluice.wording import counted
+
+_CHOSEN = 8
+"""Intervals of a chunk that it is asked about, spread over those that agree."""
+_MOST_RECORDS = 500_000
+_SHOWN = 2
+
+
+@dataclass(frozen=True)
+class DuckDBCheck:
+    """Lets DuckDB make rows, too.
+
+    Attributes:
+        transform: the SELECT, as Spark runs it.
+        static: the static inputs by their names.
+        time_column: of the rows: says in which interval a row lies.
+    """
+
+    transform: SelectTransform
+    static: Mapping[str, DataFrame]
+    time_column: str
+
+    def compare(
+        self,
+        intervals: Sequence[Interval],
+        behind: Callable[[Interval], DataFrame],
+        rows: Callable[[Sequence[Interval]], DataFrame],
+    ) -> tuple[CrossCheck, dict[Interval, str]]:
+        """Return what DuckDB says, and of which intervals it makes other rows: why, in words.
+
+        Args:
+            intervals: in which Spark's computation agrees with the table.
+            behind: returns the good records that the rows of an interval are made of, with the declared fields.
+            rows: returns the rows of some of them that Spark has made.
+        """
+        chosen = _spread(intervals, _CHOSEN)
+        if not chosen:
+            return CrossCheck(), {}
+        try:
+            query = in_duckdb(Select.of(self.transform.text, self.transform.file))
+        except (UntranslatableError, SpecFaults) as error:
+            return CrossCheck(not_asked=str(error)), {}
+        static = {name: table.toArrow() for name, table in self.static.items()}
+        made, found, asked = rows(chosen).toArrow(), dict[Interval, str](), 0
+        for interval in chosen:
+            records = behind(interval).limit(_MOST_RECORDS + 1).toArrow()
+            if records.num_rows > _MOST_RECORDS:
+                return CrossCheck(asked, len(found), f"an interval has more than {_MOST_RECORDS:,} records"), found
+            try:
+                answer = self._answer(query, {**static, self.transform.records: records})
+            except SpecError as error:
+                return CrossCheck(asked, len(found), str(error)), found
+            asked += 1
+            own = during(self.time_column, interval)
+            if why := difference(made.filter(own), answer.filter(own)):
+                found[interval] = f"{Conviction.DUCKDB_DIFFERS.sentence}; {why}"
+        return CrossCheck(asked, len(found)), found
+
+    def _answer(self, query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        answer = query_memory(query, tables)
+        index = answer.schema.get_field_index(self.time_column)
+        times = answer.column(index).cast(pa.timestamp("us", tz="UTC"))
+        return answer.set_column(index, self.time_column, times)
+
+
+def difference(spark: pa.Table, duck: pa.Table) -> str:
+    """Return how two tables differ in their rows, in words; empty if they do not.
+
+    Fractions are compared by nine digits, because sums of doubles depend on the order of their parts.
+
+    Args:
+        spark: rows; columns that the other table lacks are left out.
+        duck: rows.
+    """
+    columns = [name for name in duck.schema.names if name in spark.schema.names]
+    sides = [Counter(_rows(table.select(columns))) for table in (spark, duck)]
+    parts = []
+    for name, only in (("Spark", sides[0] - sides[1]), ("DuckDB", sides[1] - sides[0])):
+        if only:
+            shown = " and ".join(str(dict(zip(columns, row, strict=True))) for row in list(only)[:_SHOWN])
+            parts.append(f"only {name} has {counted(sum(only.values()), 'row')} such as {shown}")
+    return ", ".join(parts)
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
+    return (tuple(_plain(value) for value in row.values()) for row in table.to_pylist())
+
+
+def _plain(value: object) -> object:
+    """Return a value in the form in which both engines' are the same, and can be counted."""
+    match value:
+        case bool() | None | str() | bytes():
+            return value
+        case int() | Decimal() if value == int(value):
+            return str(int(value))
+        case int() | float() | Decimal():
+            nine = float(f"{value:.9g}")
+            return str(int(nine)) if nine.is_integer() else str(nine)
+        case datetime():
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        case Mapping() | list() | tuple():
+            return tuple(map(_plain, value.values() if isinstance(value, Mapping) else value))
+    return str(value)
+
+
+def _spread(intervals: Sequence[Interval], most: int) -> list[Interval]:
+    """Return so many intervals at most, the first and the last among them."""
+    if len(intervals) <= most:
+        return list(intervals)
+    return [intervals[number * (len(intervals) - 1) // (most - 1)] for number in range(most)]

@@ -1,0 +1,115 @@
+"""What DuckDB is asked about, and how its rows are compared with Spark's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import cast
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.cross_check import CrossCheck
+from sluice.spark.backfill.duckdb_check import DuckDBCheck, difference
+from sluice.spark.records.transforms import SelectTransform
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+HOURLY = """\
+SELECT window.start AS hour, cities.city, count(*) AS orders
+FROM orders JOIN cities USING (shop)
+GROUP BY window(ordered_at, '1 hour'), cities.city
+"""
+CITIES = pa.table({"shop": ["north"], "city": ["Oslo"]})
+
+
+@dataclass
+class Rows:
+    """What the check needs of a DataFrame."""
+
+    table: pa.Table
+
+    def limit(self, most: int) -> Rows:
+        return Rows(self.table.slice(0, most))
+
+    def toArrow(self) -> pa.Table:  # noqa: N802  PySpark's name
+        return self.table
+
+
+def frame(table: pa.Table) -> DataFrame:
+    return cast("DataFrame", Rows(table))
+
+
+def orders_of(interval: Interval) -> DataFrame:
+    """Three orders in the interval, and one of the hour before."""
+    times = [interval.start + timedelta(minutes=minute) for minute in (0, 20, 59, -1)]
+    return frame(pa.table({"ordered_at": pa.array(times, pa.timestamp("us", tz="UTC")), "shop": ["north"] * 4}))
+
+
+def made(hours: int, orders: int = 3) -> pa.Table:
+    starts = pa.array([NOON + n * HOUR for n in range(hours)], pa.timestamp("us", tz="UTC"))
+    return pa.table({"hour": starts, "city": ["Oslo"] * hours, "orders": pa.array([orders] * hours, pa.int64())})
+
+
+def compared(rows: pa.Table, hours: int, query: str = HOURLY) -> tuple[CrossCheck, dict[Interval, str]]:
+    check = DuckDBCheck(SelectTransform("hourly.sql", query, "orders"), {"cities": frame(CITIES)}, "hour")
+    intervals = [Interval(NOON + n * HOUR, NOON + (n + 1) * HOUR) for n in range(hours)]
+    return check.compare(intervals, orders_of, lambda _: frame(rows))
+
+
+def test_rows_that_both_make_are_borne_out() -> None:
+    assert compared(made(3), 3) == (CrossCheck(3), {})
+
+
+def test_of_many_intervals_some_are_chosen() -> None:
+    assert compared(made(100), 100) == (CrossCheck(8), {})
+
+
+def test_other_rows_are_shown_with_the_interval() -> None:
+    check, found = compared(made(2, orders=4), 2)
+    assert check == CrossCheck(2, 2)
+    why = found[Interval(NOON, NOON + HOUR)]
+    assert why.startswith("duckdb_differs: DuckDB makes other rows of the same records by the same SELECT;")
+    assert "only Spark has 1 row such as {'hour': '2026-01-01T12:00:00+00:00', 'city': 'Oslo', 'orders': '4'}" in why
+    assert "only DuckDB has 1 row such as" in why
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        (HOURLY.replace("count(*)", "approx_count_distinct(shop)"), "approx_count_distinct() means another thing"),
+        (HOURLY.replace("count(*)", "bit_reverse_all(shop)"), "DuckDB refuses it: Catalog Error"),
+    ],
+)
+def test_what_it_cannot_answer_is_said_and_convicts_nobody(query: str, why: str) -> None:
+    check, found = compared(made(2), 2, query)
+    assert (check.intervals, found) == (0, {})
+    assert why in check.not_asked
+    assert check.text.startswith("not asked: ")
+
+
+@pytest.mark.parametrize(
+    ("spark", "duck"),
+    [
+        (pa.array([1.0 / 3]), pa.array([0.33333333333333331])),
+        (pa.array([Decimal("1.50")]), pa.array([1.5])),
+        (pa.array([3], pa.int64()), pa.array([Decimal(3)], pa.decimal128(38, 0))),
+        (pa.array([NOON], pa.timestamp("us", tz="UTC")), pa.array([NOON.replace(tzinfo=None)], pa.timestamp("us"))),
+        (pa.array([{"a": [1]}]), pa.array([{"a": [1.0]}])),
+        (pa.array([None], pa.int64()), pa.array([None], pa.string())),
+    ],
+)
+def test_values_that_are_the_same_in_other_types_are_the_same(spark: pa.Array, duck: pa.Array) -> None:
+    assert difference(pa.table({"x": spark}), pa.table({"x": duck})) == ""
+
+
+@pytest.mark.parametrize(
+    ("spark", "duck"),
+    [([1, 1, 2], [1, 2, 2]), ([1], []), ([], [1]), ([1.0], [1.00001]), (["1"], [None]), ([True], [False])],
+)
+def test_rows_are_counted(spark: list[object], duck: list[object]) -> None:
+    kind = pa.array(spark or duck).type
+    assert difference(pa.table({"x": pa.array(spark, kind)}), pa.table({"x": pa.array(duck, kind)})) != ""
