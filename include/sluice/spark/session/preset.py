@@ -43,6 +43,11 @@ def preset(resources: Resources) -> dict[str, str]:
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # A raw stream gets a core when a task of a settlement ends, so tasks that read are short. A file is not split
+        # within a row group, and of small files a task reads as many as by Spark's own sizes.
+        "spark.sql.files.maxPartitionBytes": "16m",
+        "spark.sql.files.openCostInBytes": "512k",
+        "spark.hadoop.parquet.block.size": str(16 * 1024 * 1024),
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
         "spark.default.parallelism": cores,
