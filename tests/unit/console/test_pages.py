@@ -99,7 +99,7 @@ def test_a_stream_shows_what_it_quarantined_by_reason_and_a_raw_stream_nothing(v
     assert "wrong_type 16 missing_field 8" in said
     assert f"sluice quarantine list {pipeline_of(LAGGING)} counts them all" in said
     assert "Records quarantined" in said
-    assert "that its driver has told of quarantined a record" in text_of(visitor, f"/streams/{pipeline_of(STALLED)}")
+    assert "that its driver has reported quarantined a record" in text_of(visitor, f"/streams/{pipeline_of(STALLED)}")
     assert "at least" not in text_of(visitor, f"/streams/raw_{topic_of(LAGGING)}")
 
 
