@@ -125,4 +125,4 @@ def test_a_ledger_that_cannot_be_read_is_left_alone_and_said(
         commit.write_text(text.replace('\\"kind\\":\\"dirty\\"', '\\"kind\\":\\"soiled\\"'), encoding="utf-8")
 
     assert needed_repairs(project, Runs(), NOW) == []
-    assert "departures: not looked at, so nothing is done" in caplog.text
+    assert "departures: not observed, so nothing is done" in caplog.text

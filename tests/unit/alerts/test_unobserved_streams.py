@@ -143,7 +143,7 @@ def test_a_stream_that_nobody_observes_is_told_of_after_ten_minutes_to_the_secon
     assert list(found) == UNKNOWN
     for condition in found.values():
         assert condition.since == observed
-        assert condition.why == "It was OK when it was last looked at, 10 min 00 s ago."
+        assert condition.why == "It was OK when it was last observed, 10 min 00 s ago."
 
 
 @pytest.mark.parametrize("recorded", [Health.STALLED, Health.LAGGING, Health.LOSS_RISK])

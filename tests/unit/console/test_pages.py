@@ -59,7 +59,7 @@ def test_the_fleet_begins_with_those_that_need_somebody(visitor: TestClient) -> 
     assert found[8:10] == [pipeline_of(RESTING), f"raw_{topic_of(RESTING)}"]
     assert len(found) == len(set(found)) == 2 * UNITS
     assert "HALTED" in said
-    assert "It was OK when it was last looked at, 1 h 00 min ago." in said
+    assert "It was OK when it was last observed, 1 h 00 min ago." in said
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_the_fleet_is_searched(visitor: TestClient, query: str, found: list[str]
 def test_a_stream_shows_what_it_does_how_far_it_is_behind_and_what_was_tried(visitor: TestClient) -> None:
     said = text_of(visitor, f"/streams/{pipeline_of(LAGGING)}")
     for words in (
-        "2,000 , the first for 12 s",
-        "Comes in 14.5/s",
+        "2,000 records, the oldest for 12 s",
+        "Input rate 14.5/s",
         "Generation 2 started",
         "Generation 1 started",
-        "Unread by partition",
+        "Lag by partition",
         "Duration of a batch by phase",
         "Rows dropped, their window was closed",
         "a line of the log",
@@ -99,7 +99,7 @@ def test_a_stream_shows_what_it_quarantined_by_reason_and_a_raw_stream_nothing(v
     assert "wrong_type 16 missing_field 8" in said
     assert f"sluice quarantine list {pipeline_of(LAGGING)} counts them all" in said
     assert "Records quarantined" in said
-    assert "that its driver has told of quarantined a record" in text_of(visitor, f"/streams/{pipeline_of(STALLED)}")
+    assert "that its driver has reported quarantined a record" in text_of(visitor, f"/streams/{pipeline_of(STALLED)}")
     assert "at least" not in text_of(visitor, f"/streams/raw_{topic_of(LAGGING)}")
 
 

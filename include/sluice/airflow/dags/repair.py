@@ -82,7 +82,7 @@ def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime)
                 tried=repair is not None and runs_of(dag_id=dag_id, run_ids=[run_id(repair, now)]) > 0,
             )
         except SluiceError as error:
-            log.error("%s: not looked at, so nothing is done: %s", pipeline, error)  # noqa: TRY400 - it says it all
+            log.error("%s: not observed, so nothing is done: %s", pipeline, error)  # noqa: TRY400 - it says it all
             continue
         log.info("%s: %s, because %s", pipeline, "repair" if decision.start else "nothing", decision.why)
         if decision.start and repair is not None:

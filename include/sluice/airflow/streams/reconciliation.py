@@ -42,10 +42,10 @@ def decide(
             if action.kind is ActionKind.NOTIFY and notified(name, ended_at or now):
                 action = Correction(ActionKind.NOTHING, action.why)
         except SluiceError as error:
-            log.error("%s: not looked at, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
+            log.error("%s: not observed, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
             continue
         except Exception:
-            log.exception("%s: not looked at, so nothing is done", name)  # the other units must still be looked at
+            log.exception("%s: not observed, so nothing is done", name)  # the other units must still be looked at
             continue
         log.info("%s: %s, because %s", name, action.kind, action.why)
         if action.kind is not ActionKind.NOTHING:

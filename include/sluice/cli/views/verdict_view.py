@@ -42,7 +42,7 @@ def print_verdicts(console: Console, verdicts: Sequence[tuple[str, Verdict, tupl
     table = Table(*leading, box=None, pad_edge=False, collapse_padding=True)
     table.add_column("stream", overflow="fold")
     table.add_column("verdict")
-    for name in ("batches", "unread", "waits", "watermark"):
+    for name in ("batches", "lag", "oldest", "watermark delay"):
         table.add_column(name, justify="right", no_wrap=True)
     if wide:
         table.add_column("why, and what to do")
@@ -60,7 +60,7 @@ def sentences(verdict: Verdict) -> str:
 
 
 def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
-    """Return a stream's cells: name, verdict, batches, unread records, their waiting time, and the watermark's lag."""
+    """Return a stream's cells: name, verdict, batches, lag in records, how long the oldest waits, and the watermark delay."""
     return (
         stream,
         styled(verdict.health),
@@ -74,7 +74,7 @@ def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
 def partition_table(partitions: tuple[PartitionLag, ...]) -> Table:
     """Return the unread records of each partition as a table."""
     table = Table("partition", box=None)
-    for name in ("unread", "waits"):
+    for name in ("lag", "oldest"):
         table.add_column(name, justify="right", no_wrap=True)
     for lag in partitions:
         table.add_row(lag.partition, f"{lag.records:,}", format_seconds(lag.seconds))

@@ -27,12 +27,12 @@ def charts_of(batches: Sequence[BatchFigures]) -> list[Chart]:
     charts = [
         lines(
             "Records per second",
-            [_line("come in", batches, lambda b: b.input_rate), _line("processed", batches, lambda b: b.process_rate)],
+            [_line("input", batches, lambda b: b.input_rate), _line("processed", batches, lambda b: b.process_rate)],
             unit="/s",
         ),
         layers("Duration of a batch by phase", at, _phases(batches), unit=" s"),
-        lines("Records unread when a batch was planned", [_line("unread", batches, lambda b: b.lag_records)]),
-        lines("Watermark behind the batch", [_line("gap", batches, _watermark_gap)], unit=" s"),
+        lines("Lag when a batch was planned, in records", [_line("lag", batches, lambda b: b.lag_records)]),
+        lines("Watermark delay behind the batch", [_line("gap", batches, _watermark_gap)], unit=" s"),
         *(
             lines(title, [_line(name, batches, value)])
             for title, name, value in _OPTIONAL

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
+
+from markupsafe import Markup, escape
 
 from sluice.clock import Clock
 from sluice.console.html.charts import HEIGHT, WIDTH, number_text
@@ -28,7 +31,14 @@ _SHORT = 10
 
 def console_site(clock: Clock) -> Site:
     """Return the pages of the console."""
-    filters = {"number": number_text, "whole": _whole, "seconds": _seconds, "ago": _ago, "tone": tone_of}
+    filters = {
+        "number": number_text,
+        "whole": _whole,
+        "seconds": _seconds,
+        "ago": _ago,
+        "tone": tone_of,
+        "prose": prose,
+    }
     variables = {"navigation": NAVIGATION, "chart_width": WIDTH, "chart_height": HEIGHT}
     return Site("sluice.console", STATIC, clock, filters=filters, variables=variables)
 
@@ -38,6 +48,11 @@ def tone_of(health: Health) -> str:
     if health in FINE:
         return "good"
     return "warning" if health in {Health.LAGGING, Health.STOPPED} else "bad"
+
+
+def prose(text: str) -> Markup:
+    """Return a sentence as HTML: what stands between backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  it is escaped
 
 
 def _whole(value: int | None) -> str:

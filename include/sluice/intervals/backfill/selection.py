@@ -16,7 +16,7 @@ OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that no writer claims to have finished: this spoils no proof."""
 MAX_INTERVALS = 100_000
 """How many intervals one backfill looks at, one by one: eleven years of hours."""
-NOT_CHECKED = "not looked at"
+NOT_CHECKED = "not compared"
 """How it begins where a backfill took an interval, and did not come to it."""
 
 

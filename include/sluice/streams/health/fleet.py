@@ -126,7 +126,7 @@ def _changed_at(records: UnitRecords) -> datetime | None:
 _UNSEEN = Verdict(
     Health.UNKNOWN,
     "It was not observed since its attempt began.",
-    "see whether Airflow's triggerer runs; `sluice status` looks by itself.",
+    "see whether Airflow's triggerer runs; `sluice status` observes it by itself.",
     completeness=0.0,
 )
 
@@ -169,7 +169,7 @@ def _fresh(snapshot: StreamSnapshot, now: datetime) -> Verdict:
         if age > timedelta()
         else f"by a clock that is {duration_text(-age)} ahead of this one"
     )
-    was = f"It was {snapshot.verdict.health} when it was last looked at, {when}."
+    was = f"It was {snapshot.verdict.health} when it was last observed, {when}."
     return replace(snapshot.verdict, health=Health.UNKNOWN, why=was, what_to_do=_UNSEEN.what_to_do, completeness=0.0)
 
 

@@ -59,7 +59,7 @@ def test_a_fresh_look_is_what_holds() -> None:
 def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
     found = standing(records(departures=seen("departures")), now=START + FRESH + timedelta(seconds=1))
     assert found.verdict.health is Health.UNKNOWN
-    assert found.verdict.why == "It was OK when it was last looked at, 3 min 01 s ago."
+    assert found.verdict.why == "It was OK when it was last observed, 3 min 01 s ago."
     assert found.verdict.lag_records == 7
     assert found.needs_attention
 
