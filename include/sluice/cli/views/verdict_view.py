@@ -60,7 +60,7 @@ def sentences(verdict: Verdict) -> str:
 
 
 def verdict_row(stream: str, verdict: Verdict) -> tuple[str, ...]:
-    """Return a stream's cells: name, verdict, batches, lag in records, how long the oldest waits, and the watermark delay."""
+    """Return a stream's cells: name, verdict, batches, lag in records, age of the oldest of them, watermark delay."""
     return (
         stream,
         styled(verdict.health),
