@@ -25,6 +25,13 @@ a little later."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MAX_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""
+_SHORT_TASKS = {
+    "spark.sql.files.maxPartitionBytes": "16m",
+    "spark.sql.files.openCostInBytes": "512k",
+    "spark.hadoop.parquet.block.size": str(16 * 1024 * 1024),
+}
+"""A raw stream gets a core when a task of a settlement ends. A file is not split within a row group; of small files a
+task reads as many as by Spark's own sizes."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
@@ -43,11 +50,7 @@ def preset(resources: Resources) -> dict[str, str]:
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # A raw stream gets a core when a task of a settlement ends, so tasks that read are short. A file is not split
-        # within a row group, and of small files a task reads as many as by Spark's own sizes.
-        "spark.sql.files.maxPartitionBytes": "16m",
-        "spark.sql.files.openCostInBytes": "512k",
-        "spark.hadoop.parquet.block.size": str(16 * 1024 * 1024),
+        **_SHORT_TASKS,
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
         "spark.default.parallelism": cores,
