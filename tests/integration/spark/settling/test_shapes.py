@@ -77,6 +77,7 @@ def test_a_transform_that_gives_other_rows_in_another_computation_is_convicted_b
     assert f"{conviction}: " in verified.why
 
 
+@pytest.mark.verify
 def test_an_engine_that_loses_rows_each_time_is_convicted_by_another(
     drained: Drained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
