@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -49,8 +48,6 @@ def scratch_session(
             "spark.local.dir": folder,
             "spark.executorEnv.PYTHONPATH": str(transforms),
         }
-        # PySpark logs every error that it raises, with its plan; who catches the error says what matters of it.
-        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         with _output_into(log):
             try:
                 spark = session(name, resources, jars=jars, warehouse=Path(folder), overrides=settings)

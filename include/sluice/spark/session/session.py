@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from sluice.settings import environment
 from sluice.spark.session.java_start import output_off_the_terminal, start_variables
 from sluice.spark.session.preset import effective_settings
 from sluice.specs.model.resources import Resources
+
+_REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""PySpark logs every error that it raises, with its plan; who catches the error says what matters of it."""
 
 
 def session(
@@ -50,6 +54,8 @@ def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
+    for repeating in _REPEATING_LOGGERS:
+        logging.getLogger(repeating).setLevel(logging.CRITICAL)
     os.environ.update(start_variables(environment()))  # noqa: TID251 - the JVM inherits it
     with output_off_the_terminal():
         spark = builder.getOrCreate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -62,4 +63,5 @@ def test_what_spark_refuses_is_said_at_its_place_before_a_record_is_read(
     assert str(refused.value).startswith(f"spark_jobs/transforms/by_city.sql:{place}: ")
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert not logging.getLogger("SQLQueryContextLogger").isEnabledFor(logging.ERROR), "it prints the whole plan"
     assert spark.catalog.listTables() == []
