@@ -29,8 +29,14 @@ def recompute(since: datetime, until: datetime, *, key: str, home: Path | None =
     return [sys.executable, str(main), "backfill", "--pipeline", PIPELINE, *span, *asked]
 
 
-def surroundings(state: Path, home: Path | None = None) -> Mapping[str, str]:
-    """Return the variables that put a process into a state folder and a project."""
-    root = settings().home
-    paths = os.pathsep.join([str(root), str((home or root) / "spark_jobs")])
+def surroundings(state: Path, home: Path | None = None, root: Path | None = None) -> Mapping[str, str]:
+    """Return the variables that put a process into a state folder and a project.
+
+    Args:
+        state: the folder.
+        home: the project; None: this one.
+        root: the code that it runs; None: this one.
+    """
+    root = root or settings().home
+    paths = os.pathsep.join(map(str, (root / "include", root, (home or root) / "spark_jobs")))
     return {"PYTHONPATH": paths, "SLUICE_STATE": str(state), "SLUICE_HOME": str(home or root)}

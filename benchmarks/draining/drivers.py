@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.backfill.recompute import surroundings
 from benchmarks.trials import Cost, run_counted
 from sluice.settings import StateFolder, settings
 
@@ -35,10 +35,4 @@ def drain(home: Path, unit: str, state: StateFolder, generation: int, code: Code
     """Run a driver until it has read everything that the topics hold now."""
     main = [code.python, str(home / "spark_jobs" / "stream.py"), "--unit", unit]
     command = [*main, "--generation", str(generation), "--available-now"]
-    return run_counted(command, environment(home, state, code), timeout=TRIAL_SECONDS)
-
-
-def environment(home: Path, state: StateFolder, code: Code) -> dict[str, str]:
-    """Return the variables of a process that works on a project by some code."""
-    paths = os.pathsep.join(map(str, (code.root / "include", code.root, home / "spark_jobs")))
-    return {"PYTHONPATH": paths, "SLUICE_STATE": str(state.root), "SLUICE_HOME": str(home)}
+    return run_counted(command, surroundings(state.root, home, code.root), timeout=TRIAL_SECONDS)

@@ -25,8 +25,9 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import shapes
+from benchmarks.backfill.recompute import surroundings
 from benchmarks.draining import ads
-from benchmarks.draining.drivers import TRIAL_SECONDS, Code, drain, environment, this_code
+from benchmarks.draining.drivers import TRIAL_SECONDS, Code, drain, this_code
 from benchmarks.project_copy import copied_project, without_open_values
 from benchmarks.topics import private_topics, publish_flights
 from benchmarks.trials import Cost, run_counted
@@ -190,12 +191,11 @@ class Bench:
             return drain(work.home, work.unit, state, generation, code)
         module, argument = work.by_hand
         command = [sys.executable, "-m", module, bootstrap, str(state.root), argument]
-        return run_counted(command, environment(work.home, state, code), timeout=TRIAL_SECONDS)
+        return run_counted(command, surroundings(state.root, work.home, code.root), timeout=TRIAL_SECONDS)
 
     def _small_settlement(self, state: StateFolder) -> dict[str, float]:
         command = [sys.executable, "-m", "benchmarks.draining.small_settlement", self._workload.table]
-        own = environment(self._workload.home, state, this_code())
-        variables = {**os.environ, **own}  # noqa: TID251  a child inherits it
+        variables = {**os.environ, **surroundings(state.root, self._workload.home)}  # noqa: TID251  a child inherits it
         done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=True)
         cost: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
         return cost
