@@ -15,8 +15,8 @@ from sluice.intervals.entries import WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.streams import DeclaredStream
-from sluice.specs.model.model import TimeRules
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput
+from sluice.specs.model.sources import TimeRules
 from sluice.specs.model.start import Edge
 from sluice.streams.life.resetting import Resetting
 from sluice.streams.position.reset import StreamReset

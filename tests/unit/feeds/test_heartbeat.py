@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
 from sluice.intervals.alignment import interval_of
 from sluice.settling.rules import SettlingRules
-from sluice.specs.model.model import FieldType, PipelineSpec, TimeRules, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import TimeRules
 
 HOUR, NOTHING = timedelta(hours=1), timedelta()
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}

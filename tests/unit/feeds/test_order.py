@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sluice.feeds.order import late_records
 from sluice.feeds.record import FeedRecord
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 from tests.twins.feed_source import NOON, ListSource, make_record
 
 RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))  # delay: 4 hours

@@ -22,7 +22,7 @@ from sluice.intervals.entries import (
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
 from sluice.project.healing import furthest
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 
 HOUR = timedelta(hours=1)
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.model import CLOCK_SKEW, PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.sources import CLOCK_SKEW
 from sluice.specs.model.topic_shape import TopicShape
 
 STAMPED_BY = "message.timestamp.type"

@@ -125,6 +125,6 @@ def one_topic(source: object) -> object:
     """Refuse a list of topics, in other words than that it is no text."""
     if isinstance(source, list):
         raise ValueError(  # noqa: TRY004 - pydantic tells of a ValueError only
-            "found a list, and one pipeline reads one topic so far; name one, and write a pipeline for each other"
+            "found a list; name one topic, or write `sources:` with a name for each"
         )
     return source

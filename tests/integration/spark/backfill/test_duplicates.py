@@ -24,7 +24,8 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import result_rows
 from sluice.spark.records.validation import validate
 from sluice.spark.sinks.raw import raw_records
-from sluice.specs.model.model import TimeRules, TopicValue
+from sluice.specs.model.model import TopicValue
+from sluice.specs.model.sources import TimeRules
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from sluice.topics.records import RecordPosition
