@@ -28,7 +28,8 @@ def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
         since = "" if status.due_since is None else f"; none of them was settled since {_second(status.due_since)}"
         yield f"{_capital(due_text(status))}{since}: {holds_text(status)}."
     if status.next_at is not None:
-        yield f"The next interval is complete when arrival times{_of(status)} reach {_second(status.next_at)}{_or_silence(status)}."
+        reached = f"arrival times{_of(status)} reach {_second(status.next_at)}"
+        yield f"The next interval is complete when {reached}{_or_silence(status)}."
     if status.advance is not None:
         yield f"{advance_text(status.advance)} See `{advance_command(pipeline)}`."
     if status.exceeds_disorder:
@@ -64,7 +65,8 @@ def next_text(status: SettlingStatus) -> str:
     if status.next_at is None:
         return ""
     newest = "" if status.newest is None else f" (the newest is of {_second(status.newest)})"
-    return f"the next interval waits for an arrival{_of(status)} at {_second(status.next_at)} or later{newest}{_or_silence(status)}"
+    arrival = f"an arrival{_of(status)} at {_second(status.next_at)} or later"
+    return f"the next interval waits for {arrival}{newest}{_or_silence(status)}"
 
 
 def advance_text(advance: HeldAdvance) -> str:
