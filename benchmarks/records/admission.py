@@ -93,7 +93,7 @@ def _write_records(folder: Path, what: Size) -> dict[str, int]:
     flights = list(source.records(first, what.last))
     last_event = source.last_event(first, what.last)
     assert last_event is not None
-    closing = heartbeat_times(last_event, [pipeline])[-1]
+    closing = heartbeat_times(last_event, topic.name, [pipeline])[-1]
     write_lines(lines(flights, topic, closing), folder, files=4)
     late = sum(flight.arrival - flight.event > time.allowed_lateness for flight in flights)
     broken = Counter(BROKEN_AS[n % len(BROKEN_AS)] for n in range(-(-len(flights) // BROKEN_EVERY)))

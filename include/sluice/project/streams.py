@@ -87,7 +87,7 @@ class ProjectStreams:
 
     def positions(self, topic: str) -> Mapping[str, Position]:
         """Return the position of every stream that reads a topic, by its checkpoint; None where it is unreadable."""
-        return {name: self._position(name) for name, stream in self.catalog.streams.items() if stream.topic == topic}
+        return {name: self._position(name) for name, stream in self.catalog.streams.items() if topic in stream.topics}
 
     def _position(self, stream: str) -> Position:
         try:

@@ -41,19 +41,24 @@ class SqlTransform:
         except SpecFaults as error:
             yield from error.faults
             return
-        pipeline, topic = self.pipeline, self.reading.catalog.topics.get(self.pipeline.source)
+        sources, static = self.pipeline.every_source, self.pipeline.static
         yield from undetermined_in(select)
-        yield from unknown_tables(select, (pipeline.source, *pipeline.static))
-        if topic is not None and topic.name not in pipeline.static:
-            static = {name: tuple(each.columns) for name, each in pipeline.static.items()}
-            yield from unknown_columns(select, {topic.name: tuple(topic.value.fields), **static})
+        yield from unknown_tables(select, (*sources, *static))
+        topics = {name: self.reading.catalog.topics.get(source.topic) for name, source in sources.items()}
+        read = {n: (*t.value.fields, *sources[n].columns) for n, t in topics.items() if t is not None}
+        if len(read) == len(sources) and not read.keys() & static.keys():  # else a fault of its own
+            yield from unknown_columns(select, {**read, **{name: tuple(each.columns) for name, each in static.items()}})
 
     def misfits(self) -> Iterator[SpecMisfit]:
         """Yield where spec and SELECT do not fit: inputs that it does not read."""
         read = {table.name.lower() for table in self._select.tables()}
-        if self.pipeline.source not in read:
-            message = f"{self.reading.file(self.path)} does not read {self.pipeline.source!r}."
-            yield ("source",), message, f"write `FROM {self.pipeline.source}`, or correct the name."
+        for name in self.pipeline.every_source:
+            if name not in read:
+                message = f"{self.reading.file(self.path)} does not read {name!r}."
+                fix = f"write `FROM {name}`, or correct the name."
+                if len(self.pipeline.sources) > 1:
+                    fix = f"join {name!r}, correct the name, or remove the source."
+                yield ("sources", name) if self.pipeline.sources else ("source",), message, fix
         for key in self.pipeline.static:
             if key == self.pipeline.source:
                 yield ("static", key), "the topic has this name, too, and a table has one.", "give it another name."
@@ -67,4 +72,4 @@ class SqlTransform:
 
     def unbounded(self) -> tuple[UnboundedExpression, ...]:
         """Return what it does with all records that a call is given."""
-        return tuple(unbounded_in(self._select, self.pipeline.source))
+        return tuple(unbounded_in(self._select, tuple(self.pipeline.every_source)))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sluice.specs.code.python_transform import PythonTransform
 from sluice.specs.code.scope_rules import UnboundedExpression
-from sluice.specs.code.window_rules import WindowCall, unfit_windows
+from sluice.specs.code.window_rules import WindowCall, unfit_windows, widest
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
@@ -36,14 +36,14 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     judged: dict[_Use, _Judged] = {}
     for name, pipeline in reading.catalog.pipelines.items():
-        use = (pipeline.transform, pipeline.source, *pipeline.static)
+        use = (pipeline.transform, *map(repr, pipeline.every_source.items()), repr(pipeline.source), *pipeline.static)
         if use not in judged:
             judged[use] = _judge(pipeline, reading)
         yield from _findings(name, pipeline, judged[use], reading)
 
 
 _Use = tuple[str, ...]
-"""A transform, the topic that it reads and its static inputs: where they are the same, it is judged once."""
+"""A transform, its sources and its static inputs: where they are the same, it is judged once."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _findings(name: str, pipeline: PipelineSpec, judged: _Judged, reading: Readi
     if not pipeline.has_intervals:
         return
     file = reading.file(reading.transforms / pipeline.transform_file)
-    for window, message, fix in unfit_windows(judged.windows, pipeline.intervals):
+    for window, message, fix in unfit_windows(judged.windows, widest(pipeline)):
         where = f"line {window.line} of {reading.file(window.file)}"
         yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{pipeline.transform}: {where}: {message}", fix)
     for found in () if pipeline.intervals.called_per_interval else judged.unbounded:

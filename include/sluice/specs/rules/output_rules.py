@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sluice.contracts.breach import Loc
 from sluice.specs.deployments.secrecy import is_secret
@@ -75,13 +75,13 @@ def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
 
 
 def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
-    """A topic that is written is declared in one place, by one pipeline, and is not the one that is read."""
+    """A topic that is written is declared in one place, by one pipeline, and is none of those that are read."""
     writers: dict[str, list[tuple[str, Loc]]] = defaultdict(list)
     for name, pipeline in reading.catalog.pipelines.items():
         for loc, output in outputs_of(pipeline):
             if isinstance(output, WrittenTopic):
                 writers[output.topic].append((name, loc))
-                for where, message, fix in _faults_of_topic(reading, pipeline.source, output):
+                for where, message, fix in _faults_of_topic(reading, pipeline.topics, output):
                     yield reading.finding(Kind.PIPELINE, name, (*loc, *where), message, fix)
     for topic, places in writers.items():
         for name, loc in places if len(places) > 1 else ():
@@ -93,9 +93,9 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
             )
 
 
-def _faults_of_topic(reading: Reading, source: str, output: WrittenTopic) -> Iterator[tuple[Loc, str, str]]:
+def _faults_of_topic(reading: Reading, read: Collection[str], output: WrittenTopic) -> Iterator[tuple[Loc, str, str]]:
     declared = (Kind.TOPIC, output.topic) in reading.documents
-    if output.topic == source:
+    if output.topic in read:
         message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
         yield ("topic",), message, "name another topic."
     elif output.topic in reading.catalog.absent:

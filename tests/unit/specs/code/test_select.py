@@ -126,7 +126,7 @@ def test_rows_that_are_drawn_and_scripts_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT id FROM ordrs, shops, orders", "1:16: 'ordrs' is neither the topic that it reads, nor a static input"),
+        ("SELECT id FROM ordrs, shops, orders", "1:16: 'ordrs' is neither a source, nor a static input"),
         ("SELECT id FROM orders, shops, prod.orders", "the table prod.orders is refused: it reads what is neither"),
         ("SELECT id FROM orders, shops, delta.`/data/x`", "the table delta./data/x is refused"),
         (
@@ -249,7 +249,7 @@ def test_the_code_is_the_bytes_of_the_file(tmp_path: Path) -> None:
         catalog = bench.scan().catalog
         pipeline: PipelineSpec = catalog.pipelines["sales"]
         topic: TopicSpec = catalog.topics["orders"]
-        parts = pipeline_parts(bench.home, pipeline, topic)
+        parts = pipeline_parts(bench.home, pipeline, {topic.name: topic})
         assert QUERY_FILE in parts.modules
         return parts.hash
 

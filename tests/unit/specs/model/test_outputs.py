@@ -127,11 +127,11 @@ def test_a_topic_that_another_pipeline_reads_keeps_its_own_spec(several: Bench) 
 
 def test_what_is_delivered_beside_the_interval_table_is_not_part_of_the_same_code(bench: Bench) -> None:
     single = pipeline(bench)
-    topic = bench.scan().catalog.topics["orders"]
+    topics = bench.scan().catalog.topics
     bench.edit(PIPELINE_FILE, SINGLE, SEVERAL)
-    assert meaning(pipeline(bench), topic) == meaning(single, topic)
+    assert meaning(pipeline(bench), topics) == meaning(single, topics)
     bench.edit(PIPELINE_FILE, "interval: hour", "interval: day")
-    assert meaning(pipeline(bench), topic) != meaning(single, topic)
+    assert meaning(pipeline(bench), topics) != meaning(single, topics)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ DEAD = "  - kind: dead_letters\n    topic: sales_dead\n    create: {partitions: 
 
 
 def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several: Bench) -> None:
-    without, topic = pipeline(several), several.scan().catalog.topics["orders"]
+    without, topics = pipeline(several), several.scan().catalog.topics
     several.edit(PIPELINE_FILE, SEVERAL, SEVERAL + DEAD + "mirror_group: shown\n")
     catalog = several.scan().catalog
     spec = catalog.pipelines["sales"]
@@ -224,7 +224,7 @@ def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several:
     assert groups == {"sales": "shown", "sales_live": "shown_live", "sales_dead": "shown_dead"}
     assert catalog.kafka_topics()["sales_dead"].partitions == 1
     assert catalog.pipeline_of("sales_dead") is spec
-    assert meaning(spec, topic) == meaning(without, topic)
+    assert meaning(spec, topics) == meaning(without, topics)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +322,8 @@ def test_rules_are_said_in_words_and_change_no_code(alerting: Bench) -> None:
         "orders is at least 10 and shop is one of north",
         "orders is below 1",
     ]
-    topic = alerting.scan().catalog.topics["orders"]
-    assert meaning(found, topic) == meaning(found.model_copy(update={"alerts": ()}), topic)
+    topics = alerting.scan().catalog.topics
+    assert meaning(found, topics) == meaning(found.model_copy(update={"alerts": ()}), topics)
 
 
 @pytest.mark.parametrize(
