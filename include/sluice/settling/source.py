@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sluice.clock import Clock
 from sluice.intervals.arrivals import advanced
-from sluice.intervals.entries import NOTHING_EXAMINED, ExaminedSource, LossyRange
+from sluice.intervals.entries import ExaminedSource, LossyRange
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness, Silence, completeness
 from sluice.settling.examination import Examination
@@ -83,7 +83,7 @@ class SettledSource:
         answered_at = self._clock.monotonic()
         if pinned.version < 0:
             complete = NOTHING_KNOWN
-            if before == NOTHING_EXAMINED:  # otherwise a table is gone that was there
+            if not before.offsets:  # otherwise a table is gone that was there
                 complete = self._complete(before, listed, self._silence.of(before.reach, listed, asked_at, answered_at))
             return SourceRound(replace(pinned, reach=before.reach), before, complete=complete)
         if not pinned.reach.covers(before.reach):

@@ -29,7 +29,8 @@ from sluice.launch.backfill_claim import claimed
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.raw_table import RawTable
+from sluice.spark.tables.records import Records
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences, flights
 from tests.twins.lineage_server import LineageServer, lineage_server

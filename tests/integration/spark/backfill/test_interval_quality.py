@@ -35,7 +35,8 @@ from sluice.spark.checks.published_quality import check_published
 from sluice.spark.checks.record_measures import measure_records
 from sluice.spark.checks.references import References
 from sluice.spark.tables.output import OutputTable
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.raw_table import RawTable
+from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, HistoricalBounds, Severity, Subject
 from sluice.specs.load import scan
 from sluice.specs.rules.rules import RULES

@@ -23,7 +23,7 @@ from sluice.spark.records.pipeline import PipelineCode, partition_column, result
 from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from tests.integration.spark.backfill.backfills import Drained
 from tests.shapes.specs import pipeline_of
 
