@@ -123,10 +123,8 @@ def _results(
     each = SettlingRules.by_topic(code.pipeline)
     touched = {interval for topic, own in hours.items() for h in own for interval in each[topic].touched_by_any_of(h)}
     for interval in sorted(touched):
-        read = {
-            topic: within(code.sources[topic].value.event_time, [own.read_range(interval)])
-            for topic, own in each.items()
-        }
+        ranges = {topic: [own.read_range(interval)] for topic, own in each.items()}
+        read = {topic: within(code.sources[topic].value.event_time, ranges[topic]) for topic in good}
         made = rows_of({topic: own.where(read[topic]) for topic, own in good.items()}, code)
         refuse_strays(output.table, _span(made, column), rules.read_range(interval), rules)
         yield kept(made, within(column, [interval]))

@@ -53,7 +53,7 @@ class Records:
         bounds = self._bounds
         if len(self._code.sources) > 1:
             bounds = {start: of_topic(bound, topic) for start, bound in bounds.items()}
-        return SourceRecords(spark, raw, self._code.sources[topic], rules, output, bounds)
+        return SourceRecords(spark, raw, self._code.sources[topic], bounds, rules=rules, output=output)
 
     @property
     def rows(self) -> DataFrame:

@@ -62,9 +62,9 @@ class SourceRecords:
         spark: the session.
         raw: the pinned raw table.
         source: what is done with the records.
+        bounds: what is taken of each interval, by its start; their reaches are of this topic alone.
         rules: of the topic, for settling.
         output: the interval table.
-        bounds: what is taken of each interval, by its start; their reaches are of this topic alone.
 
     Attributes:
         whole: all that the raw table holds.
@@ -75,9 +75,10 @@ class SourceRecords:
         spark: SparkSession,
         raw: RawTable,
         source: SourceCode,
+        bounds: Mapping[datetime, IntervalBound],
+        *,
         rules: SettlingRules,
         output: IntervalsOutput,
-        bounds: Mapping[datetime, IntervalBound],
     ) -> None:
         self._spark = spark
         self._raw = raw
