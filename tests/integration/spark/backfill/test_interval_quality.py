@@ -151,7 +151,7 @@ def measured(drained: Drained, expectations: list[Expectation], hours: int) -> d
     starts = [RANGE.start + number * HOUR for number in range(hours)]
     folder = project.folder.table(project.catalog.topics["flights"].raw.table)
     raw = RawTable(folder, DeltaTable(str(folder)).version(), project.tables.raw_position("flights").reach)
-    records = Records(spark, raw, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
+    records = Records(spark, {"flights": raw}, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
     table = OutputTable(drained.table, code.pipeline.intervals)
     rows = table.rows(spark, starts, table.version())
     references = References(spark, code.static, project.folder.table)
