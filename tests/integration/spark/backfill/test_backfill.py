@@ -233,12 +233,8 @@ def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained)
     records = Records(drained.spark, {"flights": raw}, drained.code, bounds)
     assert 0 < expected < int(hours.isin([first, second]).sum())
     assert records.count() == expected
-    everywhere = Records(
-        drained.spark,
-        {"flights": raw},
-        drained.code,
-        {first: bounds[first], second: IntervalBound(below_half, late=False)},
-    )
+    halves = {first: bounds[first], second: IntervalBound(below_half, late=False)}
+    everywhere = Records(drained.spark, {"flights": raw}, drained.code, halves)
     assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
+
+from pyspark.sql import SparkSession
 
 from sluice.clock import SystemClock
 from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
@@ -28,7 +30,7 @@ class SettlerInputs:
 
     @classmethod
     def of(
-        cls, project: Project, spark: Any, code: PipelineCode, staging: Path, *, max_records: int, settled: Path
+        cls, project: Project, spark: SparkSession, code: PipelineCode, staging: Path, *, max_records: int, settled: Path
     ) -> Self:
         """Return those of a pipeline whose topics hold nothing that its raw tables do not hold."""
         rules = SettlingRules.by_topic(code.pipeline)

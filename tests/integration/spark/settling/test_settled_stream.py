@@ -98,9 +98,8 @@ def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
     topic = KafkaTopic(project.kafka.bootstrap(), "flights", topic_id)
     records = read_between(spark, topic, {}, ends)
     rows = result_rows({"flights": records}, code).where(F.col("hour") < F.lit(SECOND_DAY))
-    unread = raw_rows(records, code.sources["flights"].topic).where(
-        F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5))
-    )
+    later = F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5))
+    unread = raw_rows(records, code.sources["flights"].topic).where(later)
     for partition, offset in unread.groupBy("partition").agg(F.min("offset")).collect():
         ends[f"flights/{partition}"] = offset
     table = place.state / "tables" / "departures"
@@ -148,10 +147,8 @@ def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
     newest = settlements(place)[-1]
     examined = newest.sources["flights"]
     beyond = replace(examined, offsets={partition: offset + 1 for partition, offset in examined.offsets.items()})
-    append_entry(
-        place.state / "tables" / "departures",
-        replace(newest, nonce="of a raw table that is gone", sources={"flights": beyond}),
-    )
+    lost = replace(newest, nonce="of a raw table that is gone", sources={"flights": beyond})
+    append_entry(place.state / "tables" / "departures", lost)
     assert two_days
     shutil.rmtree(place.state / "checkpoints" / "departures")
     assert place.finish(spark, generation=2) == ExitCode.CORRUPT
