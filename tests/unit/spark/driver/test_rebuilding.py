@@ -11,7 +11,7 @@ import pytest
 from deltalake import write_deltalake
 
 from sluice.delta.log import append_entry
-from sluice.intervals.entries import SettleEntry, StreamEntry
+from sluice.intervals.entries import ExaminedSource, SettleEntry, StreamEntry
 from sluice.spark.driver.rebuilding import OPEN_INTERVALS, new_beginning
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.model.outputs import LatestOutput
@@ -38,7 +38,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     }
     write_deltalake(str(raw), pa.table(columns))
     append_entry(raw, StreamEntry("raw_flights:t:0", 1, "l", 1, {}, {"flights/0": 4, "flights/1": 1}))
-    place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 4}, ("t",)))
+    place.commit(
+        SettleEntry(
+            "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 4}, ("t",))}
+        )
+    )
     return place
 
 
