@@ -169,7 +169,7 @@ class _Folding:
         return Facts(dirt=facts.dirt)
 
     def _row(self, start: datetime, end: datetime, facts: Facts) -> LedgerRow:
-        why = tuple(why for why, _ in facts.dirt)
+        why = tuple(dict.fromkeys(why for why, _ in facts.dirt))
         count = (end - start) // self._length
         return LedgerRow(Interval(start, end), facts.base, facts.current, why, facts.verified, count)
 

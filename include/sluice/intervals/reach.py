@@ -51,7 +51,7 @@ class Reach:
         """Whether a reader up to here has read everything below `other`."""
         if self._is_of_several or other._is_of_several:
             names = {*map(topic_name, other.offsets), *(name for name, _ in other._named)}
-            return all(self.of(name).covers(other.of(name)) for name in names)
+            return all(self.of(name)._covers_one_of_several(other.of(name)) for name in names)  # noqa: SLF001 - of its own
         if not self.topics or not other.topics or self.topics[-1] == other.topics[-1]:
             return covers(self.offsets, other.offsets)
         return other.topics[-1] in self.topics
@@ -66,6 +66,12 @@ class Reach:
             return self
         older = topics[: topics.index(self.topics[-1])]
         return Reach(self.offsets, tuple(dict.fromkeys((*older, *self.topics))))
+
+    def _covers_one_of_several(self, other: Reach) -> bool:
+        """Whether it covers another of the same topic, if one of which nothing was read is not one that is unknown."""
+        if self.offsets or self.topics:
+            return self.covers(other)
+        return len(other.topics) <= 1 and not any(other.offsets.values())
 
     @property
     def _is_of_several(self) -> bool:

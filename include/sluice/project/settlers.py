@@ -36,7 +36,7 @@ def state_of_log(folder: StateFolder, pipeline: PipelineSpec) -> SettledState:
     from sluice.delta.log import newest_first  # noqa: PLC0415 - Airflow parses files that read this package
 
     table = folder.table(pipeline.intervals.table)
-    return settled_state(newest_first(table), -1, SettlingRules.of(pipeline))
+    return settled_state(newest_first(table), -1, SettlingRules.by_topic(pipeline))
 
 
 def _is_decided(folder: StateFolder, pipeline: PipelineSpec, advance: HeldAdvance) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -46,7 +46,12 @@ class SettledState:
     @property
     def unconfirmed(self) -> dict[str, tuple[ArrivalSpan, ...]]:
         """The arrival times beyond an advance that nothing corroborates, by partition."""
-        return {name: spans for each in self.sources.values() for name, spans in each.clocks.unconfirmed.items()}
+        return unconfirmed_of(self.sources.values())
+
+
+def unconfirmed_of(sources: Iterable[ExaminedSource]) -> dict[str, tuple[ArrivalSpan, ...]]:
+    """Return the arrival times of topics beyond an advance that nothing corroborates, by partition."""
+    return {name: spans for each in sources for name, spans in each.clocks.unconfirmed.items()}
 
 
 class Staged(Protocol):

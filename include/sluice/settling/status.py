@@ -12,9 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.entries import ExaminedSource
 from sluice.settling.completeness import Completeness
-from sluice.settling.ports import SettledState
+from sluice.settling.ports import SettledState, unconfirmed_of
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, SourceStanding
 
@@ -108,25 +107,24 @@ def status_after(
         at: when it ended (UTC).
     """
     sources = {topic: done.sources.get(topic, SourceStanding()) for topic in rules}
-    examined = {topic: source.examined for topic, source in sources.items()}
-    status = _status(done.settled_until, done.begin, examined, rules, at)
+    status = _status(done.settled_until, done.begin, sources, rules, at)
     slowest = sources[status.topic or next(iter(rules))].complete
     status = replace(
         status,
         complete=_earliest([source.complete for source in sources.values()]),
         silence=slowest.silence if slowest.clock is not None else timedelta(),
         unread=tuple(name for each in sources.values() for name in each.complete.unread) if status.due else (),
-        advance=_advance(before, done, examined),
+        advance=_advance(before, done),
     )
     return replace(status, due_since=_due_since(before, status))
 
 
 def status_of_log(state: SettledState, rules: Mapping[str, SettlingRules], at: datetime) -> SettlingStatus:
     """Return what the log of the settled table says before the first round; what is unread, it does not know."""
-    examined = {topic: state.source(topic) for topic in rules}
-    begins = (own.begin(state.settled_until, examined[topic].first_event) for topic, own in rules.items())
+    sources = {topic: SourceStanding(state.source(topic)) for topic in rules}
+    begins = (own.begin(state.settled_until, sources[topic].examined.first_event) for topic, own in rules.items())
     begin = min((begin for begin in begins if begin is not None), default=None)
-    status = _status(state.settled_until, begin, examined, rules, at)
+    status = _status(state.settled_until, begin, sources, rules, at)
     return replace(status, due_since=at if status.due else None, advance=_first(state.unconfirmed))
 
 
@@ -149,21 +147,32 @@ def from_record(record: object) -> SettlingStatus | None:
         return None
 
 
+def furthest_behind(sources: Mapping[str, SourceStanding], rules: Mapping[str, SettlingRules]) -> str:
+    """Return the topic that completes the fewest intervals, of those that hold any.
+
+    Args:
+        sources: where a settler stands with each topic.
+        rules: of each topic.
+    """
+    holding = [topic for topic in rules if not sources[topic].complete.is_empty]
+    return min(holding or rules, key=lambda topic: _passed(sources[topic], rules[topic]))
+
+
 def _status(
     settled_until: datetime | None,
     begin: datetime | None,
-    examined: Mapping[str, ExaminedSource],
+    sources: Mapping[str, SourceStanding],
     rules: Mapping[str, SettlingRules],
     at: datetime,
 ) -> SettlingStatus:
     """Return what the arrival times say of the topic that is furthest behind, and of the one in greatest disorder."""
-    topic = min(rules, key=lambda name: _passed(examined[name], rules[name]))
-    newest, own = examined[topic].clocks.newest, rules[topic]
+    topic = furthest_behind(sources, rules)
+    newest, own = sources[topic].examined.clocks.newest, rules[topic]
     due, open_from, overdue = 0, begin, timedelta()
     if begin is not None and newest is not None and (until := own.complete_until(newest)) > begin:
         due, open_from = (until - begin) // own.length, until
         overdue = newest - (begin + own.length + own.margin)
-    unruly = max(rules, key=lambda name: examined[name].disorder - rules[name].arrival_disorder)
+    unruly = max(rules, key=lambda name: sources[name].examined.disorder - rules[name].arrival_disorder)
     return SettlingStatus(
         at,
         settled_until,
@@ -172,17 +181,17 @@ def _status(
         oldest_due=begin if due else None,
         overdue=overdue,
         next_at=None if open_from is None else open_from + own.length + own.margin,
-        disorder=examined[unruly].disorder,
+        disorder=sources[unruly].examined.disorder,
         declared_disorder=rules[unruly].arrival_disorder,
         idle=own.idle,
         topic=topic if len(rules) > 1 else "",
     )
 
 
-def _passed(examined: ExaminedSource, rules: SettlingRules) -> tuple[bool, datetime]:
-    """Return what orders topics by how far they complete intervals."""
-    newest = examined.clocks.newest
-    return (False, _NEVER) if newest is None else (True, newest - rules.margin)
+def _passed(source: SourceStanding, rules: SettlingRules) -> datetime:
+    """Return how far a topic completes intervals, by its arrival times and its silence."""
+    newest = source.examined.clocks.newest
+    return _NEVER if newest is None else newest + source.complete.silence - rules.margin
 
 
 def _earliest(complete: Sequence[Completeness]) -> datetime | None:
@@ -201,9 +210,9 @@ def _due_since(before: SettlingStatus | None, status: SettlingStatus) -> datetim
     return status.at if further else before.due_since
 
 
-def _advance(before: SettlingStatus | None, done: Round, examined: Mapping[str, ExaminedSource]) -> HeldAdvance | None:
+def _advance(before: SettlingStatus | None, done: Round) -> HeldAdvance | None:
     """Return what is held back; one that is new only once all is examined, because the rest may bear it out."""
-    found = _first({name: spans for each in examined.values() for name, spans in each.clocks.unconfirmed.items()})
+    found = _first(unconfirmed_of(source.examined for source in done.sources.values()))
     if done.outcome is RoundOutcome.WAITING or found is None:
         return found
     return None if before is None or before.advance is None else found

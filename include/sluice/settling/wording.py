@@ -20,7 +20,9 @@ def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
         known = f"arrival times{_of(status)} stand at {_second(status.newest)}"
     if status.silence:
         quiet = span(status.silence / timedelta(seconds=1))
-        known += f"; nothing was appended for {quiet}, so {_second(status.complete or status.at)} counts"
+        known += (
+            f"; nothing was appended for {quiet}, so {_second((status.newest or status.at) + status.silence)} counts"
+        )
     elif status.complete is not None and status.complete != status.newest:
         known += f", and every partition has passed {_second(status.complete)}"
     yield f"{_capital(progress_text(status))}; {known}."
