@@ -30,7 +30,14 @@ class SettlerInputs:
 
     @classmethod
     def of(
-        cls, project: Project, spark: SparkSession, code: PipelineCode, staging: Path, *, max_records: int, settled: Path
+        cls,
+        project: Project,
+        spark: SparkSession,
+        code: PipelineCode,
+        staging: Path,
+        *,
+        max_records: int,
+        settled: Path,
     ) -> Self:
         """Return those of a pipeline whose topics hold nothing that its raw tables do not hold."""
         rules = SettlingRules.by_topic(code.pipeline)
