@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sluice.specs.code.closure import import_closure
 from sluice.specs.code.determinism import undetermined
+from sluice.specs.code.join_rules import TimeJoins
 from sluice.specs.code.modules import parse_module
 from sluice.specs.code.scope_rules import UnboundedExpression
 from sluice.specs.code.unbounded import unbounded_expressions
@@ -62,7 +63,7 @@ class PythonTransform:
             return
         sources = list(self.pipeline.sources)
         yield from _unfit_sources(definition, sources) if len(sources) > 1 else _unfit_source(definition)
-        yield from _unfit_static(definition, list(self.pipeline.static))
+        yield from _unfit_static(definition, [key for key in self.pipeline.static if key not in sources])
 
     def windows(self) -> tuple[WindowCall, ...]:
         """Return the windows that it makes."""
@@ -71,6 +72,10 @@ class PythonTransform:
     def unbounded(self) -> tuple[UnboundedExpression, ...]:
         """Return what it does with all records that a call is given."""
         return unbounded_expressions(self.path, self._function)
+
+    def joins(self) -> TimeJoins:
+        """Return nothing: which columns a function joins by, reading it does not tell."""
+        return TimeJoins()
 
 
 def _unfit_source(definition: ast.FunctionDef) -> Iterator[SpecMisfit]:

@@ -255,6 +255,13 @@ class PipelineSpec(Spec):
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 
+    @field_validator("source", "time")
+    @classmethod
+    def _is_written_out(cls, value: object, info: ValidationInfo) -> object:
+        if value is None and info.mode == "json":  # a default is not asked: the key is in the file
+            raise ValueError(f"found nothing where {'text' if info.field_name == 'source' else 'a mapping'} is needed")
+        return value
+
     @field_validator("sources")
     @classmethod
     def _sources_are_said_once(cls, sources: dict[str, SourceSpec], info: ValidationInfo) -> dict[str, SourceSpec]:

@@ -96,9 +96,10 @@ def faulty_sources(sources: Mapping[str, SourceSpec], rest: Mapping[str, Any]) -
     single = [key for key in ("source", "time") if rest[key] is not None]
     if sources and single:
         return f"the key `{single[0]}` stands beside it; move what it says into the source that it belongs to"
-    if not sources and len(single) < len(("source", "time")):
-        missing = "source" if "source" not in single else "time"
-        return f"the key `{missing}` is missing; write `source` and `time`, or name several topics here"
+    if not sources and "source" not in single:
+        return "the key `source` is missing; name one topic there, or several in `sources`"
+    if not sources and "time" not in single:
+        return "the key `time` is missing; say there how late and how early a record of `source` may be"
     topics = Counter(source.topic for source in sources.values())
     if twice := [topic for topic, count in topics.items() if count > 1]:
         return f"two sources read the topic {twice[0]!r}; read it once, and let the transform use it twice"
