@@ -312,8 +312,7 @@ def prepare_settled(
 
     def opened() -> Opened:
         ensure_table(context.table, schema, partition_by=[column])
-        starts = {topic: own_offsets(epoch.start or {}, topic.name) for topic in topics}
-        begun = {topic.name: Reach(first, (topic.topic_id,)) for topic, first in starts.items()}
+        begun = {t.name: Reach(own_offsets(epoch.start or {}, t.name), (t.topic_id,)) for t in topics}
         beginning = None if epoch.start is None else begun
         name, rules = settler_name(code.pipeline.name), SettlingRules.by_topic(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)

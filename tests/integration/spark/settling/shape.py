@@ -19,6 +19,7 @@ from sluice.spark.backfill.run import run_backfill
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows, sources_of
 from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records
+from sluice.specs.model.model import PipelineSpec
 from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.settling.inputs import SettlerInputs
 from tests.shapes.specs import pipeline_of
@@ -34,7 +35,11 @@ class Shape:
 
     @classmethod
     def over(cls, drained: Drained, name: str, **declared: str) -> Shape:
-        pipeline = pipeline_of(name, **declared)
+        return cls.of_pipeline(drained, pipeline_of(name, **declared))
+
+    @classmethod
+    def of_pipeline(cls, drained: Drained, pipeline: PipelineSpec) -> Shape:
+        name = pipeline.name
         own = drained.with_catalog(pipelines={**drained.project.catalog.pipelines, name: pipeline})
         sources = sources_of(pipeline, drained.project.catalog.topics, {})
         return cls(name, own, PipelineCode(pipeline, sources, {}, code_hash=f"code of {name}"))
