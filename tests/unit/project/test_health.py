@@ -25,7 +25,7 @@ class Apart(InMemoryProject):
     def observations(self, unit: str) -> dict[str, Observation]:
         seen = look((self.clock.now() - START).total_seconds(), steadily(10), unit=unit)
         if unit == "flights":
-            return {"departures": replace(seen, settler=ObservedSettler("departures", "raw_flights"))}
+            return {"departures": replace(seen, settler=ObservedSettler("departures", ("raw_flights",)))}
         return {"raw_flights": seen if self.raw_is_there else replace(seen, driver=None)}
 
 

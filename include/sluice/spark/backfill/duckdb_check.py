@@ -80,10 +80,15 @@ class DuckDBCheck:
         return CrossCheck(asked, len(found)), found
 
     def _answer(self, query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        answer = query_memory(query, tables)
+        answer = _named_as_declared(query_memory(query, tables), self.time_column)
         index = answer.schema.get_field_index(self.time_column)
         times = answer.column(index).cast(pa.timestamp("us", tz="UTC"))
         return answer.set_column(index, self.time_column, times)
+
+
+def _named_as_declared(answer: pa.Table, column: str) -> pa.Table:
+    """Return an answer with a column under the name that the spec has for it: case makes no other column."""
+    return answer.rename_columns([column if n.lower() == column.lower() else n for n in answer.schema.names])
 
 
 def difference(spark: pa.Table, duck: pa.Table) -> str:

@@ -26,7 +26,7 @@ from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, identity_of, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
-from sluice.spark.records.statefulness import state_in
+from sluice.spark.records.statefulness import output_mode, state_in
 from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
@@ -95,7 +95,7 @@ def prepare_outputs(
         return Opened(read, sink, sink.expire)
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
-    return Prepared(rows, checks, opened, "append" if appended else "update")
+    return Prepared(rows, checks, opened, output_mode(rows, appended=appended))
 
 
 def _streamed(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:

@@ -100,14 +100,12 @@ def test_a_topic_of_which_records_are_unread_holds_the_other(both: Drained) -> N
     shape = shape_over(both, "joined_left")
     inputs = shape.source()
     known = inputs.sources[TOPIC].listed_ends()
-    more = Reach({**known.offsets, f"{TOPIC}/0": known.offsets[f"{TOPIC}/0"] + 1}, known.topics)
+    more = Reach({**known.offsets, f"{TOPIC}/7": 1}, known.topics)
     held = inputs.with_sources(lambda s: replace(s, ends=lambda: more) if s.source.name == TOPIC else s)
     shape.settle(held)
-    until = shape.ledger.closed_until
+    assert shape.ledger.closed_until is None
     shape.settle(inputs, generation=2)
-    assert until is not None
     assert shape.ledger.closed_until is not None
-    assert until < shape.ledger.closed_until
 
 
 @pytest.mark.verify

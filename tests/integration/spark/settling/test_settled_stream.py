@@ -26,7 +26,7 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import content_of
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
 from sluice.spark.records.pipeline import result_rows
-from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.settling.computation import RawComputation
 from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
@@ -48,13 +48,13 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     place: DriverPlace, two_days: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pools: list[str] = []
-    compute = RawTableSource.compute
+    compute = RawComputation.compute
 
-    def computed(source: RawTableSource, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
+    def computed(source: RawComputation, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
         pools.append(source.spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
         return compute(source, *given)
 
-    monkeypatch.setattr(RawTableSource, "compute", computed)
+    monkeypatch.setattr(RawComputation, "compute", computed)
     assert place.finish(spark, generation=1) == ExitCode.STOPPED
     assert_exact(place, two_days)
     commits = len(settlements(place))

@@ -147,7 +147,7 @@ def test_a_settler_rests_on_the_verdict_on_record_of_a_raw_stream_in_another_uni
     project.catalog = Catalog({**project.catalog.topics, "flights": elsewhere}, project.catalog.pipelines)
     project.streams.life("raw").start("ada", "launch")
     project.unread, sound = 0, project.observations
-    settler = ObservedSettler("departures", "raw_flights")
+    settler = ObservedSettler("departures", ("raw_flights",))
     project.observations = lambda unit: {  # type: ignore[method-assign]
         stream: replace(seen, settler=settler if stream == "departures" else None)
         for stream, seen in sound(unit).items()

@@ -73,7 +73,7 @@ def test_a_gap_between_two_looks_and_a_clock_that_was_set_back_end_what_is_remem
     assert found == [580, 580, 941, 700, 700]
 
 
-SETTLER = ObservedSettler("departures", "raw_flights")
+SETTLER = ObservedSettler("departures", ("raw_flights",))
 
 
 def test_a_settler_is_judged_by_the_verdict_on_its_raw_stream_whatever_their_order() -> None:
