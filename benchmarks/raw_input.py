@@ -124,9 +124,8 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     raw = project.folder.table(topic.raw.table)
     write_raw(raw_rows(records(spark, folder, copies, sum(source.days().values())), topic), raw, topic, ends)
     table = project.folder.table(pipeline.intervals.table)
-    results = result_rows(
-        raw_records(spark.read.format("delta").load(str(raw))), pipeline_code(project, spark, pipeline)
-    )
+    stored = {topic.name: raw_records(spark.read.format("delta").load(str(raw)))}
+    results = result_rows(stored, pipeline_code(project, spark, pipeline))
     ensure_table(table, results.schema.json(), partition_by=[partition_column(pipeline.intervals)])
     write_waiting(table, pipeline, ends, first=datetime.combine(first, datetime.min.time(), UTC), closing=closing)
     spark.stop()

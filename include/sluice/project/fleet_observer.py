@@ -60,7 +60,7 @@ def observed_unit(
     """
     sources = {
         stream: ProgressSource(
-            catalog.topic_of(stream),
+            catalog.topics_of(stream),
             partial(_read_newest, Epochs(folder.checkpoint(stream)), stream, read),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),

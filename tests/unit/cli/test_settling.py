@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.delta.log import append_entry
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.entries import AdvanceEntry, SettleEntry
+from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
 from sluice.project.settlers import settler_source
 from sluice.settings import settings
 from sluice.settling.status import HeldAdvance, SettlingStatus, to_record
@@ -93,7 +93,11 @@ def test_a_settler_is_found_by_its_stream_and_decisions_by_the_log_of_its_table(
     assert source is not None
     assert (source.pipeline, source.raw_stream, source.status()) == ("departures", "raw_flights", None)
     held = ArrivalClocks({"flights/0": hour(8)}, {"flights/1": (ArrivalSpan(far, far),)})
-    place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), held))
+    place.commit(
+        SettleEntry(
+            "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 9}, ("t",), held)}
+        )
+    )
     assert not source.decided(HeldAdvance("flights/1", far))
     append_entry(place.table, AdvanceEntry(far, "ada", "it is one"))
     assert source.decided(HeldAdvance("flights/1", far))

@@ -14,6 +14,7 @@ from sluice.intervals.entries import (
     Content,
     DirtyEntry,
     Entry,
+    ExaminedSource,
     Logged,
     SettleEntry,
     StreamEntry,
@@ -105,7 +106,15 @@ def test_what_was_withdrawn_is_not_found_again() -> None:
 
 def settling(until: int, *wrote: int, since: int = -12) -> SettleEntry:
     content = {at(hour): Content(2, "2") for hour in wrote}
-    return SettleEntry("settle:departures", 1, f"{until}", at(since), at(until), {"t/0": 1}, ("id",), content=content)
+    return SettleEntry(
+        "settle:departures",
+        1,
+        f"{until}",
+        at(since),
+        at(until),
+        {"t": ExaminedSource({"t/0": 1}, ("id",))},
+        content=content,
+    )
 
 
 def test_a_table_that_a_person_let_be_settled_into_the_future_is_opened_too() -> None:

@@ -46,14 +46,14 @@ class DuckDBCheck:
     def compare(
         self,
         intervals: Sequence[Interval],
-        behind: Callable[[Interval], DataFrame],
+        behind: Callable[[Interval], Mapping[str, DataFrame]],
         rows: Callable[[Sequence[Interval]], DataFrame],
     ) -> tuple[CrossCheck, dict[Interval, str]]:
         """Return what DuckDB says, and of which intervals it makes other rows: why, in words.
 
         Args:
             intervals: in which Spark's computation agrees with the table.
-            behind: returns the good records that the rows of an interval are made of, with the declared fields.
+            behind: returns the good records that the rows of an interval are made of, by the sources' names.
             rows: returns the rows of some of them that Spark has made.
         """
         chosen = _spread(intervals, _CHOSEN)
@@ -66,11 +66,11 @@ class DuckDBCheck:
         static = {name: table.toArrow() for name, table in self.static.items()}
         made, found, asked = rows(chosen).toArrow(), dict[Interval, str](), 0
         for interval in chosen:
-            records = behind(interval).limit(_MOST_RECORDS + 1).toArrow()
-            if records.num_rows > _MOST_RECORDS:
+            records = {name: own.limit(_MOST_RECORDS + 1).toArrow() for name, own in behind(interval).items()}
+            if any(own.num_rows > _MOST_RECORDS for own in records.values()):
                 return CrossCheck(asked, len(found), f"an interval has more than {_MOST_RECORDS:,} records"), found
             try:
-                answer = self._answer(query, {**static, self.transform.records: records})
+                answer = self._answer(query, {**static, **records})
             except SpecError as error:
                 return CrossCheck(asked, len(found), str(error)), found
             asked += 1

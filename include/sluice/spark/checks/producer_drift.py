@@ -14,7 +14,7 @@ from sluice.quality.drift import KINDS_OF_TYPE, FieldDrift, JsonKind, NeighbourC
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.rules.contracts import history_of
@@ -149,7 +149,7 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
 def _reader(project: Project, topic: str) -> str:
     """Return a pipeline that reads the topic: its resources are what a look may take."""
     for pipeline in project.catalog.pipelines.values():
-        if pipeline.source == topic:
+        if topic in pipeline.topics:
             return pipeline.name
     raise SpecError(f"no pipeline reads the topic {topic!r}, so nothing says what Spark may take to look at it.")
 

@@ -23,13 +23,13 @@ class ObservedSettler:
 
     Attributes:
         pipeline: its name.
-        raw_stream: the stream that fills the table which it settles from.
+        raw_streams: those that fill the tables which it settles from.
         status: where it stood after its newest round; None if that is not known.
         decided: a person has decided since about the advance that it holds back.
     """
 
     pipeline: str
-    raw_stream: str
+    raw_streams: tuple[str, ...]
     status: SettlingStatus | None = None
     decided: bool = False
 

@@ -106,9 +106,19 @@ class Checkpoint:
 
     def origin(self) -> Mapping[str, int] | None:
         """Return the first offset of each `topic/partition` that it ever read; None before its first batch."""
-        text = self._read("sources/0/0")
+        names = [f"sources/{number}/0" for number in self._sources()]
+        found = {name: text for name in names if (text := self._read(name)) is not None}
+        if not found:
+            return None
         # Spark puts a zero byte and the version in front of the offsets, for readers of Spark 2.1.
-        return None if text is None else _flatten(_parse(text[text.find("{") :], self._path("sources/0/0")))
+        each = (_flatten(_parse(text[text.find("{") :], self._path(name))) for name, text in found.items())
+        return {partition: offset for offsets in each for partition, offset in offsets.items()}
+
+    def _sources(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self._path("sources")), key=len)  # noqa: PTH208 - see `_prefix`
+        except FileNotFoundError:
+            return []
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
         """Return `offsets/<batch_id>`, or None if it does not exist (yet, or no longer)."""

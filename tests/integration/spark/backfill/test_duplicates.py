@@ -147,9 +147,8 @@ def test_a_restart_makes_no_duplicate_and_a_transform_can_drop_retries_alike_in_
     assert counted == {Duplicate.RETRY: len(on_time), Duplicate.CONFLICT: len(conflicts)}
     assert census.outcomes[Outcome.QUARANTINED] == 0
 
-    batch = result_rows(
-        raw_records(spark.read.format("delta").load(str(raw))), pipeline_code(project, spark, pipeline)
-    ).toPandas()
+    records = {"flights": raw_records(spark.read.format("delta").load(str(raw)))}
+    batch = result_rows(records, pipeline_code(project, spark, pipeline)).toPandas()
     batch["hour"] = batch["hour"].dt.tz_localize("UTC")
     streamed = own.table("departures")
     assert differences(streamed, batch) == []

@@ -13,7 +13,7 @@ from sluice.intervals.reach import Reach
 from sluice.quality.drift import Drift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.producer_drift import RecordFields, declared_kinds
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from tests.integration.spark.backfill.backfills import Drained
 
 RAW = "topic_id string, partition int, offset long, timestamp timestamp, value binary"

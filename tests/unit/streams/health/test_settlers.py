@@ -47,7 +47,7 @@ def seen(status: SettlingStatus | None, *, decided: bool = False, **more: Any) -
         batches=12,
         committed_at=ago(seconds=5),
         ends={"flights/0": 60, "flights/1": 40},
-        settler=ObservedSettler("departures", "raw_flights", status, decided),
+        settler=ObservedSettler("departures", ("raw_flights",), status, decided),
     )
     return replace(at_rest, **more)
 
