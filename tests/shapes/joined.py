@@ -7,27 +7,26 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 
 def _before(flights: DataFrame, weather: DataFrame) -> Column:
-    """Whether a measurement is of the flight's airport, and of the hour up to it."""
+    """Whether a measurement is of the flight's airport, and 30 to 90 minutes older: one such is known at a time."""
     flown, measured = flights["scheduled_at"], weather["measured_at"]
-    return (
-        (flights["origin"] == weather["origin"]) & (measured <= flown) & (measured > flown - F.expr("interval 1 hour"))
-    )
+    recent = measured > flown - F.expr("interval 90 minutes")
+    return (flights["origin"] == weather["origin"]) & recent & (measured <= flown - F.expr("interval 30 minutes"))
 
 
 def inner(flights: DataFrame, weather: DataFrame) -> DataFrame:
-    """Give each flight the wind of the hour before, and leave out those of which it is not known."""
+    """Give each flight the wind that was known before, and leave out those of which it is not known."""
     both = flights.join(weather, _before(flights, weather))
     return both.select(F.col("scheduled_at").alias("at"), "flight_id", "wind")
 
 
 def left(flights: DataFrame, weather: DataFrame) -> DataFrame:
-    """Give each flight the wind of the hour before, where it is known."""
+    """Give each flight the wind that was known before, where it is known."""
     both = flights.join(weather, _before(flights, weather), "left")
     return both.select(F.col("scheduled_at").alias("at"), "flight_id", "wind")
 
 
 def anti(flights: DataFrame, weather: DataFrame) -> DataFrame:
-    """Return the flights of which the wind of the hour before is not known."""
+    """Return the flights of which the wind that was known before is not known."""
     alone = flights.join(weather, _before(flights, weather), "left_anti")
     return alone.select(F.col("scheduled_at").alias("at"), "flight_id")
 
@@ -41,7 +40,7 @@ def semi(flights: DataFrame, weather: DataFrame) -> DataFrame:
 
 
 def following(flights: DataFrame, weather: DataFrame) -> DataFrame:
-    """Count the flights of the hour after each measurement, none among them."""
+    """Count the flights 30 to 90 minutes after each measurement, none among them."""
     both = weather.join(flights, _before(flights, weather), "left")
     counted = both.groupBy("measured_at", weather["origin"]).agg(F.count("flight_id").alias("flights"))
     return counted.select(F.col("measured_at").alias("at"), "origin", "flights")

@@ -36,10 +36,10 @@ def joined_rows(shape: str, flown: pd.DataFrame, measured: pd.DataFrame, *, with
 
 
 def _pairs(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Return each flight with each measurement of the hour up to it."""
+    """Return each flight with the measurement of its airport that is 30 to 90 minutes older."""
     both = flown.merge(measured, on="origin")
     since = both["scheduled"] - both["measured"]
-    return both[(since >= pd.Timedelta(0)) & (since < _HOUR)]
+    return both[(since >= _HOUR / 2) & (since < 3 * _HOUR / 2)]
 
 
 def _inner(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from tests.shapes.weather import TOPIC
 PREFIX = "joined_"
 _FLIGHT = {"keys": ["flight_id"]}
 _SHAPES: dict[str, tuple[Mapping[str, object], Mapping[str, str], Mapping[str, str]]] = {
-    "inner": (_FLIGHT, {}, {"lookback": "1 hour"}),
-    "left": (_FLIGHT, {}, {"lookback": "1 hour"}),
-    "anti": (_FLIGHT, {}, {"lookback": "1 hour"}),
+    "inner": (_FLIGHT, {}, {"lookback": "90 minutes"}),
+    "left": (_FLIGHT, {}, {"lookback": "90 minutes"}),
+    "anti": (_FLIGHT, {}, {"lookback": "90 minutes"}),
     "semi": (_FLIGHT, {}, {"lookahead": "2 hours"}),
-    "following": ({"keys": ["origin"]}, {"lookahead": "1 hour"}, {}),
+    "following": ({"keys": ["origin"]}, {"lookahead": "90 minutes"}, {}),
     "union": ({"window": "1 hour", "keys": ["kind"]}, {}, {}),
 }
 """Of each shape: keys of its output, of the flights and of the weather as sources."""

@@ -44,7 +44,12 @@ CaseArgument = Annotated[
 ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only this reason. Repeatable.")]
 PartitionOption = Annotated[int | None, typer.Option("--partition", min=0, help="Only this partition.")]
 TopicOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of several topics that the pipeline reads, whose records.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of several topics that the pipeline reads, whose records.",
+        autocompletion=completion.topics,
+    ),
 ]
 OffsetsOption = Annotated[str, typer.Option("--offsets", metavar="A-B", help="Only these offsets, both ends included.")]
 MaskedOption = Annotated[bool, typer.Option("--masked", help="Mask keys and values: letters as x, digits as 9.")]

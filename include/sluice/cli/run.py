@@ -23,7 +23,7 @@ from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, advice_of, meaning_of
 from sluice.settings import settings
 from sluice.specs.load import scan
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 _TEXT = 200
 """The number of characters shown of a line that does not decode."""
@@ -64,19 +64,26 @@ def run(
     config = settings()
     specs = scan(config.home / "include")
     spec = specs.pipeline(pipeline)
-    files, lines = _files(spec, sample), dict[str, list[bytes]]()
-    topics = {name: specs.catalog.topics[source.topic] for name, source in spec.every_source.items() if name in files}
-    for name, topic in topics.items():
-        in_lines(topic)
-        lines[name] = [] if files[name] == "-" else read_sample(files[name])
-        broker_time(topic, arrived_at, SystemClock(), lines[name])  # refuse before reading a terminal
-    samples = {name: lines[name] or read_sample(file) for name, file in files.items()}
-    preview = trial(pipeline, samples, arrived_at=arrived_at, place=config)
+    files = _files(spec, sample)
+    sampled = {name: specs.catalog.topics[spec.every_source[name].topic] for name in files}
+    preview = trial(pipeline, _lines(files, sampled, arrived_at), arrived_at=arrived_at, place=config)
     emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
-    for name, topic in topics.items():
+    for name, topic in sampled.items():
         own = preview.of(name)
         if hint := arrival_hint(topic, own.outcomes, own.reasons):
             err.print(hint, style="yellow", soft_wrap=True)
+
+
+def _lines(
+    files: Mapping[str, str], topics: Mapping[str, TopicSpec], arrived_at: datetime | None
+) -> dict[str, list[bytes]]:
+    """Return the lines of each source's sample; what can be refused without a terminal is refused before it is read."""
+    lines: dict[str, list[bytes]] = {}
+    for name, topic in topics.items():
+        in_lines(topic)
+        lines[name] = [] if files[name] == "-" else read_sample(files[name])
+        broker_time(topic, arrived_at, SystemClock(), lines[name])
+    return {name: lines[name] or read_sample(file) for name, file in files.items()}
 
 
 def _files(spec: PipelineSpec, samples: Sequence[str]) -> dict[str, str]:

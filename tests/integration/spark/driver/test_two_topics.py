@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -34,8 +35,9 @@ BAD_WEATHER = (b"no json", b'{"origin": "EWR"}')
 
 
 @pytest.fixture
-def windy(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
+def windy(own_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DriverPlace:
     """A project with the pipeline, and a broker with both topics."""
+    monkeypatch.setitem(sys.modules, "transforms.joined", joined)  # of a driver in this process
     publish_two_days(own_broker.bootstrap)
     publish_weather(own_broker.bootstrap)
     place = place_at(tmp_path / "state", own_broker).with_own_project()

@@ -51,7 +51,7 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     compute = RawComputation.compute
 
     def computed(source: RawComputation, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
-        pools.append(source.spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
+        pools.append(source.sources["flights"].spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
         return compute(source, *given)
 
     monkeypatch.setattr(RawComputation, "compute", computed)
