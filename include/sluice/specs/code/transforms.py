@@ -40,13 +40,14 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     judged: dict[_Use, _Judged] = {}
     for name, pipeline in reading.catalog.pipelines.items():
-        use = (pipeline.transform, *map(repr, pipeline.every_source.items()), repr(pipeline.source), *pipeline.static)
+        sources = tuple((each, source.topic, *source.columns) for each, source in pipeline.every_source.items())
+        use = (pipeline.transform, bool(pipeline.sources), sources, *pipeline.static)
         if use not in judged:
             judged[use] = _judge(pipeline, reading)
         yield from _findings(name, pipeline, judged[use], reading)
 
 
-_Use = tuple[str, ...]
+_Use = tuple[object, ...]
 """A transform, its sources and its static inputs: where they are the same, it is judged once."""
 
 

@@ -298,11 +298,15 @@ class PipelineSpec(Spec):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that it reads."""
-        return tuple(source.topic for source in self.every_source.values())
+        if self.source is not None:  # asked of every pipeline for every topic: no source is built for the answer
+            return (self.source,)
+        return tuple(source.topic for source in self.sources.values())
 
     def time_of(self, topic: str) -> TimeRules:
         """Return how late and how early a record of one of its topics may be."""
-        return next(source.time for source in self.every_source.values() if source.topic == topic)
+        if self.time is not None and topic == self.source:
+            return self.time
+        return next(source.time for source in self.sources.values() if source.topic == topic)
 
     @property
     def is_sql(self) -> bool:
