@@ -49,11 +49,11 @@ quiet_hours:
   nights: {begin: "22:00", end: "06:00"}
 rules:
   - classes: [halted, loss-risk, failed-run]
-    tell: [pager, mail]
+    notify: [pager, mail]
     repeat: 4 hours
   - classes: [stalled]
-    tell: []
-  - tell: [mail]
+    notify: []
+  - notify: [mail]
     quiet: nights
 """
 
@@ -268,7 +268,7 @@ def test_a_policy_that_is_broken_leaves_everything_to_one_connection(
     home: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps(_pager(sink)))
-    (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("tell: [mail]", "tell: [male]"))
+    (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("notify: [mail]", "notify: [male]"))
     assert airflow_dispatcher().notify(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
     (page,) = sink.received
     assert "there is no channel 'male' in this policy" in page["message"]

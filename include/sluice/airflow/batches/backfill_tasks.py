@@ -1,4 +1,4 @@
-"""The tasks of the DAGs `backfill_<pipeline>`: plan, run as one Spark application, report, tell."""
+"""The tasks of the DAGs `backfill_<pipeline>`: plan, run as one Spark application, report, publish the asset."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _tasks(spec: PipelineSpec) -> None:
         subject=spec.name,
         table=spec.intervals.table,
         trigger_rule="all_done",  # a run that failed may have published before
-        doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
+        doc_md="Notifies other DAGs that intervals were published, also by a run that failed later.",
     )
     plan >> run >> [report, publish_asset]
 
