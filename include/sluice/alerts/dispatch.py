@@ -71,7 +71,7 @@ class AlertDispatcher:
             if not self.journal.append_unless(alert, known):
                 return None
         except SluiceError as error:
-            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
+            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not recorded: {error}"))
         quiet = alert.level in {Level.RECOVERY, Level.QUESTION, Level.TEST}
         log.log(logging.INFO if quiet else logging.ERROR, "Alert %s: %s. %s", alert.id, alert.what, alert.why)
         return alert
@@ -155,5 +155,5 @@ class AlertDispatcher:
         try:
             self.journal.append(delivery)
         except SluiceError as error:
-            log.error("The outcome of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - the same
+            log.error("The outcome of alert %s is not recorded: %s", alert.id, error)  # noqa: TRY400 - the same
         return delivery

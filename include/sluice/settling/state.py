@@ -26,7 +26,7 @@ def settled_state(
         newest_first: the table's log; read as far as the newest settlement.
         version: of the table.
         rules: the pipeline's.
-        beginning: what the pipeline never looks at, if nothing was written yet; None: it begins with the raw table.
+        beginning: what the pipeline never checks, if nothing was written yet; None: it begins with the raw table.
     """
     decided: list[Logged] = []
     streamed: list[Logged] = []

@@ -15,7 +15,8 @@ _PARTITIONS_NAMED = 4
 
 def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
     """Yield where a settler stands, one sentence each: how far, what is due and what holds it, what comes next."""
-    known = "no arrival time is known" if status.newest is None else f"arrival times stand at {_second(status.newest)}"
+    newest = status.newest
+    known = "no arrival time is known" if newest is None else f"arrival times have reached {_second(newest)}"
     if status.silence:
         quiet = span(status.silence / timedelta(seconds=1))
         known += f"; nothing was appended for {quiet}, so {_second(status.complete or status.at)} counts"
@@ -53,7 +54,7 @@ def due_text(status: SettlingStatus) -> str:
 def holds_text(status: SettlingStatus) -> str:
     """Return what keeps due intervals from being settled, as a clause."""
     if not status.unread:
-        return "what holds them is known after its next batch" if status.complete is None else "they are at work"
+        return "what delays them is known after its next batch" if status.complete is None else "they are at work"
     return f"records of {listed(status.unread, _PARTITIONS_NAMED, 'partitions')} are unread"
 
 

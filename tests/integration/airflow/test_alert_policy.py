@@ -123,11 +123,11 @@ class Fleet:
         verdict = Verdict(health, why, "act", lag_records=7)
         streams = self.project.catalog.units()["flights"].streams
         registry.record_verdicts([NewVerdict("flights", stream, generation, verdict) for stream in streams])
-        looks = [
+        newest = [
             StreamSnapshot("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
             for stream in streams
         ]
-        cast(Project, self.project).records.snapshots().store(looks)
+        cast(Project, self.project).records.snapshots().store(newest)
 
     def minutes_pass(self, minutes: int) -> None:
         self.clock.sleep(60 * minutes)
@@ -297,7 +297,7 @@ def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_mome
 
     def open_project() -> Project:
         if next(opened, None) is not None:
-            raise UnreachableError("the control database could not be asked: database is locked.")
+            raise UnreachableError("the control database could not be queried: database is locked.")
         return cast(Project, fleet.project)
 
     monkeypatch.setattr(runtime, "open_project", open_project)

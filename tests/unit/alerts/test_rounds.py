@@ -66,7 +66,7 @@ def test_what_is_over_ends_and_begins_anew_later() -> None:
     assert todo(ended, conditions={RISK: condition()}) == [Begin(condition())]
 
 
-def test_what_could_not_be_looked_at_is_not_over() -> None:
+def test_what_could_not_be_observed_is_not_over() -> None:
     assert todo(history(alert(), a1=DeliveryOutcome.DELIVERED)) == []
 
 

@@ -163,7 +163,7 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: AlertHistory) ->
     facts = []
     for other in failed:
         delivery = history.deliveries.get(other.id)
-        outcome = "no outcome on record" if delivery is None else delivery.outcome.value
+        outcome = "no outcome recorded" if delivery is None else delivery.outcome.value
         facts.append(f"task {other.task_id}, try {other.try_number}: {other.why} (alert {other.id}: {outcome})")
     tasks = ", ".join(dict.fromkeys(str(other.task_id) for other in failed))
     return replace(

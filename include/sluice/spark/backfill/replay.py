@@ -71,7 +71,7 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
     spec = project.catalog.pipelines[case.pipeline]
     quarantine = quarantine_of(project, spark, spec)
     found = quarantine.revalidate(case.positions)
-    log.info("replay looks again", case=case.id, records=case.records, **_words(found))
+    log.info("replay checks again", case=case.id, records=case.records, **_words(found))
     affected, still_open = _affected(project.tables.ledger(case.pipeline), quarantine.code, found)
     if why := _not_yet(case, found, still_open):
         return ReplayResult(case, found, why=why)
