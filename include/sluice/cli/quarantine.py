@@ -227,7 +227,7 @@ def patch(
 def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     """Validate a case's records again, recompute and verify their intervals, and close the case.
 
-    Nothing changes unless today's rules accept all the records. Run it again to continue where it broke off.
+    Nothing changes unless today's rules accept all the records. Run it again to continue where it stopped.
 
     Exit codes: 0 the case is closed; 1 it is not, for the printed reason; 2 the case does not exist; 3 Spark cannot
     start; 4 the control database or a log did not answer; 5 it was discarded, or another backfill overlaps.

@@ -86,7 +86,7 @@ class SettledLog:
         beginning: Mapping[str, Reach] | None = None,
     ) -> None:
         self._delta = DeltaTable(str(folder))
-        self._lock = RLock()  # another thread that looks in between would hide a new mark from a read or a write
+        self._lock = RLock()  # another thread that reads in between would hide a new mark from a read or a write
         self._folder = folder
         self._column = column
         self._writer = writer

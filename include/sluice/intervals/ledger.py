@@ -45,7 +45,7 @@ class Ledger:
     Attributes:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
-        version: the newest table version that was looked at.
+        version: the newest table version that was checked.
         ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack: a recompute would
             leave them as they are. No part of the truth about the intervals: the index does not keep it.
     """

@@ -54,7 +54,7 @@ def observed_unit(
         catalog: the specs.
         folder: where checkpoints and reports are.
         unit: the unit.
-        status: what is recorded and observed of its driver; None if the control database could not be asked.
+        status: what is recorded and observed of its driver; None if the control database could not be queried.
         notes: why that is None.
         read: reads a stream's checkpoint.
     """

@@ -58,7 +58,7 @@ class ProjectTables:
         """Return the index of the interval ledger, over all pipelines that have intervals.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
             RefusedError: its schema is newer than this code.
         """
         from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see `Project`

@@ -17,7 +17,7 @@ def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
     """Yield where a settler stands, one sentence each: how far, what is due and what holds it, what comes next."""
     known = f"no arrival time{_of(status)} is known"
     if status.newest is not None:
-        known = f"arrival times{_of(status)} stand at {_second(status.newest)}"
+        known = f"arrival times{_of(status)} have reached {_second(status.newest)}"
     if status.silence:
         quiet = span(status.silence / timedelta(seconds=1))
         known += (
@@ -58,7 +58,7 @@ def due_text(status: SettlingStatus) -> str:
 def holds_text(status: SettlingStatus) -> str:
     """Return what keeps due intervals from being settled, as a clause."""
     if not status.unread:
-        return "what holds them is known after its next batch" if status.complete is None else "they are at work"
+        return "what delays them is known after its next batch" if status.complete is None else "they are at work"
     return f"records of {listed(status.unread, _PARTITIONS_NAMED, 'partitions')} are unread"
 
 

@@ -126,7 +126,7 @@ def scan(
 def _read_alone(
     documents: Mapping[Key, Document], include: Path
 ) -> tuple[dict[Key, Spec], defaultdict[Key, set[Fault]]]:
-    """Return the specs that stand by themselves, and the faults of all documents before any rule has looked."""
+    """Return the specs that stand by themselves, and the faults of all documents before any rule was applied."""
     specs: dict[Key, Spec] = {}
     broken: defaultdict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():

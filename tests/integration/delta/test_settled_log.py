@@ -120,16 +120,16 @@ def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Path, ope
     assert held(table) == {}
 
 
-def test_a_look_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     log = opened(1)
     state = log.read()
     ended: list[bool] = []
 
     def written(delta: DeltaTable, write: Callable[[], object]) -> bool:
-        looking = Thread(target=log.check_fence, daemon=True)
-        looking.start()
-        looking.join(0.3)
-        ended.append(not looking.is_alive())
+        checking = Thread(target=log.check_fence, daemon=True)
+        checking.start()
+        checking.join(0.3)
+        ended.append(not checking.is_alive())
         return try_commit(delta, write)
 
     monkeypatch.setattr(settled_log, "try_commit", written)

@@ -218,7 +218,7 @@ class World:
         """Let a driver of the former version that slept write to the interval that it has open.
 
         Args:
-            snapshot: how many commits there were when it looked at the table, its mark included.
+            snapshot: how many commits there were when it checked the table, its mark included.
         """
         last = next((c.logged.entry for c in self.store.commits[:snapshot]), None)
         if not isinstance(last, StreamEntry) or last.closed_until is None:

@@ -54,7 +54,7 @@ def test_a_unit_shows_what_its_settler_waited_for_though_its_driver_is_gone(plac
     report(place, STATUS)
     said = CliRunner().invoke(app, ["streams", "show", "flights"]).stdout
     for line in (
-        "departures: Settled until 2013-01-01 04:00 UTC; arrival times stand at 2013-01-01 09:00:00 UTC, and",
+        "departures: Settled until 2013-01-01 04:00 UTC; arrival times have reached 2013-01-01 09:00:00 UTC, and",
         "and every partition has passed 2013-01-01 05:00:00 UTC.",
         "departures: 2 intervals are due, from 2013-01-01 04:00 UTC on, the oldest by 45 min; none of them was settled",
         "since 2013-01-01 08:00:00 UTC: records of flights/1 are unread.",

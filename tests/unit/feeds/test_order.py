@@ -43,7 +43,7 @@ def test_a_topic_that_no_pipeline_reads_is_never_too_late() -> None:
 
 
 @given(feeds, st.integers(0, 5000))
-def test_looking_only_as_far_as_needed_finds_the_same_as_looking_at_all(source: ListSource, minute: int) -> None:
+def test_looking_only_as_far_as_needed_finds_the_same_as_checking_all(source: ListSource, minute: int) -> None:
     latest: datetime = NOON + timedelta(minutes=minute)
     records = all_of(source)
     expected = [r for r in records if r.arrival - r.event <= RULES.allowed_lateness and r.event < latest - RULES.delay]

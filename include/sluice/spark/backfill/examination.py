@@ -1,4 +1,4 @@
-"""Looking at a chunk: compute it, stage it, compare it with the table, and judge every interval."""
+"""Checking a chunk: compute it, stage it, compare it with the table, and judge every interval."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from sluice.specs.model.outputs import IntervalsOutput
 
 @dataclass(frozen=True)
 class ExaminedChunk:
-    """A chunk that was looked at.
+    """A chunk that was checked.
 
     Attributes:
         parities: of its intervals, in order.
         computed: what was computed for each interval that could be compared, by its start.
         late: whether late records are in it, likewise.
-        files: what the table's intervals consisted of when they were looked at.
+        files: what the table's intervals consisted of when they were checked.
         stage: the computed rows.
         cross_check: what DuckDB says of them; None unless it was asked.
     """

@@ -74,7 +74,7 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
     topic = topic_of_records(project, spec, case.positions)
     quarantine = quarantine_of(project, spark, code, topic)
     found = quarantine.revalidate(case.positions)
-    log.info("replay looks again", case=case.id, records=case.records, **_words(found))
+    log.info("replay checks again", case=case.id, records=case.records, **_words(found))
     affected, still_open = _affected(project.tables.ledger(case.pipeline), SettlingRules.of(spec, topic), found)
     if why := _not_yet(case, found, still_open):
         return ReplayResult(case, found, why=why)

@@ -229,7 +229,7 @@ class _Run:
         gates = [chunk.gate for chunk in results if chunk.gate is not None]
         outcome, why = str(report.outcome), report.why
         if cancelled_by:
-            outcome, why = CANCELLED, f"{cancelled_by} asked for its end; what was published until then stays."
+            outcome, why = CANCELLED, f"{cancelled_by} requested its end; what was published until then stays."
         elif gates and not gates[-1].passed:
             outcome, why = GATE_FAILED, f"the quality gate failed: {'; '.join(gates[-1].failures)}"
         published = tuple(start for chunk in results for start in chunk.published)
@@ -270,7 +270,7 @@ def _ended(result: Result, clock: Clock) -> BackfillEnd:
 def _facts(request: Request, result: Result) -> dict[str, str]:
     return {
         "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
-        "Asked by": request.by,
+        "Requested by": request.by,
         **({"Reason": request.why} if request.why else {}),
         **({"Ended": f"{result.outcome}: {result.why}"} if result.outcome in (FAILED, CANCELLED) else {}),
         "Published intervals": f"{len(result.published):,}",

@@ -102,8 +102,8 @@ def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, 
     if (asked := sum(span.count for span in spans)) > MAX_INTERVALS:
         raise RefusedError(
             f"{asked:,} intervals of {pipeline} are closed from {checked.start:%F} to {until:%F}, and a check "
-            f"looks at {MAX_INTERVALS:,} at most.",
-            fix="ask for a shorter range.",
+            f"covers {MAX_INTERVALS:,} at most.",
+            fix="choose a shorter range.",
         )
     closed = {row.interval.start: row for span in spans for row in span.each()}
     if not closed:

@@ -24,7 +24,7 @@ def keep_code(project: Project, pipeline: str) -> str:
     try:
         return parts.keep(project.folder.code)
     except OSError as error:
-        log.warning("the parts of this code are not on record", pipeline=pipeline, why=str(error))
+        log.warning("the parts of this code are not recorded", pipeline=pipeline, why=str(error))
         return parts.hash
 
 

@@ -1,6 +1,6 @@
 """Whether what a stream remembers fits its code: Spark says so when it plans a batch, so one is planned on a copy.
 
-The copy holds what Spark looks at before it runs a batch: the newest plan, and the schemas of the state. It has no
+The copy holds what Spark checks before it runs a batch: the newest plan, and the schemas of the state. It has no
 state and no commit of that plan, so Spark plans the batch once more, checks everything, and hands it to a sink that
 does nothing. The checkpoint itself is only read.
 """

@@ -1,4 +1,4 @@
-"""The streams of a unit, made from the specs: looked at all together, then opened."""
+"""The streams of a unit, made from the specs: checked all together, then opened."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def refuse_unstartable(project: Project, spark: SparkSession, unit: Unit, genera
 
 
 class _Preparation:
-    """Looks at everything that a start needs. It changes nothing."""
+    """Checks everything that a start needs. It changes nothing."""
 
     def __init__(self, project: Project, spark: SparkSession, unit: Unit, generation: int) -> None:
         self._project = project

@@ -1,6 +1,6 @@
 """Validation: the pure step in front of every transform, the same for stream and batch.
 
-It looks at nothing but the record: no clock, no other record. Every record gets exactly one outcome, and a quarantined
+It checks nothing but the record: no clock, no other record. Every record gets exactly one outcome, and a quarantined
 one the first reason that applies.
 """
 

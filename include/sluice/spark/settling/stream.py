@@ -246,7 +246,7 @@ class SettleSink:
             if (ended := topic.raw_ended()) is not None:
                 raise UnreachableError(
                     f"the raw stream of {topic.kafka.name} has ended, and {topic.raw} lacks records "
-                    "that are in the topic. Nothing is settled until it goes on.",
+                    "that are in the topic. Nothing is settled until it continues.",
                     fix="see why the raw stream has ended.",
                 ) from ended
             if position.version != before:
@@ -255,7 +255,7 @@ class SettleSink:
                 raise UnreachableError(
                     f"{topic.raw} ends at {dict(position.reach.offsets)} and has not grown for "
                     f"{_PATIENCE_SECONDS:.0f} s; the topic has records up to {dict(target.offsets)}.",
-                    fix=f"see why the raw stream of {topic.kafka.name} does not go on.",
+                    fix=f"see why the raw stream of {topic.kafka.name} does not continue.",
                 )
             self.check_fence()
             self._refuse_if_given_up()
@@ -265,7 +265,7 @@ class SettleSink:
         if self._given_up:
             raise NotReadyError(
                 f"the driver stops before {self._context.table.name} is settled as far as it could be.",
-                fix="nothing: the next driver goes on here.",
+                fix="nothing: the next driver continues here.",
             )
 
     def _warn(self, status: SettlingStatus) -> None:

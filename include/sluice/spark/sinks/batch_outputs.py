@@ -158,7 +158,7 @@ def _repeats(batch: MicroBatch, floor: Mapping[str, int], held: Position) -> boo
 def _torn(name: str, position: Position, batch: MicroBatch) -> RefusedError:
     return RefusedError(
         f"{name} holds results up to {dict(position.offsets)}, in the middle of batch {batch.batch_id} of a new "
-        f"checkpoint, and another output of the stream stands elsewhere: rows would be repeated or left out.",
+        f"checkpoint, and another output of the stream is at another position: rows would be repeated or left out.",
         fix="restore the checkpoint, or give the outputs pipelines of their own.",
     )
 

@@ -1,4 +1,4 @@
-"""Looks at a batch before anything of it is written: whether so much is quarantined that the stream has to stop.
+"""Checks a batch before anything of it is written: whether so much is quarantined that the stream has to stop.
 
 The records are read and validated once more for that. It is the price of an exact answer before the first output is
 written: what a batch's own plan could report is known only when its rows have been delivered.

@@ -172,7 +172,7 @@ def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generati
 
 @dataclass(frozen=True)
 class _Outputs:
-    """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
+    """The outputs of one stream: checked, and opened: created where they are not there, and taken over."""
 
     code: PipelineCode
     context: OutputContext

@@ -70,7 +70,7 @@ def refuse_other_times(folder: Path, position: RawPosition, topic: TopicSpec) ->
         raise NotReadyError(
             f"{folder.name} holds the times of its records as the spec of {topic.name} read them before "
             f"({position.times}), and it reads them otherwise now ({topic.value.times}).",
-            fix=f"run `sluice streams restart {topic.raw.driver}`: it reads them again before it goes on.",
+            fix=f"run `sluice streams restart {topic.raw.driver}`: it reads them again before it continues.",
         )
 
 

@@ -50,7 +50,7 @@ class Catalog:
         absent: topics that there shall no longer be.
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
-        alerts: who is told of what, by deployment.
+        alerts: who is notified of what, by deployment.
         users: every principal whose own file is sound. While another spec is broken, what `access` needs is unknown,
             and processes connect as before.
     """

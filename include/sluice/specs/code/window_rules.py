@@ -131,7 +131,7 @@ def _declare(window: WindowCall, ahead: timedelta, back: timedelta) -> str:
 
 def _unfit_session(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
     if window.edge == "start":
-        message = f"a session has its place in the {output.interval} in which it ends, and `time_column` is its start."
+        message = f"a session belongs to the {output.interval} in which it ends, and `time_column` is its start."
         yield window, message, "return `session_window.end` as the time column, and the start as `since_column`."
         return
     missing = [key for key in ("lookback", "since_column") if not getattr(output, key)]

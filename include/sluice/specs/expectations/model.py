@@ -123,7 +123,7 @@ class Expectation(Spec):
 
     @property
     def subject(self) -> str:
-        """The columns that it looks at, separated by commas; `table` where it names none."""
+        """The columns that it checks, separated by commas; `table` where it names none."""
         values = [self.kwargs[key] for key in _SUBJECT_KEYS if key in self.kwargs]
         columns = [str(c) for value in values for c in (value if isinstance(value, list) else [value])]
         return ", ".join(columns) or "table"

@@ -157,7 +157,7 @@ class TopicValue(Encoding):
                 raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
             if not fields[name].required:
                 raise ValueError(
-                    f"the field {name!r} may be absent, and tells no event from another then; say `required: true`"
+                    f"the field {name!r} may be absent, and does not distinguish events then; write `required: true`"
                 )
             if fields[name].type is FieldType.DOUBLE:
                 raise ValueError(
@@ -276,7 +276,7 @@ class PipelineSpec(Spec):
             return outputs
         single: IntervalsOutput | None = info.data["output"]
         if single is not None and outputs:
-            raise ValueError("the key `output` stands beside it; move what it says into this list")
+            raise ValueError("the key `output` is given, too; move what it says into this list")
         if fault := faulty_outputs((single,) if single else outputs):
             raise ValueError(fault)
         return outputs

@@ -28,7 +28,7 @@ class IntervalsOutput(Spec):
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
     keys: tuple[Name, ...] = ()
-    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
+    """Columns that distinguish the rows of one window. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
     lookback: Duration = timedelta(0)
     """How far before an interval the records begin that its rows are made of."""
@@ -126,7 +126,7 @@ class WrittenTopic(Spec):
 
 
 class TopicOutput(WrittenTopic):
-    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
+    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers mark what is repeated."""
 
     kind: Literal["topic"]
     keys: tuple[Name, ...] = Field(min_length=1)

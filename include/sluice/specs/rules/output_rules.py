@@ -86,7 +86,8 @@ def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
     for topic, places in writers.items():
         for name, loc in places if len(places) > 1 else ():
             message = (
-                f"{len(places)} outputs write to the topic {topic!r}; who reads it could not tell replays from news."
+                f"{len(places)} outputs write to the topic {topic!r}; readers could not distinguish replays from new "
+                "records."
             )
             yield reading.finding(
                 Kind.PIPELINE, name, (*loc, "topic"), message, "give every output a topic of its own."

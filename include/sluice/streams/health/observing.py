@@ -91,11 +91,11 @@ class Stamps(Enum):
 
 @dataclass(frozen=True)
 class ObservationTarget:
-    """A unit whose streams are looked at.
+    """A unit whose streams are observed.
 
     Attributes:
         unit: the unit's name.
-        status: what is recorded and seen of its driver; None if the control database could not be asked.
+        status: what is recorded and seen of its driver; None if the control database could not be queried.
         sources: by stream name.
         notes: why `status` is None.
         executors: returns what a generation's driver says of its executors.

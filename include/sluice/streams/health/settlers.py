@@ -153,8 +153,8 @@ def _overdue(status: SettlingStatus, facts: Diagnosis, waited: float) -> Judgeme
     observed = facts.observation
     held_back = observed.held_back if observed.held.keys() & set(status.unread) else ""
     why = f"{due_text(status)}, and for {span(waited)} none of them was settled: {holds_text(status)}{held_back}."
-    look = f"see why these partitions are not read: sluice streams show {observed.unit}"
-    return Health.STALLED, why, "end or abort the transaction that is open" if held_back else look
+    next_step = f"see why these partitions are not read: sluice streams show {observed.unit}"
+    return Health.STALLED, why, "end or abort the transaction that is open" if held_back else next_step
 
 
 def _outlook(settler: ObservedSettler) -> str:

@@ -1,7 +1,7 @@
-"""Resets the streams of one unit: looks, plans, and puts new epochs on record. Nothing else is changed, ever.
+"""Resets the streams of one unit: checks, plans, and records new epochs. Nothing else is changed, ever.
 
 The order makes it safe: only a unit that is stopped on record and whose driver is dead may be reset; the record is
-exclusive and whole; and a driver that was started in between looks for newer epochs before each batch.
+exclusive and whole; and a driver that was started in between checks for newer epochs before each batch.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def location(folder: Path) -> str:
 
 
 class IncompatibleStateError(SluiceError):
-    """A checkpoint holds the state of a query of another kind than the one that is to go on with it."""
+    """A checkpoint holds the state of a query of another kind than the one that is to continue from it."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._prefix = f"{folder}/"  # pathlib costs more than the look itself, ten thousand times a minute
+        self._prefix = f"{folder}/"  # pathlib costs more than the check itself, ten thousand times a minute
 
     def _path(self, name: str) -> str:
         return self._prefix + name
@@ -143,7 +143,7 @@ class Checkpoint:
         return PlannedBatch(batch_id, offsets, watermark, planned_at=planned_at)
 
     def read(self, after: int = -1) -> CheckpointState:
-        """Return what is new. Cheap for who looks often: files of batches that are known are not read again.
+        """Return what is new. Cheap when called often: files of batches that are known are not read again.
 
         Args:
             after: the newest batch that is known already.
@@ -153,13 +153,13 @@ class Checkpoint:
         return CheckpointState(batches, running, self.next_watermark())
 
     def follow(self, before: CheckpointState | None) -> CheckpointState:
-        """Return what is new since an earlier look at the same folder. Of a stream at rest no file is read.
+        """Return what is new since an earlier check of the same folder. Of a stream at rest no file is read.
 
         Spark never changes a file of a batch, and commits batches one after another. So if the newest commit is still
         the file that it was, what is news has the numbers after it. If it is not, the folder is another one.
 
         Args:
-            before: the earlier look; None: there was none.
+            before: the earlier check; None: there was none.
         """
         newest = None if before is None else before.newest
         if before is None or newest is None or self._changed_at(f"commits/{newest.batch_id}") != newest.committed_at:

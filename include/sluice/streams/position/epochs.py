@@ -80,7 +80,7 @@ class EpochInForce:
             raise FencedError(
                 f"a reset to epoch {self.number + 1} is on record ({self.following}); this driver began with epoch "
                 f"{self.number} and publishes nothing more.",
-                fix="start the unit again: its next attempt goes on with the new epoch.",
+                fix="start the unit again: its next attempt continues with the new epoch.",
             )
 
 
@@ -177,7 +177,7 @@ class Epochs:
         except FileExistsError:
             raise RefusedError(
                 f"another reset has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
-                fix="look at what they did, then repeat the command if it is still needed.",
+                fix="check what they did, then repeat the command if it is still needed.",
             ) from None
         except OSError as error:
             raise UnreachableError(f"cannot write {target}: {error}.", fix="repeat the command.") from error

@@ -170,7 +170,7 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
         case IntervalsOutput():
             return (
                 f"{output.table} (intervals): settled intervals stay as they are, a backfill changes those; open ones "
-                "are computed from the raw table, wherever the stream stands."
+                "are computed from the raw table, whatever the stream's position."
             )
         case RowsOutput():
             return f"{output.table} (rows): {_counted(again, never, 'appended again', 'are never appended')}."
@@ -179,11 +179,13 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
             return f"{output.table} (latest): {_counted(again, never, 'merged again', 'are never merged')}{known}."
         case TopicOutput():
             known = "" if whole else _partly(live=live)
-            told = _counted(again, never, "told again under new ids, which no reader drops", "are never told")
-            return f"{output.topic} (topic): {told}{known}."
+            effect = _counted(
+                again, never, "published again under new ids, which no reader drops", "are never published"
+            )
+            return f"{output.topic} (topic): {effect}{known}."
         case DeadLettersOutput():
-            told = _counted(again, never, "sent again under new positions", "are never sent")
-            return f"{output.topic} (dead letters): {told}."
+            effect = _counted(again, never, "sent again under new positions", "are never sent")
+            return f"{output.topic} (dead letters): {effect}."
 
 
 def _partly(*, live: bool) -> str:

@@ -89,7 +89,7 @@ def test_what_it_cannot_answer_is_said_and_convicts_nobody(query: str, why: str)
     check, found = compared(made(2), 2, query)
     assert (check.intervals, found) == (0, {})
     assert why in check.not_asked
-    assert check.text.startswith("not asked: ")
+    assert check.text.startswith("not compared: ")
 
 
 @pytest.mark.parametrize(

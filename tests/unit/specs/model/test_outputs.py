@@ -199,7 +199,7 @@ def test_a_topic_that_has_a_spec_is_not_declared_a_second_time(several: Bench) -
 def test_both_ways_to_write_outputs_at_once_are_refused(several: Bench) -> None:
     several.edit(PIPELINE_FILE, SEVERAL, SINGLE + SEVERAL)
     (fault,) = several.scan().faults
-    assert "the key `output` stands beside it; move what it says into this list" in str(fault)
+    assert "the key `output` is given, too; move what it says into this list" in str(fault)
 
 
 def test_a_pipeline_that_delivers_nothing_is_refused(bench: Bench) -> None:

@@ -66,7 +66,7 @@ BACK, ON, WHOLE = Move(0, 100, 60, 40), Move(0, 100, 60, 90), Move(0, 100, 60, 0
         (RowsOutput(kind="rows", table="r"), Move(0, 9, 4, 4), "nothing is repeated and nothing left out"),
         (LatestOutput(kind="latest", table="l", keys=("k",)), BACK, "merged again; what an aggregation gives"),
         (LatestOutput(kind="latest", table="l", keys=("k",)), WHOLE, "what becomes of 60 records is merged again."),
-        (TopicOutput(kind="topic", topic="t", keys=("k",)), BACK, "told again under new ids"),
+        (TopicOutput(kind="topic", topic="t", keys=("k",)), BACK, "published again under new ids"),
         (
             DeadLettersOutput(kind="dead_letters", topic="d"),
             BACK,
@@ -85,7 +85,7 @@ def test_an_interval_table_loses_and_repeats_nothing_wherever_its_stream_goes(
 ) -> None:
     (found,) = effects([pipeline.intervals], [moved], live=False)
     assert "settled intervals stay as they are" in found
-    assert "open ones are computed from the raw table, wherever the stream stands" in found
+    assert "open ones are computed from the raw table, whatever the stream's position" in found
 
 
 @pytest.fixture(scope="module")
