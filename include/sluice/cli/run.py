@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -34,11 +34,7 @@ def run(
     pipeline: PipelineArgument,
     sample: Annotated[
         list[str],
-        typer.Option(
-            metavar="FILE",
-            help="One JSON value per line, optionally gzipped; - is stdin. Of a pipeline that reads several topics, "
-            "NAME=FILE for each source.",
-        ),
+        typer.Option(metavar="FILE", help="JSON lines, optionally gzipped; - is stdin. Of several sources: NAME=FILE."),
     ],
     arrived_at: Annotated[
         datetime | None,
@@ -68,10 +64,15 @@ def run(
     sampled = {name: specs.catalog.topics[spec.every_source[name].topic] for name in files}
     preview = trial(pipeline, _lines(files, sampled, arrived_at), arrived_at=arrived_at, place=config)
     emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
-    for name, topic in sampled.items():
+    for hint in _hints(preview, sampled):
+        err.print(hint, style="yellow", soft_wrap=True)
+
+
+def _hints(preview: Preview, topics: Mapping[str, TopicSpec]) -> Iterator[str]:
+    for name, topic in topics.items():
         own = preview.of(name)
         if hint := arrival_hint(topic, own.outcomes, own.reasons):
-            err.print(hint, style="yellow", soft_wrap=True)
+            yield hint
 
 
 def _lines(

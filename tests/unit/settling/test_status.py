@@ -328,7 +328,7 @@ def test_a_topic_whose_silence_completes_more_than_the_other_does_is_not_waited_
     status = status_after(None, of_two(2, t=dry, w=sooner), OF_TWO, AT)
     assert (status.topic, status.silence) == ("w", HOUR / 2)
     assert next(settling_lines(status, "departures")).endswith(
-        "arrival times of w stand at 2013-01-07 03:00:00 UTC; nothing was appended for 30 min, "
+        "arrival times of w have reached 2013-01-07 03:00:00 UTC; nothing was appended for 30 min, "
         "so 2013-01-07 03:30:00 UTC counts."
     )
 
@@ -346,7 +346,7 @@ def test_the_words_name_the_topic_that_is_waited_for_if_there_are_two() -> None:
     dry = standing(Completeness(START + 9 * HOUR), clocks(9))
     status = status_after(None, of_two(2, t=dry, w=wet(3, Completeness(START + 3 * HOUR))), OF_TWO, AT)
     first, second, *_ = settling_lines(status, "departures")
-    assert first.endswith("; arrival times of w stand at 2013-01-07 03:00:00 UTC.")
+    assert first.endswith("; arrival times of w have reached 2013-01-07 03:00:00 UTC.")
     assert second.startswith("The next interval is complete when arrival times of w reach 2013-01-07 04:30:00 UTC")
     assert next_text(status).startswith(
         "the next interval waits for an arrival of w at 2013-01-07 04:30:00 UTC or later"
@@ -354,7 +354,7 @@ def test_the_words_name_the_topic_that_is_waited_for_if_there_are_two() -> None:
     unknown = status_after(None, of_two(2, t=dry), OF_TWO, AT)
     assert "; no arrival time of w is known." in next(settling_lines(unknown, "departures"))
     alone = status_after(None, waiting(2, Completeness(START + 3 * HOUR), clocks(3)), OF_ONE, AT)
-    assert "arrival times stand at" in next(settling_lines(alone, "departures"))
+    assert "arrival times have reached" in next(settling_lines(alone, "departures"))
 
 
 @given(hours, hours, hours, st.booleans(), st.booleans())
