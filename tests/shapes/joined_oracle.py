@@ -47,8 +47,9 @@ def _inner(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _left(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    winds = _pairs(flown, measured)[["flight_id", "wind"]]
-    both = flown.merge(winds, on="flight_id", how="left")
+    flown = flown.reset_index(drop=True).reset_index(names="number")  # one that was sent twice is two
+    winds = _pairs(flown, measured)[["number", "wind"]]
+    both = flown.merge(winds, on="number", how="left")
     return both.rename(columns={"scheduled": "at"})[["at", "flight_id", "wind"]]
 
 
@@ -66,7 +67,7 @@ def _semi(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
 
 def _following(flown: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     counted = _pairs(flown, measured).groupby(["measured", "origin"]).size().rename("flights").reset_index()
-    both = measured[["measured", "origin"]].merge(counted, on=["measured", "origin"], how="left")
+    both = measured[["measured", "origin"]].drop_duplicates().merge(counted, on=["measured", "origin"], how="left")
     return both.fillna({"flights": 0}).rename(columns={"measured": "at"})
 
 

@@ -129,7 +129,7 @@ class ChunkExaminer:
         if not isinstance(transform, SelectTransform) or pipeline.backfill.cross_check == "none":
             return parities, None
         agree = [p.interval for p in parities if p.outcome is ParityOutcome.IDENTICAL and p.counts.identical]
-        duckdb = DuckDBCheck(transform, self.code.static, self._output.time_column)
+        duckdb = DuckDBCheck(transform, self.code.static, self._output)
         checked, found = duckdb.compare(agree, records.good_behind, partial(self._staged_rows, stage))
         judged = (
             replace(p, outcome=ParityOutcome.DIFFERENT, why=found[p.interval]) if p.interval in found else p

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome
+from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.transforms import Transform, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
@@ -131,8 +132,9 @@ def result_rows(
 
 def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return what one call of the transform makes of good records; see `result_rows`."""
-    output, rows = code.pipeline.intervals, transformed(good, code)
-    nothing_given = output.called_per_interval and makes_rows_of_nothing(rows)
+    output, made = code.pipeline.intervals, transformed(good, code)
+    rows = taken_by(made, output)
+    nothing_given = output.called_per_interval and makes_rows_of_nothing(made)
     if nothing_given and all(each.isEmpty() for each in good.values()):
         rows = rows.limit(0)
     return partitioned(rows, output)

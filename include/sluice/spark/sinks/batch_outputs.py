@@ -7,7 +7,7 @@ written where it is missing and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
 from typing import Protocol
@@ -44,6 +44,41 @@ class BatchOutput(Protocol):
 
     def expire(self) -> None:
         """Remove rows that do not belong to it any more; most outputs keep all."""
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """An output that takes some of the rows. It implements `BatchOutput`.
+
+    Attributes:
+        output: which.
+        where: the condition, in SQL.
+    """
+
+    output: BatchOutput
+    where: str
+
+    @property
+    def name(self) -> str:
+        """See `BatchOutput`."""
+        return self.output.name
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """See `BatchOutput`."""
+        return self.output.latest
+
+    def check_fence(self) -> None:
+        """See `BatchOutput`."""
+        self.output.check_fence()
+
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
+        """See `BatchOutput`."""
+        self.output.write(rows.where(self.where), batch)
+
+    def expire(self) -> None:
+        """See `BatchOutput`."""
+        self.output.expire()
 
 
 class Inheritance(Protocol):

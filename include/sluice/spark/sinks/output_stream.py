@@ -27,7 +27,14 @@ from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, identity_of, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
 from sluice.spark.records.statefulness import output_mode, state_in
-from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
+from sluice.spark.sinks.batch_outputs import (
+    BatchOutput,
+    BatchOutputsSink,
+    ChosenRows,
+    Inheritance,
+    WholeWindows,
+    all_known,
+)
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.preparation import Opened, Prepared
@@ -203,6 +210,10 @@ class _Outputs:
         Raises:
             FencedError: a newer generation owns it.
         """
+        opened = self._open(output)
+        return opened if output.where is None else ChosenRows(opened, output.where)
+
+    def _open(self, output: SideOutput) -> BatchOutput:
         match output:
             case RowsOutput():
                 return self._rows(output)

@@ -47,7 +47,7 @@ Of the outputs only the interval table's windows count: what else is delivered i
 """
 
 _NO_WINDOWS = {"table", "keys"}
-_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope"}
+_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope", "where"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
 
 _SHORT_FORM = {"source": True, "time": True}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
@@ -14,6 +14,10 @@ from sluice.specs.model.topic_shape import TopicShape
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
+
+
+Condition = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+"""A condition in SQL about the columns of one row."""
 
 
 class IntervalsOutput(Spec):
@@ -27,6 +31,8 @@ class IntervalsOutput(Spec):
     """How long the windows are; omitted where the rows come from no windows of a fixed length."""
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
     keys: tuple[Name, ...] = ()
     """Columns that distinguish the rows of one window. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
@@ -81,6 +87,8 @@ class RowsOutput(Spec):
 
     kind: Literal["rows"]
     table: Name
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
 
 
 class LatestOutput(Spec):
@@ -88,6 +96,8 @@ class LatestOutput(Spec):
 
     kind: Literal["latest"]
     table: Name
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all. A row whose newest values do not fit stays as it was."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """The columns that name a row; none of them is ever null."""
     newest_by: Name | None = None
@@ -129,6 +139,8 @@ class TopicOutput(WrittenTopic):
     """One Kafka record per row: its keys as key, all of it as value, both JSON; headers mark what is repeated."""
 
     kind: Literal["topic"]
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """The columns in a record's key: rows of one key stay in order."""
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"

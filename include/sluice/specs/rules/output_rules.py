@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterator
 from sluice.contracts.breach import Loc
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, WrittenTopic
+from sluice.specs.model.outputs import (
+    DeadLettersOutput,
+    IntervalsOutput,
+    LatestOutput,
+    Output,
+    TopicOutput,
+    WrittenTopic,
+)
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.kinds import Kind
@@ -72,6 +79,18 @@ def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
             if isinstance(output, IntervalsOutput) and output.time_column == "interval_start":
                 message = "'interval_start' is the column that Sluice partitions by."
                 yield reading.finding(Kind.PIPELINE, name, (*loc, "time_column"), message, "name another column.")
+
+
+def output_conditions_are_about_rows(reading: Reading) -> Iterator[Finding]:
+    """Which rows an output takes depends on nothing but the row."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, DeadLettersOutput) or output.where is None:
+                continue
+            from sluice.specs.code.condition import condition_faults  # noqa: PLC0415 - sqlglot is slow to import
+
+            for message, fix in condition_faults(output.where):
+                yield reading.finding(Kind.PIPELINE, name, (*loc, "where"), message, fix)
 
 
 def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:

@@ -221,6 +221,7 @@ RULES: tuple[Rule, ...] = (
     stamping_rules.timestamps_are_bounded,
     records_are_kept,
     output_rules.output_columns_are_free,
+    output_rules.output_conditions_are_about_rows,
     output_rules.output_topics_are_declared_once,
     output_rules.data_alerts_watch_live_outputs,
     shapes_are_sound,

@@ -64,7 +64,7 @@ def document() -> dict[str, object]:
     outputs = [
         interval,
         {"kind": "latest", "table": "winds_latest", "keys": ["flight_id"]},
-        {"kind": "topic", "topic": SENT, "keys": ["flight_id"], "create": {"partitions": 2}},
+        {"kind": "topic", "topic": SENT, "keys": ["flight_id"], "where": "wind > 15", "create": {"partitions": 2}},
         {"kind": "dead_letters", "topic": DEAD, "create": {"partitions": 2}},
     ]
     return {**found, "name": PIPELINE, "driver": "flights", "outputs": outputs}
@@ -102,7 +102,9 @@ def test_every_output_of_a_pipeline_gets_what_two_topics_hold(windy: DriverPlace
     assert newest.fillna(-1).to_dict() == wanted[newest.index].fillna(-1).to_dict(), "those that are there are right"
     bootstrap = windy.project().kafka.bootstrap()[0]
     sent = {value["flight_id"]: value["wind"] for value in consumed(bootstrap, SENT).once}
-    assert sent == {key: None if pd.isna(wind) else wind for key, wind in newest.to_dict().items()}
+    strong = newest[newest > 15]
+    assert len(strong) > 100
+    assert sent == strong.to_dict()
     letters = consumed_raw(bootstrap, DEAD)
     of_topics = [dict(letter.headers)["__sluice.errors.topic"].decode() for letter in letters]
     assert of_topics.count(TOPIC) == len(BAD_WEATHER)

@@ -261,3 +261,25 @@ def test_the_command_prints_one_document_and_leaves_neither_process_nor_file(
     assert not machine.state.exists()
     assert list(scratch.iterdir()) == []
     assert sorted(home.rglob("*.yaml")) == before
+
+
+def test_what_a_record_has_beside_its_value_is_there_under_the_names_that_the_spec_gives(
+    spark: SparkSession, catalog: Catalog, home: Path
+) -> None:
+    body = 'observed.select("scheduled_at", "flight_id", "place", "at", "key", "headers", "partition")'
+    code = f"{HEADER}def departures(observed: DataFrame, *, airlines: DataFrame) -> DataFrame:\n    return {body}\n"
+    (home / "spark_jobs" / "transforms" / "departures.py").write_text(code)
+    shipped = catalog.pipelines["departures"]
+    parts = {"place": "offset", "at": "broker_time", "key": "key", "headers": "headers", "partition": "partition"}
+    source = {"topic": "flights", "time": shipped.time, "columns": parts}
+    document = {**shipped.model_dump(exclude_defaults=True), "source": None, "time": None, "sources": {"flown": source}}
+    document = {**document, "output": None, "outputs": [{"kind": "rows", "table": "flown"}]}
+    pipeline = PipelineSpec.model_validate(document)
+    at = datetime(2013, 1, 2, 9, tzinfo=UTC)
+    found = of_flights(spark, home, pipeline, catalog.topics["flights"], LINES, arrived_at=at)
+    assert [(row["place"], row["flight_id"], row["at"]) for row in found.rows] == [
+        (0, 1, "2013-01-02T09:00:00Z"),
+        (1, 2, "2013-01-02T09:00:00Z"),
+    ]
+    assert found.columns["headers"] == "array<struct<key:string,value:binary>>"
+    assert (found.columns["key"], found.columns["partition"]) == ("binary", "int")

@@ -340,3 +340,45 @@ def test_rules_are_said_in_words_and_change_no_code(alerting: Bench) -> None:
 )
 def test_a_wrong_rule_is_refused_at_its_line(alerting: Bench, case: Case) -> None:
     assert_one_fault(alerting, PIPELINE_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "condition", ["total > 3", "hour >= timestamp'2026-01-01' AND shop IN ('a', 'b')", "shop RLIKE 'n.*'"]
+)
+def test_an_output_may_take_some_of_the_rows(several: Bench, condition: str) -> None:
+    before = pipeline(several)
+    several.edit(PIPELINE_FILE, "    table: sales_live\n", f'    table: sales_live\n    where: "{condition}"\n')
+    found = pipeline(several)
+    assert [getattr(output, "where", None) for output in found.outputs] == [None, condition, None]
+    assert meaning(found, {"orders": several.scan().catalog.topics["orders"]}) == meaning(
+        before, {"orders": several.scan().catalog.topics["orders"]}
+    ), "what a live output takes changes no settled row"
+
+
+def test_which_rows_an_interval_table_takes_is_part_of_the_code(bench: Bench) -> None:
+    topics = {"orders": bench.scan().catalog.topics["orders"]}
+    before = meaning(pipeline(bench), topics)
+    bench.edit(PIPELINE_FILE, SINGLE, f"{SINGLE}  where: total > 3\n")
+    assert meaning(pipeline(bench), topics) != before
+    assert "where" not in before["output"] if isinstance(before.get("output"), dict) else True
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("total >", "is not SQL as Spark has it"),
+        ("total > 3; DROP TABLE x", "holds 2 statements"),
+        ("total > 3 LIMIT 5", "holds a clause or a query of its own"),
+        ("shop IN (SELECT shop FROM x)", "holds a clause or a query of its own"),
+        ("sum(total) > 3", "is about more than one row: SUM(total)"),
+        ("row_number() OVER (ORDER BY total) < 4", "is about more than one row"),
+        ("hour > current_timestamp()", "current_timestamp()"),
+        ("rand() > 0.5", "rand()"),
+    ],
+)
+def test_a_condition_is_about_one_row_and_nothing_else(several: Bench, condition: str, said: str) -> None:
+    several.edit(PIPELINE_FILE, "    table: sales_live\n", f'    table: sales_live\n    where: "{condition}"\n')
+    faults = several.scan().faults
+    assert {fault.where for fault in faults} == {"outputs[1].where"}
+    assert any(said in str(fault) for fault in faults)
+    assert all(fault.line == 19 for fault in faults)
