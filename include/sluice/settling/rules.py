@@ -51,7 +51,7 @@ class SettlingRules:
                 records, and not when it is complete.
         """
         each = [
-            cls._of_source(pipeline.intervals, source)
+            cls._of_source(pipeline.declared_intervals, source)
             for source in pipeline.every_source.values()
             if topic in (None, source.topic)
         ]

@@ -90,7 +90,7 @@ def _made(good: Mapping[str, DataFrame], code: PipelineCode) -> tuple[dict[str, 
         SpecError: an output cannot take them.
     """
     pipeline, rows = code.pipeline, transformed(good, code)
-    refuse_unwritable(rows, pipeline.every_output)
+    refuse_unwritable(rows, [*pipeline.side_outputs, *([pipeline.intervals] if pipeline.has_intervals else [])])
     first, results = list[str](), [rows]
     if pipeline.has_intervals:
         output = pipeline.intervals

@@ -79,7 +79,7 @@ def short_reaches(joins: TimeJoins, pipeline: PipelineSpec, file: str) -> Iterat
 def _short_of(join: TimeJoin, place: str, pipeline: PipelineSpec) -> Iterator[SpecMisfit]:
     """A row lies in the interval of one source's record: the other's has to be read wherever it may lie then."""
     other = join.second if place == join.first else join.first
-    back, ahead = reach_of(pipeline.every_source[other], pipeline.intervals)
+    back, ahead = reach_of(pipeline.every_source[other], pipeline.declared_intervals)
     for key, side, needed, declared in (
         ("lookback", "before", join.most_before(other), back),
         ("lookahead", "after", join.most_before(place), ahead),
@@ -95,7 +95,7 @@ def _short_of(join: TimeJoin, place: str, pipeline: PipelineSpec) -> Iterator[Sp
 
 def _short_somewhere(join: TimeJoin, pipeline: PipelineSpec) -> Iterator[SpecMisfit]:
     """Wherever a row lies between two records or beyond them: both are read only if their reaches hold the distance."""
-    reaches = {name: reach_of(source, pipeline.intervals) for name, source in pipeline.every_source.items()}
+    reaches = {name: reach_of(source, pipeline.declared_intervals) for name, source in pipeline.every_source.items()}
     for early, late in ((join.second, join.first), (join.first, join.second)):
         needed = join.most_before(early)
         back, ahead = reaches[early][0], reaches[late][1]

@@ -10,7 +10,7 @@ from typing import Protocol
 from sluice.specs.code.join_rules import TimeJoins, short_reaches
 from sluice.specs.code.python_transform import PythonTransform
 from sluice.specs.code.scope_rules import UnboundedExpression
-from sluice.specs.code.window_rules import WindowCall, unfit_windows, widest
+from sluice.specs.code.window_rules import WindowCall, unfit_windows
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
@@ -87,7 +87,7 @@ def _findings(name: str, pipeline: PipelineSpec, judged: _Judged, reading: Readi
     if not pipeline.has_intervals:
         return
     file = reading.file(reading.transforms / pipeline.transform_file)
-    for window, message, fix in unfit_windows(judged.windows, widest(pipeline)):
+    for window, message, fix in unfit_windows(judged.windows, pipeline.intervals):
         where = f"line {window.line} of {reading.file(window.file)}"
         yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{pipeline.transform}: {where}: {message}", fix)
     for misfit in short_reaches(judged.joins, pipeline, file):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 from sluice.specs.model.duration import format_duration, parse_duration
-from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.model.sources import SourceSpec
 
@@ -64,16 +63,6 @@ def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Ite
     for window in windows:
         yield from _unfit(window, output)
     yield from _other_lengths(windows, output)
-
-
-def widest(pipeline: PipelineSpec) -> IntervalsOutput:
-    """Return a pipeline's interval table with the widest `lookback` and `lookahead` of its sources.
-
-    Which source a window is made of, reading the code does not tell.
-    """
-    output = pipeline.intervals
-    back, ahead = zip(*(reach_of(source, output) for source in pipeline.every_source.values()), strict=True)
-    return output.model_copy(update={"lookback": max(back), "lookahead": max(ahead)})
 
 
 def reach_of(source: SourceSpec, output: IntervalsOutput) -> tuple[timedelta, timedelta]:

@@ -320,10 +320,25 @@ class PipelineSpec(Spec):
 
     @property
     def intervals(self) -> IntervalsOutput:
-        """The interval table, which only `has_intervals` promises.
+        """The interval table, with the widest `lookback` and `lookahead` of its sources.
 
         Raises:
-            SpecError: it has none.
+            SpecError: it has none; `has_intervals` says so before.
+        """
+        declared = self.declared_intervals
+        back = [source.lookback for source in self.sources.values() if source.lookback is not None]
+        ahead = [source.lookahead for source in self.sources.values() if source.lookahead is not None]
+        if not (back or ahead):
+            return declared
+        reach = {"lookback": max([declared.lookback, *back]), "lookahead": max([declared.lookahead, *ahead])}
+        return declared.model_copy(update=reach)
+
+    @property
+    def declared_intervals(self) -> IntervalsOutput:
+        """The interval table as the spec says it.
+
+        Raises:
+            SpecError: see `intervals`.
         """
         for output in self.every_output:
             if isinstance(output, IntervalsOutput):

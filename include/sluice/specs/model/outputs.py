@@ -31,8 +31,6 @@ class IntervalsOutput(Spec):
     """How long the windows are; omitted where the rows come from no windows of a fixed length."""
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
-    where: Condition | None = None
-    """Which of the transform's rows it takes; omitted: all."""
     keys: tuple[Name, ...] = ()
     """Columns that distinguish the rows of one window. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
@@ -46,6 +44,8 @@ class IntervalsOutput(Spec):
     scope: Literal["range", "interval"] = "range"
     """What one call of the transform is given. `range`: the records of one interval or of many, so no row may depend on
     how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
 
     @field_validator("window")
     @classmethod
