@@ -26,7 +26,10 @@ class Completeness:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever read and the source has been silent for long enough: it holds no other source."""
+        """Whether nothing was ever read and the source has been silent for long enough.
+
+        Then it is as far as the other sources of its pipeline: what comes to it arrives later than what they have.
+        """
         return self.clock is None and bool(self.silence) and not self.unread
 
 

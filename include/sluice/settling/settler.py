@@ -174,15 +174,15 @@ class Settler(Generic[R]):
     def _due(self, state: SettledState, found: Mapping[str, SourceRound]) -> Interval | None:
         """Return the intervals that are complete and not settled; None without any."""
         start = self._first(state, {topic: each.after for topic, each in found.items()})
-        holding = {topic: each.complete.clock for topic, each in found.items() if not each.complete.is_empty}
-        if start is None or not holding:
+        held = {topic: each.complete.clock for topic, each in found.items() if not each.complete.is_empty}
+        clocks = {topic: clock for topic, clock in held.items() if clock is not None}
+        if start is None or not clocks or clocks.keys() != held.keys():
             return None
-        ends = [
-            None if clock is None else self._sources[topic].rules.complete_until(clock)
-            for topic, clock in holding.items()
-        ]
-        known = [end for end in ends if end is not None]
-        return Interval(start, min(known)) if len(known) == len(ends) and start < min(known) else None
+        # What comes to a topic that is empty arrives later than all this, but may be as late as its rules allow.
+        slowest = min(clocks.values())
+        ends = (own.rules.complete_until(clocks.get(topic, slowest)) for topic, own in self._sources.items())
+        until = min(ends)
+        return Interval(start, until) if start < until else None
 
     def _entry(
         self, state: SettledState, found: Mapping[str, SourceRound], due: Interval | None, rows: R | None

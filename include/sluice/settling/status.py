@@ -17,7 +17,7 @@ from sluice.settling.ports import SettledState, unconfirmed_of
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, SourceStanding
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_NEVER = datetime.min.replace(tzinfo=UTC) + timedelta(days=10_000)  # less a margin that is a time still
 
 
 @dataclass(frozen=True)
@@ -147,15 +147,22 @@ def from_record(record: object) -> SettlingStatus | None:
         return None
 
 
-def furthest_behind(sources: Mapping[str, SourceStanding], rules: Mapping[str, SettlingRules]) -> str:
-    """Return the topic that completes the fewest intervals, of those that hold any.
+def furthest_behind(
+    sources: Mapping[str, SourceStanding], rules: Mapping[str, SettlingRules]
+) -> tuple[str, SettlingRules]:
+    """Return the topic whose arrival times complete the fewest intervals, and the rules by which they do.
+
+    These are its own, or those of a topic that is empty and silent: what comes to that one arrives later.
 
     Args:
         sources: where a settler stands with each topic.
         rules: of each topic.
     """
-    holding = [topic for topic in rules if not sources[topic].complete.is_empty]
-    return min(holding or rules, key=lambda topic: _passed(sources[topic], rules[topic]))
+    empty = [topic for topic in rules if sources[topic].complete.is_empty]
+    passed = {topic: _passed(sources[topic]) for topic in rules if topic not in empty} or dict.fromkeys(rules, _NEVER)
+    slowest = min(passed, key=lambda topic: passed[topic])
+    bounds = [*((topic, rules[topic]) for topic in passed), *((slowest, rules[topic]) for topic in empty)]
+    return min(bounds, key=lambda bound: passed[bound[0]] - bound[1].margin)
 
 
 def _status(
@@ -166,8 +173,8 @@ def _status(
     at: datetime,
 ) -> SettlingStatus:
     """Return what the arrival times say of the topic that is furthest behind, and of the one in greatest disorder."""
-    topic = furthest_behind(sources, rules)
-    newest, own = sources[topic].examined.clocks.newest, rules[topic]
+    topic, own = furthest_behind(sources, rules)
+    newest = sources[topic].examined.clocks.newest
     due, open_from, overdue = 0, begin, timedelta()
     if begin is not None and newest is not None and (until := own.complete_until(newest)) > begin:
         due, open_from = (until - begin) // own.length, until
@@ -183,15 +190,15 @@ def _status(
         next_at=None if open_from is None else open_from + own.length + own.margin,
         disorder=sources[unruly].examined.disorder,
         declared_disorder=rules[unruly].arrival_disorder,
-        idle=own.idle,
+        idle=rules[topic].idle,
         topic=topic if len(rules) > 1 else "",
     )
 
 
-def _passed(source: SourceStanding, rules: SettlingRules) -> datetime:
-    """Return how far a topic completes intervals, by its arrival times and its silence."""
+def _passed(source: SourceStanding) -> datetime:
+    """Return how far a topic has come, by its arrival times and its silence."""
     newest = source.examined.clocks.newest
-    return _NEVER if newest is None else newest + source.complete.silence - rules.margin
+    return _NEVER if newest is None else newest + source.complete.silence
 
 
 def _earliest(complete: Sequence[Completeness]) -> datetime | None:

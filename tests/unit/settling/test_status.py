@@ -274,7 +274,7 @@ def test_of_two_topics_the_one_is_named_that_completes_fewer_intervals(
     assert (status.topic, status.due, status.next_at) == (behind, due, START + next_at * HOUR)
     assert status.newest == START + (dry_at if behind == "t" else wet_at) * HOUR
     assert status.complete == START + min(dry_at, wet_at) * HOUR
-    backwards = replace(done, sources=dict(reversed(done.sources.items())))
+    backwards = replace(done, sources=dict(reversed([*done.sources.items()])))
     assert status_after(None, backwards, dict(reversed(OF_TWO.items())), AT) == status
 
 
@@ -315,6 +315,8 @@ def test_an_empty_topic_that_is_silent_holds_nothing_and_is_not_waited_for() -> 
     assert waits.next_at == START + 4.5 * HOUR
     unread = SourceStanding(complete=Completeness(None, ("w/0",)))
     assert status_after(None, of_two(2, t=dry, w=unread), OF_TWO, AT).topic == "w"
+    longer = status_after(None, of_two(2, t=silent, w=wet(6, Completeness(START + 6 * HOUR))), OF_TWO, AT)
+    assert (longer.topic, longer.due, longer.next_at) == ("w", 0, START + 6.25 * HOUR), "what comes may be so late"
     both = of_two(2, t=silent, w=silent)
     assert status_after(None, both, OF_TWO, AT).newest is None
 
