@@ -26,7 +26,7 @@ def append(world: World) -> None:
     if kind == 3:
         event -= (lateness + choices.below(20)) * MINUTE  # late, or just not
     if kind in (4, 7) and "disorder" in world.enabled:
-        arrival -= (disorder + 1 + choices.below(30)) * MINUTE
+        arrival -= (disorder + 1 + choices.below(80)) * MINUTE
         event = arrival - choices.below(lateness) * MINUTE
         world.excused = True
     if kind == 5 and "poison" in world.enabled and not world.live:
@@ -73,5 +73,8 @@ def read(world: World) -> None:
         world.say("fault: loss")
         inflow.raw.lose(partition, world.choices.pick((1, 3, 1_000)))
     inflow.raw.read(partition, world.choices.pick((1, 3, 1_000)))
+    # Of two topics one is nearly always behind, and nothing would be settled before the end.
+    for each in world.inflows if len(world.inflows) > 1 and world.choices.chance(0.5) else ():
+        each.raw.read_all()
     if world.story is not None:
-        world.story.append(f"read {inflow.raw.ends}")
+        world.story.append(f"read {[each.raw.ends for each in world.inflows]}")

@@ -7,8 +7,7 @@ from datetime import datetime
 from functools import partial
 from itertools import count
 
-from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.entries import LOST, SettleEntry
+from sluice.intervals.entries import LOST
 from sluice.settling.ports import UncertainCommitError
 from sluice.settling.settler import Round
 from sluice.settling.status import SettlingStatus, status_after
@@ -67,7 +66,7 @@ class _History:
         choices = world.choices
         if choices.chance(0.85):
             world.enabled = frozenset(fault for fault in FAULTS if choices.chance(SHARE_OF_FAULTS))
-        self._steps = 80 + choices.below(120)
+        self._steps = 80 + choices.below(120) + 60 * (len(world.inflows) - 1)
         self._still = 0
         self._silent = 0
         self._settlers = 1 + choices.below(4)
@@ -200,7 +199,7 @@ class _History:
 
     def _happen(self) -> None:
         world, choices = self._world, self._world.choices
-        fault = choices.pick(FAULTS)
+        fault = choices.pick(("transaction", "new topic", "quiet", "withdrawal"))
         if fault not in world.enabled:
             return
         topic = choices.pick(world.inflows).topic
@@ -213,18 +212,7 @@ class _History:
             world.say("fault: quiet")
             world.clock.sleep(3 * 3_600)
         elif fault == "withdrawal":
-            self._person()
-
-    def _person(self) -> None:
-        world, newest = self._world, self._world.settled()
-        if newest is None:
-            return
-        entry = newest[1]
-        spans = _unconfirmed(entry)
-        if spans and world.choices.chance(0.7):
-            world.decide(max(spans).last if world.choices.chance(0.3) else None)
-        elif entry.settled_until is not None:
-            world.withdraw(entry.settled_until - world.choices.below(4) * world.length)
+            world.act()
 
     def _end(self) -> None:
         """Let everything be read and settled, repair what is marked, and compare all of it with all records.
@@ -248,7 +236,7 @@ class _History:
         self._heartbeat()  # after a long silence one record proves nothing: see `advanced`
         self._settle_all()
         newest = world.settled()
-        if newest is not None and (spans := _unconfirmed(newest[1])):
+        if newest is not None and (spans := world.unconfirmed(newest[1])):
             world.decide(max(spans).last)
             self._settle_all()
         self._compare()
@@ -306,8 +294,3 @@ class _History:
         all_read = {topic: below for each in world.inflows for topic, below in bounds_of(each.position().reach).items()}
         held: list[RecordId] = world.store.rows.get(start, [])
         return held != world.rows(start, all_read)
-
-
-def _unconfirmed(entry: SettleEntry) -> list[ArrivalSpan]:
-    clocks = [source.clocks for source in entry.sources.values()]
-    return [span for each in clocks for own in each.unconfirmed.values() for span in own]

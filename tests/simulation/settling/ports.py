@@ -124,6 +124,8 @@ class TableGate(_Gate):
                 world.say("marked", f"{start:%H:%M}")
             if entry.overtaken and not world.excused:
                 raise BreachError(f"settled too early: {sorted(entry.overtaken)} lack records on time")
+            if "withdrawal" in world.enabled and world.choices.chance(0.1):
+                world.act()
         if lost:
             world.say("fault: answer is lost")
             raise UncertainCommitError("no answer")

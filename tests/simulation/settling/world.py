@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from sluice.intervals.arrivals import ArrivalSpan
 from sluice.intervals.entries import (
     LOST,
     AdvanceEntry,
@@ -202,6 +203,22 @@ class World:
         return {record.id for record in self.appended} <= {record.id for record in self.inflows[0].raw.stored}
 
     # What persons and other writers do
+
+    def act(self) -> None:
+        """Let a person decide about arrival times that are held back, or withdraw what was settled last."""
+        newest = self.settled()
+        if newest is None:
+            return
+        entry = newest[1]
+        spans = self.unconfirmed(entry)
+        if spans and self.choices.chance(0.7):
+            self.decide(max(spans).last if self.choices.chance(0.3) else None)
+        elif entry.settled_until is not None:
+            self.withdraw(entry.settled_until - self.choices.below(4) * self.length)
+
+    def unconfirmed(self, entry: SettleEntry) -> list[ArrivalSpan]:
+        clocks = [source.clocks for source in entry.sources.values()]
+        return [span for each in clocks for own in each.unconfirmed.values() for span in own]
 
     def withdraw(self, since: datetime) -> None:
         self.say("person withdraws", f"since {since:%H:%M}")
