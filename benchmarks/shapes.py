@@ -1,9 +1,9 @@
 """Windows and transformations of every kind, settled by drivers that are killed, against pandas.
 
-Two days of flights, a twentieth of them sent twice, are drained into a raw table. Then each shape of `tests.shapes` is
-settled by drivers of its own: the first is killed before the commit of a settlement, the second right after it, the
-third goes on. Records that were on time and are sent only now must mark every interval whose rows they change; what a
-repair computes then must be right everywhere.
+Two days of flights and of weather, a twentieth of each sent twice, are drained into raw tables. Then each shape of
+`tests.shapes`, over the flights or over both, is settled by drivers of its own: the first is killed before the commit
+of a settlement, the second right after it, the third goes on. Records that were on time and are sent only now must mark
+every interval whose rows they change; what a repair computes then must be right everywhere.
 """
 
 from __future__ import annotations
@@ -25,20 +25,26 @@ from benchmarks.topics import private_topics
 from sluice.delta.reading import read_rows
 from sluice.failpoints import marker
 from sluice.intervals.ledger import Ledger
+from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.failures.exits import ExitCode
+from sluice.topics.administration import TopicCreation
 from tests.integration.spark.conftest import values_of
 from tests.oracle import flights
-from tests.shapes import sql, transforms
+from tests.shapes import joined, sql, transforms
+from tests.shapes.joined_oracle import joined_rows
+from tests.shapes.joined_specs import JOINED, PREFIX, joined_document
 from tests.shapes.oracle import differences, rows_of
 from tests.shapes.specs import SHAPES, pipeline_document
+from tests.shapes.weather import DOCUMENT, PARTITIONS, TOPIC, values, weather
 
 _DAYS = ("2013-01-01", "2013-01-02")
 _LATE_AFTER_MINUTES = 180
 _KILLS = ("before_write", "after_write_before_commit")
-_SIZES = {"full": SHAPES, "small": ("hopping", "sessions_in_sql")}
+_NOON = (pd.Timestamp("2013-01-01T15:00Z"), pd.Timestamp("2013-01-01T20:00Z"))
+_SIZES = {"full": (*SHAPES, *JOINED), "small": ("hopping", "sessions_in_sql", "joined_left")}
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
@@ -46,12 +52,12 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="sluice-shapes-") as place, private_topics(Path(place)) as topics:
         bench = Bench.prepared(Path(place), topics.bootstrap, _SIZES[size])
-        kept, sent = bench.send_all_but_some()
-        bench.drive("flights", 1)
+        sent, kept = bench.send_all_but_some()
+        bench.drive_raw(1)
         killed = {shape: bench.settle_with_kills(shape) for shape in _SIZES[size]}
         bench.send(kept)
-        bench.drive("flights", 2)
-        everything = pd.concat([sent, kept])
+        bench.drive_raw(2)
+        everything = sent + kept
         for shape in _SIZES[size]:
             found[shape] = {"kills": killed[shape], **bench.mark_and_repair(shape, everything)}
             print(shape, found[shape], file=sys.stderr, flush=True)
@@ -63,6 +69,24 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
         "wrong_rows": sum(each["wrong_rows"] for each in found.values()),
     }
     return figures, {"size": size, "of_shapes": found}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Records of both topics."""
+
+    flown: pd.DataFrame
+    measured: pd.DataFrame
+
+    def __add__(self, other: Sent) -> Sent:
+        """Return both."""
+        return Sent(pd.concat([self.flown, other.flown]), pd.concat([self.measured, other.measured]))
+
+    def rows_of(self, shape: str) -> pd.DataFrame:
+        """Return what a shape makes of them."""
+        if shape.startswith(PREFIX):
+            return joined_rows(shape, self.flown, self.measured)
+        return rows_of(shape, self.flown)
 
 
 @dataclass(frozen=True)
@@ -81,12 +105,17 @@ class Bench:
             for file in (home / "include" / spec).glob("*.yaml"):
                 file.unlink()
         folder = home / "spark_jobs" / "transforms"
-        (folder / "shapes.py").write_bytes(Path(transforms.__file__).read_bytes())
+        for name, module in (("shapes", transforms), ("joined", joined)):
+            (folder / f"{name}.py").write_bytes(Path(str(module.__file__)).read_bytes())
+        (home / "include" / "topics" / f"{TOPIC}.yaml").write_text(json.dumps(DOCUMENT), encoding="utf-8")
         for query in Path(sql.__file__).parent.glob("*.sql"):
             (folder / query.name).write_bytes(query.read_bytes())
         for shape in shapes:
-            document = {**pipeline_document(shape), "driver": shape, "backfill": {"schedule": None}}
+            spec = joined_document(shape) if shape.startswith(PREFIX) else pipeline_document(shape)
+            document = {**spec, "driver": shape, "backfill": {"schedule": None}}
             (home / "include" / "pipelines" / f"{shape}.yaml").write_text(json.dumps(document), encoding="utf-8")
+        with KafkaPythonAdministration((bootstrap,), {}) as administration:
+            administration.create([TopicCreation(TOPIC, PARTITIONS, 1, {"retention.ms": "-1"})])
         state = place / "state"
         write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(bootstrap,), airflow_url=""))
         return cls(home, state, bootstrap)
@@ -100,29 +129,40 @@ class Bench:
         """The project in its state folder."""
         return Project.open_strict(Settings(home=self.home, state=self.state))
 
-    def send_all_but_some(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Send two days of flights, some of them twice, and the heartbeat; return those left out, and those sent."""
-        table = flights(*_DAYS)
+    def send_all_but_some(self) -> tuple[Sent, Sent]:
+        """Send two days, some records twice, and the heartbeats; return what was sent, and what was left out."""
+        table, measured = flights(*_DAYS), weather(*_DAYS)
         on_time = ~(table["dep_delay"] > _LATE_AFTER_MINUTES)
-        noon = table["scheduled"].between(pd.Timestamp("2013-01-01T15:00Z"), pd.Timestamp("2013-01-01T20:00Z"))
-        kept = table[on_time & noon].iloc[::40]
-        sent = table.drop(kept.index)
-        sent = pd.concat([sent, sent.iloc[::20]])
+        kept = Sent(
+            table[on_time & table["scheduled"].between(*_NOON)].iloc[::40],
+            measured[~measured["late"] & measured["measured"].between(*_NOON)].iloc[::4],
+        )
+        first, other = table.drop(kept.flown.index), measured.drop(kept.measured.index)
+        sent = Sent(pd.concat([first, first.iloc[::20]]), pd.concat([other, other.iloc[::20]]))
         self.send(sent)
         closes = (table["hour_utc"].max() + pd.Timedelta(hours=36)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._produce([{"heartbeat": True, "scheduled_at": closes, "observed_at": closes}])
-        return kept, sent
+        self._produce("flights", {"heartbeat": True, "scheduled_at": closes, "observed_at": closes})
+        self._produce(TOPIC, {"heartbeat": True, "origin": "EWR", "measured_at": closes, "published_at": closes})
+        return sent, kept
 
-    def send(self, table: pd.DataFrame) -> None:
-        """Send flights, in the order in which their fate became known."""
-        self._produce(values_of(table))
-
-    def _produce(self, values: list[dict[str, object]]) -> None:
+    def send(self, records: Sent) -> None:
+        """Send records of both topics, in the order in which they became known."""
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
-        for value in values:
-            key = str(value.get("carrier", "")).encode()
-            producer.send("flights", key=key, value=json.dumps(value).encode())
+        for value in values_of(records.flown):
+            producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value).encode())
+        for partition, measurement in values(records.measured.sort_values("published")):
+            producer.send(TOPIC, value=measurement, partition=partition)
         producer.close()
+
+    def _produce(self, topic: str, heartbeat: dict[str, object]) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap)
+        producer.send(topic, value=json.dumps(heartbeat).encode())
+        producer.close()
+
+    def drive_raw(self, generation: int) -> None:
+        """Let both raw streams read what there is."""
+        for unit in ("flights", TOPIC):
+            self.drive(unit, generation)
 
     def drive(self, unit: str, generation: int, failpoint: str = "") -> None:
         """Run a driver until it has read everything, or dies at the failpoint."""
@@ -140,10 +180,10 @@ class Bench:
         self.drive(shape, len(_KILLS) + 1)
         return len(_KILLS)
 
-    def mark_and_repair(self, shape: str, everything: pd.DataFrame) -> dict[str, int]:
+    def mark_and_repair(self, shape: str, everything: Sent) -> dict[str, int]:
         """Let a shape examine what came late, compare, repair and compare again."""
         self.drive(shape, len(_KILLS) + 2)
-        ledger, wanted = self._ledger(shape), rows_of(shape, everything)
+        ledger, wanted = self._ledger(shape), everything.rows_of(shape)
         wanted = wanted[wanted["at"] < pd.Timestamp(ledger.closed_until)]
         before = self._wrong_intervals(shape, wanted)
         marked = {pd.Timestamp(start) for start, row in ledger.rows.items() if row.dirty}

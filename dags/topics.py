@@ -1,4 +1,4 @@
-"""Airflow DAGs of the topics: one makes them what their specs declare, one tells when they are not."""
+"""Airflow DAGs of the topics: one makes them what their specs declare, one reports when they are not."""
 
 from sluice.airflow.dags.topic_drift import build_topic_drift_dag
 from sluice.airflow.dags.topics import build_topics_dag

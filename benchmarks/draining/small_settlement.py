@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -20,12 +21,13 @@ from pyspark.sql import SparkSession
 from benchmarks.trials import cpu_seconds
 from sluice.delta.reading import open_table
 from sluice.intervals.alignment import Interval
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.settling.rules import SettlingRules
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.session.session import session
+from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.raw_source import RawTableSource
 
 _INTERVALS = 8
@@ -37,16 +39,18 @@ def main(name: str) -> dict[str, float]:
     pipeline, folder = project.catalog.pipelines[name], project.folder
     spark = session("small", pipeline.resources, jars=settings().jars / "spark", warehouse=folder.root / "warehouse")
     code, rules = pipeline_code(project, spark, pipeline), SettlingRules.of(pipeline)
-    raw = folder.table(code.topic.raw.table)
-    source = RawTableSource(spark, raw, code, rules, lambda: Reach({}), folder.staging / "small")
+    ((topic, own),) = code.sources.items()
+    raw = folder.table(own.topic.raw.table)
+    source = RawTableSource(spark, raw, own, rules, lambda: Reach({}), pipeline.intervals)
+    settling = Settling(topic, source, RawComputation({topic: source}, code, folder.staging / "small"))
     ledger = project.tables.ledger(name)
     assert ledger.first is not None
     assert ledger.closed_until is not None
-    costs = small_settlements(source, rules, ledger.first)
+    costs = small_settlements(settling, ledger.first)
     everything = Interval(ledger.first, ledger.closed_until)
-    settle(source, everything)  # loads what a first time loads
+    settle(settling, everything)  # loads what a first time loads
     before = bytes_read(spark)
-    settle(source, everything)
+    settle(settling, everything)
     read = bytes_read(spark) - before
     files = pa.table(open_table(raw).get_add_actions(flatten=True))
     return {
@@ -68,27 +72,39 @@ def bytes_read(spark: SparkSession) -> int:
     )
 
 
-def small_settlements(source: RawTableSource, rules: SettlingRules, first: datetime) -> list[tuple[float, float]]:
+@dataclass(frozen=True)
+class Settling:
+    """What a settler of one topic does, step by step."""
+
+    topic: str
+    source: RawTableSource
+    computation: RawComputation
+
+    def compute(self, pinned: RawPosition, intervals: Interval) -> None:
+        """Compute the rows of a range of intervals of all that is there."""
+        self.computation.compute({self.topic: pinned}, {self.topic: pinned.reach}, intervals)
+
+
+def small_settlements(settling: Settling, first: datetime) -> list[tuple[float, float]]:
     """Compute some single intervals; return what each took, in seconds of wall and of CPU."""
-    costs = []
+    costs, length = [], settling.source.rules.length
     for number in range(_INTERVALS):
-        start = first + (number + _INTERVALS) * rules.length
+        start = first + (number + _INTERVALS) * length
         cpu, wall = cpu_seconds(), time.monotonic()
-        pinned = source.pin()
-        source.compute(pinned, pinned.reach, Interval(start, start + rules.length))
+        settling.compute(settling.source.pin(), Interval(start, start + length))
         costs.append((time.monotonic() - wall, cpu_seconds() - cpu))
     return costs
 
 
-def settle(source: RawTableSource, due: Interval) -> None:
+def settle(settling: Settling, due: Interval) -> None:
     """Examine all records, and compute all intervals, in the parts that a settler takes."""
-    pinned = source.pin()
+    pinned = settling.source.pin()
     examined = Reach({}, pinned.reach.topics)
     while not examined.covers(pinned.reach):
-        examined = Reach(source.examine(pinned, examined, None).end, pinned.reach.topics)
+        examined = Reach(settling.source.examine(pinned, examined, None).end, pinned.reach.topics)
     while due.start < due.end:
-        chunk = source.bounded(pinned, due)
-        source.compute(pinned, pinned.reach, chunk)
+        chunk = settling.computation.bounded({settling.topic: pinned}, due)
+        settling.compute(pinned, chunk)
         due = Interval(chunk.end, due.end)
 
 

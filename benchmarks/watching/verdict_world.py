@@ -1,10 +1,10 @@
-"""A world for verdicts: traffic, a stream of micro-batches, a watcher that looks, and faults. Seeded, without a clock.
+"""A world for verdicts: traffic, a stream of micro-batches, a watcher, and faults. Seeded, without a clock.
 
 A batch takes all records that have arrived (or a cap), and its time is a fixed part plus one per record, with noise:
 15 % for a batch of 5 seconds and less for a longer one, as it averages over more tasks (never below 3 %). On top come
 collections of garbage (six an hour of work, mostly of seconds; once in fifty hours 10-30 s) and, everywhere, restarts.
-Arrivals vary by 10 % from one 10 seconds to the next. A look comes every 10-12 s, one in thirty is missed altogether,
-and one in fifty cannot see the broker.
+Arrivals vary by 10 % from one 10 seconds to the next. An observation comes every 10-12 s, one in thirty is missed
+altogether, and one in fifty cannot see the broker.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Planned:
 
 
 class Simulation:
-    """Plays a world. Everything is worked out beforehand, so that looks may come in any rhythm."""
+    """Plays a world. Everything is worked out beforehand, so that observations may come in any rhythm."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -106,12 +106,12 @@ class Simulation:
 
     @property
     def begins(self) -> float:
-        """When the watcher begins to look: a checkpoint with a past is there by then."""
+        """When the watcher begins to observe: a checkpoint with a past is there by then."""
         return _BEGINS
 
     @property
     def cadence(self) -> float:
-        """Seconds until the next commit, had nothing gone wrong; or between three looks if that is longer."""
+        """Seconds until the next commit, had nothing gone wrong; or between three observations if that is longer."""
         until = self.world.fault_at or self.world.hours * 3600
         times = [batch.work for batch in self._batches if batch.committed < until]
         broken = [batch.work for batch in self._batches[-1:] if batch.committed == float("inf")]
@@ -139,15 +139,15 @@ class Simulation:
         count = bisect_right(self._commits, now)
         return self._batches[count - 1].end if count else 0
 
-    def looks(self) -> Iterator[float]:
-        """Yield the moments (seconds) at which the watcher looks."""
+    def moments(self) -> Iterator[float]:
+        """Yield the moments (seconds) at which the watcher observes."""
         random, now = Random(self.world.seed + 1), self.begins  # noqa: S311 - the same
         while (now := now + random.uniform(10, 12)) < self.world.hours * 3600:
             if random.random() > 1 / 30:
                 yield now
 
-    def look(self, now: float, known: int) -> Observation:
-        """Return what a look shows that knows the batches up to a number already."""
+    def observe(self, now: float, known: int) -> Observation:
+        """Return what an observation shows that knows the batches up to a number already."""
         world, count = self.world, bisect_right(self._commits, now)
         broken = world.fault is not None and now >= world.fault_at
         blind = (broken and world.fault is Fault.UNREACHABLE) or _chance(world, now) < 1 / 50
@@ -281,7 +281,7 @@ def _arrivals(world: World) -> list[float]:
 
 
 def _chance(world: World, now: float) -> float:
-    """Return a number that depends on the moment alone, whoever looks."""
+    """Return a number that depends on the moment alone, whoever asks."""
     return Random(f"{world.seed}/{now}").random()  # noqa: S311 - the same
 
 

@@ -1,8 +1,8 @@
 """Verdicts in a simulated world: false alarms over healthy traffic, and how soon each fault is told for what it is.
 
-The rules were tuned on seeds below 10,000; what is reported comes from seeds above a million, which nobody looked at
-before. An alarm is a change from fine to not fine; a look that could not see is neither. Beside ours, a fixed threshold
-and Burrow's published rules judge the same looks; any alarm of theirs counts as the right one.
+The rules were tuned on seeds below 10,000; what is reported comes from seeds above a million, which nobody had seen
+before. An alarm is a change from fine to not fine; an observation that could not see is neither. Beside ours, a fixed
+threshold and Burrow's published rules judge the same observations; any alarm of theirs counts as the right one.
 """
 
 from __future__ import annotations
@@ -117,11 +117,11 @@ def tell(world: World) -> list[Story]:
     """Play a world before all monitors."""
     simulation = Simulation(world)
     listeners = [_Listener(name, make()) for name, make in _MONITORS.items()]
-    for now in simulation.looks():
+    for now in simulation.moments():
         known = min(listener.monitor.known for listener in listeners)
-        seen = simulation.look(now, known)
+        seen = simulation.observe(now, known)
         for listener in listeners:
-            listener.hear(now, listener.monitor.look(seen), world)
+            listener.hear(now, listener.monitor.observe(seen), world)
         if all(listener.found is not None for listener in listeners):
             break
     return [_story(listener, simulation) for listener in listeners]

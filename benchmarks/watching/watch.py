@@ -2,7 +2,7 @@
 
 `core_share`: CPU seconds ÷ wall of a process that does nothing but watch. `airflow_core_share`: of `airflow triggerer`,
 parent and child together. `detect_beyond_poll_s`: from a driver's death until the trigger's event is in Airflow's
-database, less the look's period. What is looked at is real: see `benchmarks.watching.watch_fleet`.
+database, less the observation's period. What is observed is real: see `benchmarks.watching.watch_fleet`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _bare(folder: Path, bootstrap: str, part: Part, notes: dict[str, Any]) -> di
     return {
         "streams": len(fleet.units),
         "core_share": round(measured["cpu"] / measured["wall"], 4),
-        "longest_look_gap_s": round(measured["longest_look_gap"], 1),
+        "longest_observation_gap_s": round(measured["longest_observation_gap"], 1),
         "longest_verdict_gap_s": round(measured["longest_verdict_gap"], 1),
         "sound_told_ok": sum(health.get(unit) in {"OK", "IDLE"} for unit in others) == len(others),
         "stalled_found": f"{found} of {len(stalled)}",

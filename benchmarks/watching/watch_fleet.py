@@ -210,7 +210,7 @@ def _write_records(fleet: Fleet) -> None:
         for generation in range(1, GENERATION + 1):
             bound = generation == GENERATION
             end = {"ended_at": None, "exit_code": None} if bound else {"ended_at": past, "exit_code": 0}
-            said = {"state": "bound" if bound else "ended", "reason": "" if bound else "stopped as asked"}
+            said = {"state": "bound" if bound else "ended", "reason": "" if bound else "stopped on request"}
             key = submission_key(DEPLOYMENT, unit, generation)
             times = {"intended_at": past, "bound_at": past, "failure": None}
             attempts.append({**own, "generation": generation, "key": key, **times, **end, **said})

@@ -54,14 +54,14 @@ class Rhythm:
 
 
 class NotedObserver:
-    """The real observer; notes who was looked at."""
+    """The real observer; notes who was observed."""
 
     def __init__(self) -> None:
         self._observer = ProjectObserver()
         self.observations, self.verdicts = Rhythm(), Rhythm()
 
     def observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
-        """Look, and note those that were seen."""
+        """Observe, and note those that were seen."""
         seen = self._observer.observe(units)
         self.observations.done(list(seen))
         return seen
@@ -108,9 +108,9 @@ def _measured(observer: NotedObserver, wall: float, cpu: float, now: float) -> M
     return {
         "wall": wall,
         "cpu": cpu,
-        "longest_look_gap": observer.observations.longest_at(now),
+        "longest_observation_gap": observer.observations.longest_at(now),
         "longest_verdict_gap": observer.verdicts.longest_at(now),
-        "looks": observer.observations.total,
+        "observations": observer.observations.total,
         "verdicts": observer.verdicts.total,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "load": os.getloadavg()[0],

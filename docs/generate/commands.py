@@ -18,7 +18,7 @@ from sluice.errors import exit_codes
 _HEAD = """# The command line
 
 Made from the code by `make references`; `sluice <command> --help` prints the section of a command.
-`sluice explain <word>` explains a word of the output ([all words](../codes.md)).
+`sluice explain <term>` explains a word of the output ([all words](../codes.md)).
 
 `--output json` or `yaml` writes one document on stdout and everything else on stderr. `NO_COLOR` turns colours off.
 `sluice --install-completion` lets the shell complete commands, options, and declared and recorded names.

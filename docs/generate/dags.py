@@ -19,8 +19,8 @@ from sluice.specs.load import load_catalog
 _HEAD = """# The DAGs, one by one
 
 Made by `make references` from the DAGs that the specs of this repository give: {names} are
-names of theirs. How the DAGs work together is told in [the DAGs](../dags.md). No run catches up on what it missed. A
-task is tried again three times, except where it says so.
+names of theirs. How the DAGs work together is described in [the DAGs](../dags.md). No run catches up on what it
+missed. A task is tried again three times, except where it says so.
 """
 _RETRIES = 3
 _POOL = "default_pool"

@@ -1,4 +1,4 @@
-"""The page of words, and the tables that hand-written pages include from the code."""
+"""The page of terms, and the tables that hand-written pages include from the code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sluice.cli.glossary.entries import entries
 from sluice.console.metrics.catalogue import CATALOGUE
 from sluice.quality.reasons import Reason
 
-_HEAD = """# Words
+_HEAD = """# Terms
 
-Made from the code by `make references`. This page lists the terms of Sluice's design, and the words that it prints in
-tables, pages, metrics and logs. `sluice explain <word>` prints the same explanations.
+Made from the code by `make references`. This page lists the terms of Sluice's design, and the values that it prints in
+tables, pages, metrics and logs. `sluice explain <term>` prints the same explanations.
 """
 
 
@@ -21,8 +21,8 @@ def glossary_page() -> str:
     """Return the page."""
     sections = [_HEAD]
     for kind, group in groupby(entries(), key=lambda entry: entry.kind):
-        rows = ((code(entry.word), entry.meaning, entry.what_to_do) for entry in group)
-        sections += [f"## {kind.capitalize()}\n", table(("word", "meaning", "what to do"), rows), ""]
+        rows = ((code(entry.term), entry.meaning, entry.what_to_do) for entry in group)
+        sections += [f"## {kind.capitalize()}\n", table(("term", "meaning", "what to do"), rows), ""]
     return "\n".join(sections)
 
 

@@ -15,7 +15,7 @@ from sluice.errors import NotReadyError
 
 _ROOM = "free some space on its disk, then repeat it; what was recorded before is there."
 _WRITABLE = "make it writable for this user, or name another state folder with SLUICE_STATE."
-_FOLDER = "move away the file that is in the place of a folder, or name another state folder with SLUICE_STATE."
+_FOLDER = "move away the file that is where a folder belongs, or name another state folder with SLUICE_STATE."
 _HARDWARE = "see what the kernel's log says of this disk, and repair or replace it."
 
 _REMEDIES: Mapping[int, str] = {

@@ -4,9 +4,9 @@
     ├── SpecError               2   a spec, or a command's arguments, are wrong (all faults at once)
     ├── NotReadyError           3   this machine or stack lacks something (Java, a port, memory, the broker)
     │   └── NotConfiguredError  3   a variable that a spec names is not set here; no time heals that
-    ├── UnreachableError        4   could not look: the answer is unknown, which is not "no"
+    ├── UnreachableError        4   could not check: the answer is unknown, which is not "no"
     ├── RefusedError            5   it would lose, repeat or overwrite something; nothing was changed
-    └── CorruptionError         6   our own data contradicts itself; a person must look
+    └── CorruptionError         6   our own data contradicts itself; a person must check
 
 A message answers four questions, in this order: what was found, where, why it is refused, what to do.
 """
@@ -41,7 +41,7 @@ class SpecError(SluiceError):
 
 
 class NotReadyError(SluiceError):
-    """The machine or the stack is not ready for what was asked."""
+    """The machine or the stack is not ready for what was requested."""
 
     exit_code = 3
     meaning = "this machine or the stack is not ready"
@@ -53,7 +53,7 @@ class NotConfiguredError(NotReadyError):
 
 
 class UnreachableError(SluiceError):
-    """A remote could not be asked. Unknown is not dead, and not empty."""
+    """A remote could not be queried. Unknown is not dead, and not empty."""
 
     exit_code = 4
     meaning = "something did not answer, so the result is unknown"

@@ -28,7 +28,7 @@ Failpoint = Literal[
     "mid_write",  # data files of the batch are written; no commit names them
     "after_mark",  # a batch that is sent at most once is on record as sent; nothing of it is
     "between_outputs",  # the first output of a batch has it; the next one does not
-    "after_stage",  # a chunk of a backfill is computed and on disk; nobody has looked at it
+    "after_stage",  # a chunk of a backfill is computed and on disk; nobody has checked it
     "after_gate",  # it may be published; nothing is
     "mid_publish",  # data files of it are written; no commit names them
     "after_publish_before_index",  # it is published; the control database does not know
@@ -36,7 +36,7 @@ Failpoint = Literal[
     "before_case_closes",  # all of them are done; the case is open
     "after_submit_before_bind",  # a driver lives; its attempt is an intent
     "after_bind_before_defer",  # it is bound; nobody watches it
-    "after_poll_before_event",  # a watcher has seen something; nobody was told
+    "after_poll_before_event",  # a watcher has seen something; nobody was notified
 ]
 
 _PAUSE = "=pause"

@@ -217,7 +217,7 @@ def connection_url(name: str) -> str:
     variable = connection_variable(name)
     if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
         raise NotConfiguredError(
-            f"an output asks for the connection {name!r}, and {variable} is not set here.",
+            f"an output needs the connection {name!r}, and {variable} is not set here.",
             fix="set it to postgresql+psycopg://user:password@host/database.",
         )
     return url

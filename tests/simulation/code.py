@@ -80,25 +80,59 @@ def mutated(mutant: Mutant, simulated: Sequence[str] = MODULES) -> Iterator[Code
     Raises:
         ValueError: the mutant's text is not there, or more than once: the code has changed, and so must the mutant.
     """
+    if mutant.module not in simulated:
+        with _put_into_the_real_classes(mutant):
+            yield real(simulated)
+        return
     names = {name: f"mutant_{next(_numbers)}_{_last(name)}" for name in simulated}
     modules: dict[str, ModuleType] = {}
     try:
         for name, alias in names.items():
-            source = _source(name)
-            if name == mutant.module:
-                if source.count(mutant.old) != 1:
-                    raise ValueError(f"{mutant.name}: {name} has {source.count(mutant.old)} places like {mutant.old!r}")
-                source = source.replace(mutant.old, mutant.new)
+            source = _mutant_source(mutant) if name == mutant.module else _source(name)
             for imported, other in names.items():
                 source = source.replace(f"from {imported} import", f"from {other} import")
-            module = ModuleType(alias)
-            sys.modules[alias] = module  # dataclasses look their module up
-            exec(compile(source, alias, "exec"), module.__dict__)  # noqa: S102 - our own source
-            modules[_last(name)] = module
+            modules[_last(name)] = _compiled(source, alias)
         yield Code(modules)
     finally:
         for alias in names.values():
             sys.modules.pop(alias, None)
+
+
+@contextmanager
+def _put_into_the_real_classes(mutant: Mutant) -> Iterator[None]:
+    """Give the methods of a mutant to the classes of its module: those of values, of which no copy would be equal."""
+    module = importlib.import_module(mutant.module)
+    alias = f"mutant_{next(_numbers)}_{_last(mutant.module)}"
+    changed: list[tuple[type, str, object]] = []
+    try:
+        copy = _compiled(_mutant_source(mutant), alias)
+        classes = {name: own for name, own in vars(module).items() if isinstance(own, type)}
+        for name, own in classes.items():
+            methods = {key: value for key, value in vars(getattr(copy, name)).items() if not key.startswith("__")}
+            for key, value in methods.items():
+                if callable(value) or isinstance(value, property | classmethod):
+                    changed.append((own, key, vars(own)[key]))
+                    setattr(own, key, value)
+        vars(copy).update(classes)  # what the methods make is of the real classes
+        yield
+    finally:
+        for own, key, value in reversed(changed):
+            setattr(own, key, value)
+        sys.modules.pop(alias, None)
+
+
+def _mutant_source(mutant: Mutant) -> str:
+    source = _source(mutant.module)
+    if source.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.name}: {mutant.module} has {source.count(mutant.old)} places like {mutant.old!r}")
+    return source.replace(mutant.old, mutant.new)
+
+
+def _compiled(source: str, alias: str) -> ModuleType:
+    module = ModuleType(alias)
+    sys.modules[alias] = module  # dataclasses look their module up
+    exec(compile(source, alias, "exec"), module.__dict__)  # noqa: S102 - our own source
+    return module
 
 
 def _source(name: str) -> str:

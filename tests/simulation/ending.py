@@ -100,14 +100,14 @@ def _crash_loop(world: World) -> None:
     for _ in range(_LOOPS):
         world.clock.sleep(world.choices.pick(_PACES))
         _round(world)
-        if _look(world).halted(world.clock.now()):
+        if _observe(world).halted(world.clock.now()):
             break
     world.poison = None
 
 
 def _let_persons_act(world: World) -> None:
     """Do what the code asks a person for."""
-    status = _look(world)
+    status = _observe(world)
     attempt = status.attempt
     if attempt is not None and attempt.state is AttemptState.ENDED and status.alive:
         if not world.forced_ever:
@@ -121,7 +121,7 @@ def _let_persons_act(world: World) -> None:
         if not world.database.stop_requested:
             person(world, "force", stands=False)
             rounds(world)
-    status = _look(world)
+    status = _observe(world)
     if status.desired is not None and status.halted(world.clock.now()):
         _resume(world)
 
@@ -148,5 +148,5 @@ def _drivers_of(world: World, attempt: Attempt) -> list[Process]:
     return [process for process in world.machine.processes if process.key == attempt.key]
 
 
-def _look(world: World) -> Any:  # noqa: ANN401 - a sighting of the code under test
+def _observe(world: World) -> Any:  # noqa: ANN401 - a sighting of the code under test
     return world.life(Caller("end", stands=False)).observe()

@@ -209,7 +209,7 @@ def _dismiss(world: World) -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep the code under test from logging a line per look."""
+    """Keep the code under test from logging a line per observation."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass\n",
     ),
     Mutant(
-        "a submit does not look whether it is outdated",
+        "a submit does not check whether it is outdated",
         LIFE,
         "        attempt = self._refuse_outdated(attempt)\n",
         "",
@@ -170,7 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
         seed=797,
     ),
     Mutant(
-        "a wait begins when it is looked at",
+        "a wait begins when it is checked",
         GOVERNOR,
         "    until = _ended_at(newest) + ",
         "    until = now + ",
@@ -227,7 +227,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass\n",
     ),
     Mutant(
-        "a driver does not look at the mark before it commits",
+        "a driver does not check the mark before it commits",
         TABLE,
         "    def _check_fence(self) -> ExitCode | None:\n        if self._table.marked > self.generation:\n"
         "            return ExitCode.FENCED\n",

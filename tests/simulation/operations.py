@@ -114,7 +114,7 @@ def resume_task(world: World, run: Run, *, stands: bool) -> None:
 
 
 def reconciler(world: World, *, stands: bool = True) -> None:
-    """Do what `reconcile_streams` does once a minute: look, decide, trigger at most one run."""
+    """Do what `reconcile_streams` does once a minute: observe, decide, trigger at most one run."""
     caller, told_before = Caller("reconciler", stands=stands), tuple(world.alerts)
     ended_at: datetime | None = None
 
@@ -145,7 +145,7 @@ def reconciler(world: World, *, stands: bool = True) -> None:
 
 
 def triggerer(world: World, *, stands: bool = True) -> None:
-    """Do one round of a watcher: look once, wake what has something to see."""
+    """Do one round of a watcher: observe once, wake what has something to see."""
     make = world.code.watcher.Watch
     watches = {make(UNIT, run.generation, run.until): run for run in world.runs if run.task == "watch"}
     if not watches:
@@ -157,7 +157,7 @@ def triggerer(world: World, *, stands: bool = True) -> None:
         records = RecordedUnit(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
         statuses[UNIT] = life.record_end(records)
     except SluiceError as error:
-        world.tell(f"triggerer: could not look: {error}")
+        world.tell(f"triggerer: could not check: {error}")
     for watch, hint in world.code.watcher.hints(watches, statuses, world.clock.now()).items():
         run = watches[watch]
         if run.task == "watch":

@@ -38,7 +38,7 @@ class Caller:
         wished: it has recorded a desired state itself.
         read_wish: the age of the database when it last read the newest wish.
         epoch: of the database, when it began.
-        saw_alive: the driver that it looked at last was alive.
+        saw_alive: the driver that it checked last was alive.
         started: it started a driver.
     """
 
@@ -166,7 +166,7 @@ class LauncherGate(Gate):
         return self._call("lack", "launcher", lambda: self._world.machine.shortage(job))
 
     def submit(self, key: str, job: Job) -> DriverReport:
-        """Hold the key for a moment in which others can look, and the submitter can die."""
+        """Hold the key for a moment in which others can check, and the submitter can die."""
         world, caller = self._world, self._caller
 
         def start() -> DriverReport:

@@ -1,4 +1,4 @@
-"""What drivers do to a table, in the few steps that matter: mark, read what is covered, plan, look at the mark, commit.
+"""What drivers do to a table, in the few steps that matter: mark, read what is covered, plan, check the mark, commit.
 
 A model of `sluice.delta.writer_log`, of the sinks around it and of what Delta and Spark promise:
 
@@ -82,7 +82,7 @@ class Driver:
         self.generation = generation
         self._table = table
         self._checkpoint = checkpoint
-        self._next: Callable[[], ExitCode | None] = self._look_at_mark
+        self._next: Callable[[], ExitCode | None] = self._check_mark
         self._recovering = True
         self._held = NOWHERE
         self._batch = 0
@@ -99,14 +99,14 @@ class Driver:
     @property
     def began(self) -> bool:
         """Whether it has opened its table."""
-        return self._next not in (self._look_at_mark, self._mark, self._read_coverage)
+        return self._next not in (self._check_mark, self._mark, self._read_coverage)
 
     @property
     def idle(self) -> bool:
         """Whether it is between two batches."""
         return self._next == self._plan
 
-    def _look_at_mark(self) -> ExitCode | None:
+    def _check_mark(self) -> ExitCode | None:
         self._snapshot = self._table.version
         if self._table.marked > self.generation:
             return ExitCode.FENCED
@@ -115,7 +115,7 @@ class Driver:
 
     def _mark(self) -> None:
         self._table.mark(self.generation, self._snapshot)
-        self._next = self._look_at_mark
+        self._next = self._check_mark
 
     def _read_coverage(self) -> None:
         self._held = position(self._table.end)

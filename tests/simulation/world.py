@@ -26,8 +26,8 @@ from tests.simulation.transitions import HALTING, HELD, Tally
 from tests.twins.clock import ManualClock
 
 _REFUSALS = {
-    "nobody asked": "never asked",
-    "asked for it to be stopped": "stop on record",
+    "never requested": "never asked",
+    "requested its stop": "stop on record",
     "on record as ended": "ended yet lives",
     "no trace of": "no trace",
 }
@@ -70,7 +70,7 @@ class World:
         settled: faults are over, and everybody is done.
         poison: with this exit code every driver dies soon; None if they do not.
         alerts: when somebody was told that something is wrong.
-        attended: when somebody looked at a run.
+        attended: when somebody checked a run.
         told: what happened, if somebody listens.
     """
 

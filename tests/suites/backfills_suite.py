@@ -64,7 +64,7 @@ class BackfillsSuite:
             backfills.claim(asking(2, 4), "run-2", alive=living)
         said = str(refusal.value)
         assert f"{other.id} works on departures from 2013-01-01T00:00Z to 2013-01-03T00:00Z (verify)" in said
-        assert "ada asked for it" in said
+        assert "ada requested it" in said
         assert f"sluice backfill status {other.id}" in said
         assert f"sluice backfill cancel {other.id}" in said
         assert list(backfills.recent()) == [other]
@@ -91,7 +91,7 @@ class BackfillsSuite:
         second = backfills.claim(asking(2, 4), "run-2", alive=lambda name: name != first.id)
         ended = backfills.get(first.id)
         assert (ended.state, ended.ended_at) == (BackfillState.FAILED, START + timedelta(seconds=60))
-        assert "ended without a word" in ended.why
+        assert "ended without a message" in ended.why
         assert second.state is BackfillState.RUNNING
 
     def test_not_being_able_to_look_takes_nothing_from_anybody(self, backfills: Backfills) -> None:
@@ -201,7 +201,7 @@ class BackfillsSuite:
     def test_who_was_declared_dead_makes_no_progress(self, backfills: Backfills) -> None:
         claimed = backfills.claim(asking(), "run-1", alive=dead)
         backfills.claim(asking(), "run-2", alive=dead)
-        with pytest.raises(RefusedError, match="ended without a word"):
+        with pytest.raises(RefusedError, match="ended without a message"):
             backfills.advance(claimed.id, done=24, total=48)
 
     def test_the_first_record_of_an_end_stays(self, backfills: Backfills, clock: ManualClock) -> None:

@@ -204,7 +204,7 @@ class LatestSuite:
             place.unopened(LatestTable(TABLE.name, schema, TABLE.keys, time_column="hour")).check()
         assert place.held() == {(1, "UA"): 3}
 
-    def test_a_look_at_a_table_changes_nothing_and_fences_nobody(self, place: Place) -> None:
+    def test_an_observation_of_a_table_changes_nothing_and_fences_nobody(self, place: Place) -> None:
         place.unopened(TABLE, generation=1).check()
         old = place.store(generation=1)
         old.apply(change(10, (1, "UA", 3)))

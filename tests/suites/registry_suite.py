@@ -31,7 +31,7 @@ OK = Verdict(
     catch_up_seconds=60.0,
     loss_seconds=7_200.0,
 )
-UNKNOWN = Verdict(Health.UNKNOWN, "Could not look.", "sluice doctor", completeness=0.33)
+UNKNOWN = Verdict(Health.UNKNOWN, "Could not check.", "sluice doctor", completeness=0.33)
 
 
 class RegistrySuite:
@@ -100,12 +100,12 @@ class RegistrySuite:
 
     def test_the_first_record_of_an_end_stays(self, registry: Registry, clock: ManualClock) -> None:
         registry.intend("flights", after_generation=0, key="local.flights.g1")
-        ended = registry.end("flights", 1, exit_code=0, reason="stopped as asked")
+        ended = registry.end("flights", 1, exit_code=0, reason="stopped on request")
         clock.sleep(5)
         assert registry.end("flights", 1, exit_code=-9, reason="killed") == ended
         assert registry.bind("flights", 1) == ended
         assert registry.latest_attempt("flights") == ended
-        assert (ended.exit_code, ended.reason, ended.ended_at) == (0, "stopped as asked", START)
+        assert (ended.exit_code, ended.reason, ended.ended_at) == (0, "stopped on request", START)
 
     def test_an_end_keeps_its_class_and_the_time_of_death(self, registry: Registry, clock: ManualClock) -> None:
         registry.intend("flights", after_generation=0, key="local.flights.g1")
@@ -154,7 +154,7 @@ class RegistrySuite:
         for unit, generations in ((units[0], 3), (units[-1], 1), ("nobody_asks", 2)):
             for after in range(generations):
                 registry.intend(unit, after_generation=after, key=f"local.{unit}.g{after + 1}")
-        registry.end(units[0], 3, exit_code=0, reason="stopped as asked")
+        registry.end(units[0], 3, exit_code=0, reason="stopped on request")
         for unit, stream, verdict in [(units[0], "b", OK), (units[0], "a", UNKNOWN), (units[-1], "a", OK)]:
             registry.record_verdict(unit, stream, 1, UNKNOWN)
             clock.sleep(1)

@@ -1,4 +1,4 @@
-"""What every record of looks does. Subclasses give `newest`."""
+"""What every record of observations does. Subclasses give `newest`."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class SnapshotStoreSuite:
         newest.store([])
         assert newest.of([]) == {}
 
-    def test_a_look_comes_back_as_it_was(self, newest: SnapshotStore) -> None:
+    def test_an_observation_comes_back_as_it_was(self, newest: SnapshotStore) -> None:
         newest.store([BARE, FULL])
         assert newest.of(["flights", "weather"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
 
-    def test_a_later_look_takes_the_place_of_an_earlier_one(self, newest: SnapshotStore) -> None:
+    def test_a_later_observation_takes_the_place_of_an_earlier_one(self, newest: SnapshotStore) -> None:
         later = replace(FULL, at=START + timedelta(seconds=10), generation=4)
         newest.store([FULL, BARE])
         newest.store([later])
@@ -72,7 +72,7 @@ class SnapshotStoreSuite:
         newest.store([replace(FULL, at=START - timedelta(milliseconds=1), generation=2), BARE])
         assert newest.of(["flights"]) == {"flights": {"departures": FULL, "raw_flights": BARE}}
 
-    def test_a_look_from_the_future_makes_room_for_those_after_the_clock_was_set_back(
+    def test_an_observation_from_the_future_makes_room_for_those_after_the_clock_was_set_back(
         self, newest: SnapshotStore
     ) -> None:
         newest.store([replace(FULL, at=START + timedelta(hours=1))])
@@ -82,4 +82,4 @@ class SnapshotStoreSuite:
     def test_a_thousand_are_kept_and_read_together(self, newest: SnapshotStore) -> None:
         many = [replace(FULL, unit=f"unit{number}") for number in range(1001)]
         newest.store(many)
-        assert newest.of([look.unit for look in many]) == {look.unit: {"departures": look} for look in many}
+        assert newest.of([each.unit for each in many]) == {each.unit: {"departures": each} for each in many}

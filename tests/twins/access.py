@@ -25,18 +25,18 @@ class InMemoryAccess:
         self.passwords: dict[tuple[str, Mechanism], tuple[int, str]] = {}
 
     def acls(self) -> frozenset[Acl]:
-        self._look()
+        self._require_authorizer()
         return frozenset(self.entries)
 
     def grant(self, acls: Collection[Acl]) -> None:
-        self._look()
+        self._require_authorizer()
         refused = [acl for acl in acls if ":" not in acl.principal]
         self.entries |= set(acls) - set(refused)
         if refused:
             raise RefusedError(f"The cluster refused to grant {'; '.join(map(str, refused))} (InvalidRequestError).")
 
     def revoke(self, acls: Collection[Acl]) -> None:
-        self._look()
+        self._require_authorizer()
         self.entries -= set(acls)
 
     def credentials(self) -> frozenset[Credential]:
@@ -55,7 +55,7 @@ class InMemoryAccess:
             raise RefusedError(f"The cluster refused to remove the password of {user} (there is none).")
         del self.passwords[user, mechanism]
 
-    def _look(self) -> None:
+    def _require_authorizer(self) -> None:
         self._reach()
         if not self.secured:
             raise NotReadyError("The cluster lets every client do everything: it has no authorizer.")

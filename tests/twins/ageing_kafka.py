@@ -11,7 +11,7 @@ from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
 
 class AgeingKafka(InMemoryKafkaAdministration):
-    """`segment` records are one segment; the broker looks every `check_seconds`, whenever somebody asks after that."""
+    """`segment` records are one segment; the broker checks every `check_seconds`, whenever somebody asks after that."""
 
     def __init__(self, clock: Clock, *, segment: int = 1, check_seconds: float = 300) -> None:
         super().__init__()

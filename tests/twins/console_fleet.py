@@ -121,7 +121,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     Args:
         folder: holds the project and its state.
         units: how many.
-        clock: gives the present, at which everything was looked at.
+        clock: gives the present, at which everything was observed.
         intervals: of each pipeline that are on record; the first one's month is full.
         aside: what is in everything that somebody may have said.
     """
@@ -162,7 +162,7 @@ def health_of(number: int) -> Health:
 
 def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
     day, registry = timedelta(days=1), project.records.registry()
-    wishes, attempts, verdicts, looks = [], [], [], []
+    wishes, attempts, verdicts, newest = [], [], [], []
     for number in range(fleet.units):
         unit = unit_of(number)
         base = {"deployment": "local", "unit": unit}
@@ -199,12 +199,12 @@ def _lives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
                 {**base, "stream": stream, "number": 1, "generation": 2, "at": now - timedelta(hours=3), **given}
             )
             seen_at = now - timedelta(hours=1) if number == UNSEEN else now - timedelta(seconds=5)
-            looks.append(StreamSnapshot(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
+            newest.append(StreamSnapshot(unit, stream, 2, seen_at, found, Rates(12.5 + number, 12.25)))
     assert registry.verdicts("none") == ()
     with transaction(project.records.database, write=True) as connection:
         for table, rows in ((desired_state, wishes), (attempt, attempts), (verdict, verdicts)):
             connection.execute(insert(table), rows)
-    project.records.snapshots().store(looks)
+    project.records.snapshots().store(newest)
 
 
 def _verdict(number: int, now: datetime, fleet: ConsoleFleet) -> Verdict:

@@ -1,4 +1,4 @@
-"""A launcher whose drivers are entries in a dictionary: counts what was started, may not look, may have no room."""
+"""A launcher whose drivers are entries in a dictionary: counts what was started, may be unreachable or full."""
 
 from __future__ import annotations
 

@@ -45,18 +45,18 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         """Close nothing: no connection is open."""
 
     def names(self) -> tuple[str, ...]:
-        self._look()
+        self._reach()
         return tuple(sorted(self.topics))
 
     def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
-        self._look()
+        self._reach()
         return {name: self.topics[name] for name in names if name in self.topics}
 
     def configs_in_force(self, names: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
         return {name: {**_DEFAULTS, **state.configs} for name, state in self.describe(names).items()}
 
     def create(self, creations: Sequence[TopicCreation]) -> None:
-        self._look()
+        self._reach()
         refusals = []
         for creation in creations:
             why = self._why_not(creation)
@@ -105,7 +105,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         self.firsts.setdefault(topic, {})[partition] = first
 
     def ends(self, topic: str) -> Mapping[int, int]:
-        self._look()
+        self._reach()
         if topic not in self.topics:
             raise RefusedError(f"The topic {topic!r} does not exist.", fix="run `sluice topics apply`.")
         return dict(self.offsets[topic])
@@ -124,7 +124,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         return TopicExtent(self.topics[topic].topic_id, self.beginnings(topic), ends)
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
-        self._look()
+        self._reach()
         found: dict[str, TopicExtent | SluiceError] = {}
         for topic in topics:
             try:
@@ -141,7 +141,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         }
 
     def set_group(self, group: str, offsets: Mapping[str, int]) -> None:
-        self._look()
+        self._reach()
         if group in self.consumed:
             raise RefusedError(f"The cluster refused to set the offsets of the group {group} (UnknownMemberIdError).")
         self.groups.setdefault(group, {}).update(offsets)
@@ -153,7 +153,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         return {p: known[p, at] for p, at in firsts.items() if at is not None}
 
     def _existing(self, topic: str) -> TopicState:
-        self._look()
+        self._reach()
         if topic not in self.topics:
             raise RefusedError(f"The cluster refused: there is no topic {topic}.")
         return self.topics[topic]

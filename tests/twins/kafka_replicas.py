@@ -14,11 +14,11 @@ from sluice.topics.replica_administration import THROTTLED, BrokerState, Partiti
 class _Move:
     before: tuple[int, ...]
     target: tuple[int, ...]
-    looks_left: int
+    polls_left: int
 
 
 class InMemoryReplicas:
-    """`looks_per_move`: how often one has to look until a move is over; one to a broker that is `down` never is."""
+    """`polls_per_move`: how often one has to poll until a move is over; one to a broker that is `down` never is."""
 
     def __init__(self, brokers: int = 1, racks: Mapping[int, str] | None = None) -> None:
         self.brokers = brokers
@@ -26,29 +26,29 @@ class InMemoryReplicas:
         self.down: set[int] = set()
         self.reachable = True
         self.topics: dict[str, TopicState] = {}
-        self.looks_per_move = 0
+        self.polls_per_move = 0
         self.rates: dict[int, int] = {}
         self.most_at_once = 0
         self._moves: dict[PartitionKey, _Move] = {}
 
     def cluster(self) -> tuple[BrokerState, ...]:
-        self._look()
+        self._reach()
         return tuple(BrokerState(i, self.racks.get(i)) for i in range(1, self.brokers + 1) if i not in self.down)
 
     def moving(self) -> Mapping[PartitionKey, tuple[int, ...]]:
-        self._look()
+        self._reach()
         for key, under_way in list(self._moves.items()):
-            if under_way.looks_left <= 0 and not set(under_way.target) & self.down:
+            if under_way.polls_left <= 0 and not set(under_way.target) & self.down:
                 self._place(key, under_way.target, set(under_way.target))
                 del self._moves[key]
-            under_way.looks_left -= 1
+            under_way.polls_left -= 1
         return {
             key: tuple(broker for broker in under_way.before if broker not in under_way.target)
             for key, under_way in self._moves.items()
         }
 
     def reassign(self, targets: Mapping[PartitionKey, tuple[int, ...] | None]) -> None:
-        self._look()
+        self._reach()
         faults = []
         for key, target in targets.items():
             if target is None:
@@ -62,7 +62,7 @@ class InMemoryReplicas:
             raise RefusedError(f"The cluster refused to move {', '.join(faults)}.")
 
     def sizes(self, topics: Collection[str]) -> Mapping[PartitionKey, Mapping[int, int]]:
-        self._look()
+        self._reach()
         return {
             (name, partition): dict.fromkeys(replicas, 1000)
             for name in topics
@@ -71,14 +71,14 @@ class InMemoryReplicas:
         }
 
     def elect(self, partitions: Collection[PartitionKey]) -> None:
-        self._look()
+        self._reach()
         for name, partition in partitions:
             state = self.topics[name]
             if state.replicas[partition][0] in state.in_sync[partition]:
                 self._lead(name, partition, state.replicas[partition][0])
 
     def throttle(self, throttle: Throttle) -> None:
-        self._look()
+        self._reach()
         self.rates = {broker.id: throttle.bytes_per_second for broker in self.cluster()}
         for name in {topic for topic, _ in throttle.targets}:
             for config, of in zip(THROTTLED, (throttle.sources, throttle.targets), strict=True):
@@ -87,7 +87,7 @@ class InMemoryReplicas:
                 self.topics[name] = replace(state, configs={**state.configs, config: shown})
 
     def unthrottle(self, topics: Collection[str]) -> None:
-        self._look()
+        self._reach()
         for name in topics:
             state = self.topics[name]
             configs = {key: value for key, value in state.configs.items() if key not in THROTTLED}
@@ -96,7 +96,7 @@ class InMemoryReplicas:
             self.rates = {}
 
     def delete(self, topics: Collection[str]) -> None:
-        self._look()
+        self._reach()
         for name in topics:
             self.forget(name)
 
@@ -131,7 +131,7 @@ class InMemoryReplicas:
         if set(before) == set(target) and already is None:
             self._place(key, target, set(state.in_sync[key[1]]))
             return
-        self._moves[key] = _Move(before, target, self.looks_per_move)
+        self._moves[key] = _Move(before, target, self.polls_per_move)
         both = (*target, *(broker for broker in before if broker not in target))
         self._place(key, both, set(state.in_sync[key[1]]))
 
@@ -156,7 +156,7 @@ class InMemoryReplicas:
         leaders = (*state.leaders[:partition], broker, *state.leaders[partition + 1 :])
         self.topics[name] = replace(state, leaders=leaders)
 
-    def _look(self) -> None:
+    def _reach(self) -> None:
         if not self.reachable:
             raise UnreachableError("No Kafka broker could be reached.", fix="start the stack.")
 

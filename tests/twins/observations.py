@@ -1,4 +1,4 @@
-"""Looks at an imagined stream with one partition, in seconds after `START`."""
+"""Observes an imagined stream with one partition, in seconds after `START`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Done:
     end: int
 
 
-def look(
+def observed(
     at: float,
     done: Sequence[Done] = (),
     end: int | None = None,
@@ -38,7 +38,7 @@ def look(
     running: tuple[float, int] | None = None,
     **more: Any,  # noqa: ANN401 - any field of Evidence
 ) -> Observation:
-    """Return what a look shows that sees all these batches.
+    """Return what an observation shows that sees all these batches.
 
     Args:
         at: seconds.
@@ -69,10 +69,10 @@ def look(
     return Observation(**{**fields, **more})
 
 
-def window_of(looks: Iterable[Observation]) -> Window:
-    """Fold looks into a window."""
+def window_of(observations: Iterable[Observation]) -> Window:
+    """Fold observations into a window."""
     window = Window()
-    for seen in looks:
+    for seen in observations:
         window = window.add(seen)
     return window
 

@@ -13,12 +13,12 @@ NOON = datetime(2013, 1, 7, 12, tzinfo=UTC)
 
 
 class InMemoryRecords:
-    """`looked_at`: how many offsets were read, to see how far somebody has gone."""
+    """`checked`: how many offsets were read, to see how far somebody has gone."""
 
     def __init__(self, cluster: InMemoryKafkaAdministration) -> None:
         self.cluster = cluster
         self.held: dict[str, dict[tuple[int, int], Record]] = {}
-        self.looked_at = 0
+        self.checked = 0
 
     def append(
         self,
@@ -50,6 +50,6 @@ class InMemoryRecords:
             if start.get(partition, 0) < min(first[partition], last):
                 raise UnreachableError(f"{topic} could not be read (OffsetOutOfRangeError).")
             for offset in range(start.get(partition, 0), last):
-                self.looked_at += 1
+                self.checked += 1
                 if (partition, offset) in held:
                     yield held[partition, offset]

@@ -167,31 +167,31 @@ class Orchestrator:
 
 @contextmanager
 def unchanged(orchestrator: Orchestrator) -> Iterator[Truth]:
-    """Look again and again while the block runs: what was true when it began stays true at every look, and after it."""
+    """Observe again and again while the block runs: what was true when it began stays true, also after it."""
     before, over = orchestrator.truth(), Event()
     assert len(before.drivers) == 1
-    looks: list[Truth | Exception] = []
+    observations: list[Truth | Exception] = []
 
-    def look() -> None:
+    def observe() -> None:
         ended = False
-        while not (ended and looks):  # a block may be over before the first look
+        while not (ended and observations):  # a block may be over before the first observation
             try:
-                looks.append(orchestrator.truth())
+                observations.append(orchestrator.truth())
             except UnreachableError:  # the record is busy
                 pass
-            except Exception as error:  # noqa: BLE001 - a look that fails is no innocence
-                looks.append(error)
+            except Exception as error:  # noqa: BLE001 - an observation that fails is no innocence
+                observations.append(error)
             ended = over.wait(0.3)
 
-    watcher = Thread(target=look)
+    watcher = Thread(target=observe)
     watcher.start()
     try:
         yield before
     finally:
         over.set()
         watcher.join()
-    assert looks, "nobody looked"
-    assert [seen for seen in looks if seen != before] == [], f"it was {before}"
+    assert observations, "nothing was observed"
+    assert [seen for seen in observations if seen != before] == [], f"it was {before}"
     assert orchestrator.truth() == before
 
 

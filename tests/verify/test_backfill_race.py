@@ -109,7 +109,7 @@ class Track:
         return self.place.home / f"{name}.log"
 
     def backfill(self, mode: Mode, number: int) -> None:
-        """Take the last day of closed intervals, and what is closed by the time that the process looks."""
+        """Take the last day of closed intervals, and what is closed by the time that the process reads it."""
         ledger = self.ledger()
         assert ledger.closed_until is not None
         start, end = max(min(ledger.rows), ledger.closed_until - 24 * HOUR), ledger.closed_until + 96 * HOUR
@@ -296,7 +296,7 @@ def assert_both_made_progress_at_once(log: Log, reads: int) -> None:
     assert sum(before in streamed and after in published for before, after in turns) >= 3
     assert min(streamed) < min(published) < max(published) < max(streamed)
 
-    # Each backfill went up to the interval that was settled last when it looked.
+    # Each backfill went up to the interval that was settled last when it read the ledger.
     reached = {e.backfill: max(e.content) + HOUR for e in published.values()}
     assert set(reached.values()) <= {entry.settled_until for entry in streamed.values()}
 

@@ -173,7 +173,7 @@ def test_in_airflow_it_is_in_the_navigation_takes_its_theme_and_starts_runs(
             " = 'tried in a browser'"
         )
         browser.value(f"{inside}.querySelector('dialog[open] button[type=submit]').click()")
-        browser.wait_for(f"{inside}.querySelector('main h1')?.textContent === 'Asked for'")
+        browser.wait_for(f"{inside}.querySelector('main h1')?.textContent === 'Requested'")
         registry = Project.open_strict(place).records.registry()
         wanted = Desired.STOPPED if action == "stop" else Desired.RUNNING
         assert wait_until(

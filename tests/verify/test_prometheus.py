@@ -90,7 +90,7 @@ def test_the_rules_call_for_what_is_wrong_and_for_nothing_else(prometheus: str) 
     assert len(found["SluiceIntervalsDirty"]) == 12
     assert found.keys() <= {
         *("SluiceStreamHalted", "SluiceStreamStalled", "SluiceStreamLagging", "SluiceStreamStopped"),
-        *("SluiceStreamUnknown", "SluiceNobodyLooks", "SluiceIntervalsDirty", "SluiceCasesOpen"),
+        *("SluiceStreamUnknown", "SluiceNotObserved", "SluiceIntervalsDirty", "SluiceCasesOpen"),
     }
     rules = asked(prometheus, "rules")["groups"][0]["rules"]
     assert {rule["health"] for rule in rules} == {"ok"}

@@ -32,7 +32,7 @@ FORGOTTEN = ("2013-01-01T15", "2013-01-01T20", "2013-01-02T13")
 """Hours whose flights of one airport are sent when both days are settled."""
 REPAIR, BACKFILL = "repair_intervals", "backfill_departures"
 SCHEDULE_SECONDS = 330
-"""The DAG looks every five minutes."""
+"""The DAG checks every five minutes."""
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The bundle of `dags/`, which has its files parsed when something that they read has changed.
 
 Airflow parses every file again and again, because it cannot know what a file reads. Ours read the specs and the code,
-so the DAG processor looks at names, sizes and times of these every few seconds and parses when one differs. Between
+so the DAG processor checks names, sizes and times of these every few seconds and parses when one differs. Between
 two changes it parses every twenty minutes. Nothing here runs while a file is parsed.
 """
 
@@ -64,7 +64,7 @@ class ParseScheduler:
     """Decides when the files are to be parsed. It is called every few seconds.
 
     Attributes:
-        files: looks at what parsing reads.
+        files: checks what parsing reads.
         parsed: returns when each DAG that is not gone was parsed last (UTC).
         ask: has all files parsed soon.
         clock: gives the time.
@@ -95,7 +95,7 @@ class ParseScheduler:
             self._go_on(self._round, now)
 
     def _begin(self, now: datetime, present: Files, *, changed: bool) -> None:
-        """Note that all was asked for: last of all, so that what fails before is tried again by the next look."""
+        """Note that all was asked for: last of all, so that what fails before is tried again by the next check."""
         asks = [AGAIN, *UNREAD] if changed else [*UNREAD]
         self._round = _Round(now, frozenset(self.parsed()), asks, only_unread=not changed)
         self._seen, self._asked_at = present, now
@@ -125,7 +125,7 @@ class SpecsBundle(LocalDagBundle):
         )
 
     def refresh(self) -> None:
-        """Look at what the files read. Only the DAG processor calls this, between two parses."""
+        """Check what the files read. Only the DAG processor calls this, between two parses."""
         self._scheduler.check()
 
     def _folders(self) -> Iterable[Path]:
@@ -161,7 +161,7 @@ def in_turn(places: Iterable[str]) -> list[str]:
 
 
 def files_below(folders: Iterable[Path]) -> Files:
-    """Look at all files below some folders, but for hidden ones and bytecode. A folder that is not there has none."""
+    """Check all files below some folders, but for hidden ones and bytecode. A folder that is not there has none."""
     return frozenset(file for folder in folders for file in _files(str(folder)))
 
 

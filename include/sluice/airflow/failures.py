@@ -1,4 +1,4 @@
-"""Which of our errors Airflow may retry: what could not be looked at, never what was refused."""
+"""Which of our errors Airflow may retry: what could not be checked, never what was refused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Links in Airflow's UI: from a watch to the driver's Spark UI and log, from a batch to the pages that it made.
 
 Where a driver's are is only known once it runs, long after Airflow stores a link. So a link names a page of ours, which
-looks when it is opened: one of the console's, see `sluice.airflow.web.console`.
+checks when it is opened: one of the console's, see `sluice.airflow.web.console`.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def _of_unit(
         found.conditions[subject, AlertClass.HALTED] = Condition(
             subject=subject,
             alert_class=AlertClass.HALTED,
-            what=f"Unit {unit} is HALTED: nothing starts until a person asks for it",
+            what=f"Unit {unit} is HALTED: nothing starts until an operator requests it",
             why=first.verdict.why,
             what_to_do=first.verdict.what_to_do or _HALTED_FIX.format(unit=unit),
             unit=unit,

@@ -71,7 +71,7 @@ class AlertDispatcher:
             if not self.journal.append_unless(alert, known):
                 return None
         except SluiceError as error:
-            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not on record: {error}"))
+            alert = replace(alert, evidence=(*alert.evidence, f"this alert is not recorded: {error}"))
         quiet = alert.level in {Level.RECOVERY, Level.QUESTION, Level.TEST}
         log.log(logging.INFO if quiet else logging.ERROR, "Alert %s: %s. %s", alert.id, alert.what, alert.why)
         return alert
@@ -98,13 +98,13 @@ class AlertDispatcher:
     def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
         """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
         rule = self.policy.rule_of(alert)
-        if not rule.tell:
+        if not rule.notify:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))
         if since is None:
             incident = open_incidents(self.read()).get(alert.key)
             since = alert.at if incident is None else incident.since
         now = self.clock.now()
-        due = self.policy.spec.time_to_tell(rule, since, now)
+        due = self.policy.spec.time_to_notify(rule, since, now)
         if due > now and alert.level is not Level.RECOVERY:
             held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; sent then if it lasts."
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
@@ -155,5 +155,5 @@ class AlertDispatcher:
         try:
             self.journal.append(delivery)
         except SluiceError as error:
-            log.error("The outcome of alert %s is not on record: %s", alert.id, error)  # noqa: TRY400 - the same
+            log.error("The outcome of alert %s is not recorded: %s", alert.id, error)  # noqa: TRY400 - the same
         return delivery

@@ -157,7 +157,7 @@ class Journal:
                 except BlockingIOError:
                     if self._clock.monotonic() >= deadline:
                         raise UnreachableError(
-                            f"Another process has held {lock.name} for {_LOCK_SECONDS:.0f} s.",
+                            f"Another process has kept {lock.name} locked for {_LOCK_SECONDS:.0f} s.",
                             fix="look for a stopped process that has it open.",
                         ) from None
                     self._clock.sleep(_POLL_SECONDS)

@@ -49,7 +49,7 @@ class Policy:
 
     def channels_of(self, alert: Alert) -> list[Channel]:
         """Return the channels that an alert goes to."""
-        return [self.spec.channels[name] for name in self.rule_of(alert).tell]
+        return [self.spec.channels[name] for name in self.rule_of(alert).notify]
 
     def complete(self, alert: Alert) -> Alert:
         """Return an alert with its section of the runbook, and with why the declared policy does not hold."""

@@ -128,7 +128,7 @@ def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpe
     rule, newest = rule_of(incident.newest, policy), incident.newest
     # A record from the future was made before the clock was set back: it has lasted long enough.
     since = incident.since if incident.since <= now else now - rule.after
-    if not rule.tell or policy.time_to_tell(rule, since, now) > now:
+    if not rule.notify or policy.time_to_notify(rule, since, now) > now:
         return
     outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
     if outcome is None and under_way(newest, now):

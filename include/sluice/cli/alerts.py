@@ -80,9 +80,9 @@ def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
         "since": incident.since.isoformat(sep=" "),
         "what": newest.what,
         "alerts": [alert.id for alert in incident.alerts],
-        "told": notified,
-        "told_at": None if incident.notified_at is None else incident.notified_at.isoformat(),
-        "channels": list(policy.rule_of(newest).tell),
+        "notified": notified,
+        "notified_at": None if incident.notified_at is None else incident.notified_at.isoformat(),
+        "channels": list(policy.rule_of(newest).notify),
     }
 
 
@@ -161,7 +161,7 @@ def _selected_channels(policy: Policy, name: str) -> list[Channel]:
         SpecError: the policy has no channel of that name.
     """
     spec = policy.spec
-    names = [name] if name else list(spec.rules[-1].tell) or list(spec.channels)
+    names = [name] if name else list(spec.rules[-1].notify) or list(spec.channels)
     if unknown := [each for each in names if each not in spec.channels]:
         raise SpecError(
             f"The alert policy has no channel {unknown[0]!r}.", fix=f"use one of {', '.join(spec.channels)}."
@@ -225,7 +225,7 @@ def _print_incidents(incidents: list[dict[str, Any]], note: str) -> None:
         "subject", Column("class", no_wrap=True), Column("since (UTC)", no_wrap=True), "what", "notified", "channels"
     )
     for each in incidents:
-        notified = escape(each["told"]) if each["told_at"] else f"[yellow]{escape(each['told'])}[/]"
+        notified = escape(each["notified"]) if each["notified_at"] else f"[yellow]{escape(each['notified'])}[/]"
         names = ", ".join(each["channels"]) or "none"
         table.add_row(
             escape(each["subject"]), each["class"], each["since"][:16], escape(each["what"]), notified, escape(names)

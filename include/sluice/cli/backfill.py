@@ -80,7 +80,7 @@ def run(
 ) -> None:
     """Run a backfill and wait for its end. Ctrl-C makes it stop after the current chunk.
 
-    Exit codes: 0 it finished and found nothing wrong; 1 it found a fault or broke off (the report says what differs);
+    Exit codes: 0 it finished and found nothing wrong; 1 it found a fault or was interrupted (the report says why);
     2 a spec or an argument is wrong; 3 Spark cannot start; 4 the control database or a log did not answer; 5 another
     backfill overlaps, or a reason is missing; 6 the ledger cannot be read.
     """

@@ -43,6 +43,14 @@ CaseArgument = Annotated[
 ]
 ReasonOption = Annotated[list[Reason] | None, typer.Option("--reason", help="Only this reason. Repeatable.")]
 PartitionOption = Annotated[int | None, typer.Option("--partition", min=0, help="Only this partition.")]
+TopicOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of several topics that the pipeline reads, whose records.",
+        autocompletion=completion.topics,
+    ),
+]
 OffsetsOption = Annotated[str, typer.Option("--offsets", metavar="A-B", help="Only these offsets, both ends included.")]
 MaskedOption = Annotated[bool, typer.Option("--masked", help="Mask keys and values: letters as x, digits as 9.")]
 
@@ -56,6 +64,7 @@ def list_(
     until: UntilOption = None,
     partition: PartitionOption = None,
     offsets: OffsetsOption = "",
+    topic: TopicOption = None,
     limit: Annotated[int, typer.Option(min=0, max=1000, help="The number of records, newest first.")] = 20,
     masked: MaskedOption = False,
     output: OutputOption = Output.TABLE,
@@ -66,9 +75,10 @@ def list_(
     """
     selection = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    browsed = _query(project, spec, lambda quarantine: quarantine.browse(selection, limit))
+    name = _topic(spec, topic)
+    browsed = _query(project, spec, name, lambda quarantine: quarantine.browse(selection, limit))
     counts = [{"reason": why, "day": day, "records": n} for (why, day), n in browsed.counts.items()]
-    newest = [view.record_as_dict(spec.source, one, masked=masked) for one in browsed.records]
+    newest = [view.record_as_dict(name, one, masked=masked) for one in browsed.records]
     data = {"pipeline": pipeline, "records": browsed.total, "counts": counts, "newest": newest}
     emit(output, data, lambda: view.print_browsed(pipeline, browsed, masked=masked))
 
@@ -77,6 +87,7 @@ def list_(
 def record(
     pipeline: PipelineArgument,
     position: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", help="A position that `list` shows.")],
+    topic: TopicOption = None,
     masked: MaskedOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -88,14 +99,15 @@ def record(
     partition, _, offset = position.partition(":")
     if not (partition.isdecimal() and offset.isdecimal()):
         raise SpecError(f"{position!r} is not the position of a record.", fix="write partition:offset, such as 0:1234.")
-    rejected = _query(project, spec, lambda quarantine: quarantine.one(int(partition), int(offset)))
+    name = _topic(spec, topic)
+    rejected = _query(project, spec, name, lambda quarantine: quarantine.one(int(partition), int(offset)))
     if rejected is None:
         raise SpecError(
             f"{pipeline} rejects no record at {position}: it is good, late, or not in the raw table.",
             fix=f"see `sluice quarantine list {pipeline}`.",
         )
-    data = view.record_as_dict(spec.source, rejected, masked=masked)
-    emit(output, data, lambda: view.print_record(spec.source, rejected, masked=masked))
+    data = view.record_as_dict(name, rejected, masked=masked)
+    emit(output, data, lambda: view.print_record(name, rejected, masked=masked))
 
 
 @app.command("open")
@@ -108,6 +120,7 @@ def open_(
     until: UntilOption = None,
     partition: PartitionOption = None,
     offsets: OffsetsOption = "",
+    topic: TopicOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Open a case for the records that `list` counts with the same options. Records rejected later do not belong to it.
@@ -117,16 +130,17 @@ def open_(
     """
     selection = _filter(reason, since, until, partition, offsets)
     project, spec = open_pipeline(pipeline)
-    positions, reasons, details = _query(project, spec, lambda quarantine: quarantine.positions(selection))
+    name = _topic(spec, topic)
+    positions, reasons, details = _query(project, spec, name, lambda quarantine: quarantine.positions(selection))
     if not positions.count:
         raise SpecError(
             f"{pipeline} rejects no record that matches ({selection}).", fix=f"see `sluice quarantine list {pipeline}`."
         )
     fields = {f"{reason}: {detail}": n for reason, own in details.items() for detail, n in own.items()}
     event = CaseEvent(CaseState.OPEN, requester(), _reason(why), SystemClock().now(), counts=fields or None)
-    name = case_id(pipeline, event.at, positions)
+    case = case_id(pipeline, event.at, positions)
     counts = {str(each): count for each, count in reasons.items()}
-    _show(project.records.cases().open(Case(name, pipeline, str(selection), positions, counts, (event,))), output)
+    _show(project.records.cases().open(Case(case, pipeline, str(selection), positions, counts, (event,))), output)
 
 
 @app.command()
@@ -200,8 +214,9 @@ def patch(
     patched = _cases().get(case)
     patches = patches_for(patched, (_replacement(pattern, by),))
     project, spec = open_pipeline(patched.pipeline)
-    revalidated = _query(project, spec, lambda q: q.with_patches(patches).revalidate(patched.positions))
-    file, lines = f"include/topics/{spec.source}.yaml", declaration(patches)
+    topic = _topic_of_case(project, spec, patched)
+    revalidated = _query(project, spec, topic, lambda q: q.with_patches(patches).revalidate(patched.positions))
+    file, lines = f"include/topics/{topic}.yaml", declaration(patches)
     data = {"case": case, "records": patched.records, "found": revalidated.counts, "missing": revalidated.missing}
     emit(output, data, lambda: view.print_patched(patched, revalidated, file, lines))
     if revalidated.better < patched.records:
@@ -212,7 +227,7 @@ def patch(
 def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
     """Validate a case's records again, recompute and verify their intervals, and close the case.
 
-    Nothing changes unless today's rules accept all the records. Run it again to continue where it broke off.
+    Nothing changes unless today's rules accept all the records. Run it again to continue where it stopped.
 
     Exit codes: 0 the case is closed; 1 it is not, for the printed reason; 2 the case does not exist; 3 Spark cannot
     start; 4 the control database or a log did not answer; 5 it was discarded, or another backfill overlaps.
@@ -231,13 +246,34 @@ def replay(case: CaseArgument, output: OutputOption = Output.TABLE) -> None:
         raise typer.Exit(1)
 
 
-def _query(project: Project, spec: PipelineSpec, query: Callable[[Quarantine], T]) -> T:
-    """Query the quarantine of a pipeline, in a Spark session of its own."""
+def _query(project: Project, spec: PipelineSpec, topic: str, query: Callable[[Quarantine], T]) -> T:
+    """Query what a pipeline quarantines of a topic, in a Spark session of its own."""
     from sluice.spark.checks.quarantine import quarantine_of  # noqa: PLC0415 - only this imports Spark
+    from sluice.spark.driver.pipeline_code import pipeline_code  # noqa: PLC0415 - the same
     from sluice.spark.session.batch_session import batch_session  # noqa: PLC0415 - the same
 
     with batch_session(project, "quarantine", spec.name) as spark:
-        return query(quarantine_of(project, spark, spec))
+        return query(quarantine_of(project, spark, pipeline_code(project, spark, spec), topic))
+
+
+def _topic(spec: PipelineSpec, topic: str | None) -> str:
+    """Return the topic that is meant: the only one, if none is named.
+
+    Raises:
+        SpecError: the pipeline reads several, or does not read this one.
+    """
+    if topic in spec.topics:
+        return topic
+    if topic is None and len(spec.topics) == 1:
+        return spec.topics[0]
+    found = f"{spec.name} reads {', '.join(spec.topics)}" + (f", and not {topic}" if topic else "")
+    raise SpecError(f"{found}.", fix="name one of its topics with --topic.")
+
+
+def _topic_of_case(project: Project, spec: PipelineSpec, case: Case) -> str:
+    from sluice.spark.checks.quarantine import topic_of_records  # noqa: PLC0415 - only this imports Spark
+
+    return topic_of_records(project, spec, case.positions)
 
 
 def _replacement(pattern: str, by: str) -> Replacement:

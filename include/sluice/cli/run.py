@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -16,12 +16,14 @@ from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err, terminal_for_data
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
+from sluice.errors import SpecError
 from sluice.interactive.trial import broker_time, in_lines, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, advice_of, meaning_of
 from sluice.settings import settings
 from sluice.specs.load import scan
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 _TEXT = 200
 """The number of characters shown of a line that does not decode."""
@@ -31,7 +33,8 @@ _STYLES = {Outcome.GOOD: "green", Outcome.QUARANTINED: "red", Outcome.LATE: "yel
 def run(
     pipeline: PipelineArgument,
     sample: Annotated[
-        str, typer.Option(metavar="FILE", help="One JSON value per line, optionally gzipped; - is stdin.")
+        list[str],
+        typer.Option(metavar="FILE", help="JSON lines, optionally gzipped; - is stdin. Of several sources: NAME=FILE."),
     ],
     arrived_at: Annotated[
         datetime | None,
@@ -56,14 +59,58 @@ def run(
     """
     config = settings()
     specs = scan(config.home / "include")
-    topic = specs.catalog.topics[specs.pipeline(pipeline).source]
-    in_lines(topic)
-    lines = [] if sample == "-" else read_sample(sample)
-    broker_time(topic, arrived_at, SystemClock(), lines)  # refuse before reading a terminal
-    preview = trial(pipeline, lines or read_sample(sample), arrived_at=arrived_at, place=config)
+    spec = specs.pipeline(pipeline)
+    files = _files(spec, sample)
+    sampled = {name: specs.catalog.topics[spec.every_source[name].topic] for name in files}
+    preview = trial(pipeline, _lines(files, sampled, arrived_at), arrived_at=arrived_at, place=config)
     emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
-    if hint := arrival_hint(topic, preview.outcomes, preview.reasons):
+    for hint in _hints(preview, sampled):
         err.print(hint, style="yellow", soft_wrap=True)
+
+
+def _hints(preview: Preview, topics: Mapping[str, TopicSpec]) -> Iterator[str]:
+    for name, topic in topics.items():
+        own = preview.of(name)
+        if hint := arrival_hint(topic, own.outcomes, own.reasons):
+            yield hint
+
+
+def _lines(
+    files: Mapping[str, str], topics: Mapping[str, TopicSpec], arrived_at: datetime | None
+) -> dict[str, list[bytes]]:
+    """Return the lines of each source's sample; what can be refused without a terminal is refused before it is read."""
+    lines: dict[str, list[bytes]] = {}
+    for name, topic in topics.items():
+        in_lines(topic)
+        lines[name] = [] if files[name] == "-" else read_sample(files[name])
+        broker_time(topic, arrived_at, SystemClock(), lines[name])
+    return {name: lines[name] or read_sample(file) for name, file in files.items()}
+
+
+def _files(spec: PipelineSpec, samples: Sequence[str]) -> dict[str, str]:
+    """Return the file of each source's sample.
+
+    Raises:
+        SpecError: it is not said whose a sample is, or two are of one source.
+    """
+    sources = spec.every_source
+    if len(sources) == 1 and len(samples) == 1:
+        (name,), (given,) = sources, samples
+        return {name: given.removeprefix(f"{name}=")}
+    files: dict[str, str] = {}
+    for given in samples:
+        name, equals, file = given.partition("=")
+        if not equals or name not in sources:
+            raise SpecError(
+                f"{spec.name} reads {', '.join(sources)}, and --sample {given} names none of them.",
+                fix=f"write --sample NAME=FILE, such as --sample {next(iter(sources))}=sample.jsonl.",
+            )
+        if name in files:
+            raise SpecError(f"two samples of {name} are given.", fix="put their lines into one file.")
+        files[name] = file
+    if list(files.values()).count("-") > 1:
+        raise SpecError("two samples are to come from standard input.", fix="name a file for one of them.")
+    return files
 
 
 def report(preview: Preview, limit: int | None = None) -> dict[str, Any]:
@@ -80,6 +127,7 @@ def report(preview: Preview, limit: int | None = None) -> dict[str, Any]:
 
 def _line_report(line: JudgedLine) -> dict[str, Any]:
     return {
+        **({"source": line.source} if line.source else {}),
         "line": line.number,
         "outcome": line.outcome,
         "reason": line.reason,
@@ -97,7 +145,8 @@ def show(preview: Preview, limit: int | None, console: Console) -> None:
         style, why = _STYLES[line.outcome], ""
         if line.reason:
             why = f"  {line.reason}: {meaning_of(line.reason, line.detail)}; {advice_of(line.reason, line.detail)}"
-        console.print(f"line {line.number:>{width}}  [{style}]{line.outcome}[/{style}]{why}")
+        of = f" of {line.source}" if line.source else ""
+        console.print(f"line {line.number:>{width}}{of}  [{style}]{line.outcome}[/{style}]{why}")
         if content := _content(line):
             console.print(f"    {escape(content)}")
     _print_rest(console, "line", len(preview.lines), limit)

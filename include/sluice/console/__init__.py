@@ -1,1 +1,1 @@
-"""The console: pages that say what is, and what to do. A web application that Airflow mounts, or that stands alone."""
+"""The console: pages that say what is, and what to do. A web application, mounted by Airflow or standalone."""

@@ -11,7 +11,7 @@ for secret in /run/secrets/postgres_*; do
   name=${secret##*/postgres_}
   printf 'postgres:5432:%s:%s:%s\n' "$name" "$name" "$(cat "$secret")"
 done >"$PGPASSFILE"
-# The user who may only look, for Prometheus, beside those who are in the file already.
+# The user who may only read, for Prometheus, beside those who are in the file already.
 python -c 'import json, pathlib
 secrets = pathlib.Path("/run/secrets")
 print(json.dumps({"metrics": (secrets / "airflow_metrics").read_text()} | json.loads((secrets / "airflow_passwords").read_text())))' \

@@ -44,20 +44,20 @@ def kafka(address: str) -> None:
 
 
 def spark_master(url: str) -> None:
-    """Look at the master's own page."""
+    """Check the master's own page."""
     status = _json(f"{url}/json/").get("status")
     if status != "ALIVE":
         raise UnhealthyError(f"the master's status is {status}")
 
 
 def spark_worker(url: str) -> None:
-    """Look at the worker's own page."""
+    """Check the worker's own page."""
     if not _json(f"{url}/json/").get("masterurl"):
         raise UnhealthyError("no master has registered it")
 
 
 def airflow(url: str, *components: str) -> None:
-    """Look at Airflow's monitor."""
+    """Check Airflow's monitor."""
     answer = _json(f"{url}/api/v2/monitor/health")
     states = {name: (answer.get(name) or {}).get("status") for name in components}
     if wrong := [f"{name} is {state}" for name, state in states.items() if state != "healthy"]:

@@ -1,4 +1,4 @@
-"""Keeps the token fresh by which Prometheus reads `/sluice/metrics`: one of a user of Airflow's who may only look.
+"""Keeps the token fresh by which Prometheus reads `/sluice/metrics`: one of a user of Airflow's who may only read.
 
 scrape_token.py URL USER PASSWORD_FILE TOKEN_FILE
 

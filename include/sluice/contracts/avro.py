@@ -150,7 +150,7 @@ class _Reader:
             return Primitive(name)
         full = _full(name, namespace)
         if full not in self._open and full not in self.named:
-            fix = f"write one of {', '.join(PRIMITIVES)}, or the name of a type that stands above."
+            fix = f"write one of {', '.join(PRIMITIVES)}, or the name of a type that is defined above."
             raise UnreadableSchemaError(loc, f"there is no type {name!r}.", fix)
         return Reference(full)
 

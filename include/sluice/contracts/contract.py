@@ -58,7 +58,7 @@ def between(writer: Version, reader: Version) -> list[Breach]:
         case (tuple(), tuple()):
             return list(breaches(writer.schema, reader.schema))
         case _:
-            fix = "go on in the language of the versions before, or begin another topic."
+            fix = "continue in the language of the earlier versions, or create another topic."
             return [Breach("", "is written in another schema language, and nothing says how they go together", fix)]
 
 

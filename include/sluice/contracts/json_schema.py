@@ -73,7 +73,7 @@ class _Reader:
 
     def _combined(self, node: Mapping[str, Json], key: str, loc: Loc) -> Schema:
         if beside := sorted(node.keys() - _ANNOTATIONS - {key}):
-            message = f"{beside[0]!r} stands beside {key!r}; the two together cannot be compared."
+            message = f"{beside[0]!r} is used with {key!r}; the two together cannot be compared."
             raise UnreadableSchemaError((*loc, beside[0]), message, f"move it into {key!r}.")
         if key == "$ref":
             return self._referred(node["$ref"], (*loc, key))
@@ -200,7 +200,7 @@ def _among(node: Mapping[str, Json], schema: Schema, loc: Loc) -> Schema:
     """Return the listed values, as far as the rest of the schema takes them."""
     key = "enum" if "enum" in node else "const"
     if {"enum", "const"} <= node.keys():
-        raise UnreadableSchemaError((*loc, "const"), "`enum` and `const` stand together.", "keep one of the two.")
+        raise UnreadableSchemaError((*loc, "const"), "`enum` and `const` are used together.", "keep one of the two.")
     listed = node["enum"] if key == "enum" else [node["const"]]
     if not isinstance(listed, list) or not listed:
         raise UnreadableSchemaError((*loc, key), "it needs a list of values.")

@@ -77,14 +77,14 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
                 f"the control database {where} cannot be read: {cause}.", fix="restore a copy."
             ) from error
         raise UnreachableError(
-            f"the control database {where} could not be asked: {cause}.",
+            f"the control database {where} could not be queried: {cause}.",
             fix=sqlite_remedy(cause, _folder_of(engine), "check that it is up and may be written."),
         ) from error
     except OSError as error:
         if (known := disk_error(error)) is None:
             raise
         raise UnreachableError(
-            f"the control database {where} could not be asked: {known.message}", fix=known.fix
+            f"the control database {where} could not be queried: {known.message}", fix=known.fix
         ) from error
 
 

@@ -137,7 +137,7 @@ class LedgerIndex(DeploymentRecords):
 
         Raises:
             CorruptionError: the log cannot be read whole, or is not the one that was indexed; nothing was changed.
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         source = self._sources[pipeline]
         newest_first = (
@@ -160,7 +160,7 @@ class LedgerIndex(DeploymentRecords):
 
         Raises:
             CorruptionError: a log cannot be read whole; nothing was dropped.
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         logs = {name: (source.entries(-1), source.raw()) for name, source in self._sources.items()}
         with self._taking_turns() as connection:

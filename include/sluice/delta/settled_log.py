@@ -71,7 +71,7 @@ class SettledLog:
         column: its partition column, with the start of a row's interval.
         writer: the settler's name.
         generation: the attempt on whose behalf it writes.
-        rules: the pipeline's.
+        rules: of each topic that the pipeline reads.
         beginning: see `sluice.settling.state.settled_state`.
     """
 
@@ -81,12 +81,12 @@ class SettledLog:
         column: str,
         writer: str,
         generation: int,
-        rules: SettlingRules,
+        rules: Mapping[str, SettlingRules],
         *,
-        beginning: Reach | None = None,
+        beginning: Mapping[str, Reach] | None = None,
     ) -> None:
         self._delta = DeltaTable(str(folder))
-        self._lock = RLock()  # another thread that looks in between would hide a new mark from a read or a write
+        self._lock = RLock()  # another thread that reads in between would hide a new mark from a read or a write
         self._folder = folder
         self._column = column
         self._writer = writer

@@ -37,7 +37,7 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
         try:
             relation = connection.sql(sql)
             if relation is None:
-                raise SpecError("the statement gives no rows.", fix="ask with SELECT; nothing can be changed here.")
+                raise SpecError("the statement gives no rows.", fix="query with SELECT; nothing can be changed here.")
             return (relation if limit is None else relation.limit(limit)).to_arrow_table()
         except duckdb.Error as error:
             there = (

@@ -1,7 +1,7 @@
 """One writer's side of a Delta table's log: how far it got, and which generation may write.
 
 Read through delta-rs (milliseconds, no Spark job). A newer generation marks the table before it reads what is covered;
-an older one looks at the mark before each commit. Commits of one writer share an app id, so two that run at once
+an older one checks the mark before each commit. Commits of one writer share an app id, so two that run at once
 conflict in Delta itself: the mark only makes the older one stop with the right words.
 """
 
@@ -162,9 +162,9 @@ class WriterLog:
         self.latest, self._before = (self.latest and entry), (self._before and entry)
 
     def commit(self, entry: StreamEntry, version: int, write: Write) -> None:
-        """Write at the version right after the one at which the mark was read, or not at all; then look again.
+        """Write at the version right after the one at which the mark was read, or not at all; then check again.
 
-        So no commit of another generation can lie between the look and the write.
+        So no commit of another generation can lie between the check and the write.
 
         Args:
             entry: names the batch's input.
@@ -177,7 +177,7 @@ class WriterLog:
         """
         properties = entry_properties(entry, Transaction(self.writer, version), max_retries=0)
         while True:
-            with self._lock:  # another thread of this driver that looks in between would hide a new mark from the write
+            with self._lock:  # another thread of this driver that reads in between would hide a new mark from the write
                 self.check_fence()
                 self._check_alone()
                 done = try_commit(self._delta, lambda: write(self._delta, properties))

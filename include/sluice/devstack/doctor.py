@@ -25,7 +25,7 @@ class Check:
 
 
 def checks(settings: Settings) -> list[Check]:
-    """Look at this machine and judge it."""
+    """Check this machine and judge it."""
     return judge(inspect(settings))
 
 

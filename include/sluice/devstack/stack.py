@@ -204,7 +204,7 @@ class Stack:
 
         if not wait_until(ended, self._clock, deadline_seconds=2 * _DRAIN_SECONDS):
             raise UnreachableError(
-                f"A driver in {self._folder.drivers} cannot be stopped.", fix="look at its log and processes."
+                f"A driver in {self._folder.drivers} cannot be stopped.", fix="check its log and processes."
             )
 
     def end(self) -> None:

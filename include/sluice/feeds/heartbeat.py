@@ -17,27 +17,34 @@ from sluice.specs.model.model import PipelineSpec, TopicValue
 from sluice.topics.declared_time import write_time
 
 
-def heartbeat_times(last_event: datetime, pipelines: Iterable[PipelineSpec]) -> tuple[datetime, ...]:
+def heartbeat_times(last_event: datetime, topic: str, pipelines: Iterable[PipelineSpec]) -> tuple[datetime, ...]:
     """Return the heartbeats that close the interval of `last_event` in every pipeline; none if none has intervals.
 
     No two of them lie further apart than `max_advance` allows: a longer gap would settle nothing. The last one is the
     smallest that completes each settled interval whose rows the event may change, and that closes its live windows.
+    A pipeline that reads further topics waits for these as well: their own feeds send what they need.
+
+    Args:
+        last_event: when the last record of a range happened (UTC).
+        topic: the topic to which they are sent; of the pipelines only the rules of this topic count.
+        pipelines: those that read it.
     """
     settled = [pipeline for pipeline in pipelines if pipeline.has_intervals]
     if not settled:
         return ()
-    times = [max(_closing_time(last_event, pipeline) for pipeline in settled)]
-    step = min(pipeline.time.max_advance for pipeline in settled)
-    latest_arrival = last_event + max(pipeline.time.allowed_lateness for pipeline in settled)
+    times = [max(_closing_time(last_event, topic, pipeline) for pipeline in settled)]
+    rules = [pipeline.time_of(topic) for pipeline in settled]
+    step = min(each.max_advance for each in rules)
+    latest_arrival = last_event + max(each.allowed_lateness for each in rules)
     while times[0] - step > latest_arrival:
         times.insert(0, times[0] - step)
     return tuple(times)
 
 
-def _closing_time(last_event: datetime, pipeline: PipelineSpec) -> datetime:
-    rules = SettlingRules.of(pipeline)
+def _closing_time(last_event: datetime, topic: str, pipeline: PipelineSpec) -> datetime:
+    rules = SettlingRules.of(pipeline, topic)
     (last,) = deque(rules.touched(last_event), maxlen=1)
-    return max(last.end + rules.margin, interval_of(last_event, rules.length).end + pipeline.time.delay)
+    return max(last.end + rules.margin, interval_of(last_event, rules.length).end + pipeline.time_of(topic).delay)
 
 
 def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, JsonValue]:

@@ -128,7 +128,7 @@ def feed_lines_hold(reading: Reading) -> Iterator[Finding]:
             yield Finding((Kind.FEED, name), fault)
 
 
-_SAME = "after a crash it could not be told which of them was sent."
+_SAME = "after a crash it could not be determined which of them was sent."
 _TELL_APART = "give each record an id, or remove one."
 _OBJECT = "write one JSON object."
 

@@ -173,7 +173,7 @@ class ManifestStore:
         except OSError as error:
             raise NotReadyError(
                 f"{self.path} cannot be written: {error.strerror}.",
-                fix="free some space, then run the command again: it goes on where it stopped.",
+                fix="free some space, then run the command again: it resumes where it stopped.",
             ) from error
 
     def retire(self, manifest: Manifest) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from sluice.feeds.record import FeedRecord
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 
 
 def late_records(

@@ -188,7 +188,7 @@ class Feed:
     def _refuse_overtaken(self, manifest: Manifest, first: date, last: date) -> None:
         if manifest.latest_event is None:
             return
-        rules = {pipeline.name: pipeline.time for pipeline in self.pipelines}
+        rules = {pipeline.name: pipeline.time_of(self.topic.name) for pipeline in self.pipelines}
         behind = list(late_records(self._todo(manifest, first, last), manifest.latest_event, rules))
         if behind:
             record, pipeline = behind[0]
@@ -205,8 +205,8 @@ class Feed:
         last_event = self.source.last_event(first, last)
         if last_event is None or not self.topic.value.heartbeat:
             return []
-        newest = manifest.latest_event
-        return [at for at in heartbeat_times(last_event, self.pipelines) if newest is None or at > newest]
+        newest, times = manifest.latest_event, heartbeat_times(last_event, self.topic.name, self.pipelines)
+        return [at for at in times if newest is None or at > newest]
 
     def _run(
         self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]

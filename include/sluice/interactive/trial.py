@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from sluice.clock import Clock, SystemClock
@@ -10,20 +10,26 @@ from sluice.errors import SpecError
 from sluice.provisioning.importing.sample import FieldSample
 from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
-from sluice.specs.expectations.model import Expectation
 from sluice.specs.load import scan
-from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.topics.json_object import read_object
+
+Sample = bytes | Sequence[bytes]
+"""One JSON value per line: as a file has them, or one by one."""
 
 
 def trial(
-    pipeline: str, sample: bytes | Sequence[bytes], *, arrived_at: datetime | None = None, place: Settings | None = None
+    pipeline: str,
+    sample: Sample | Mapping[str, Sample],
+    *,
+    arrived_at: datetime | None = None,
+    place: Settings | None = None,
 ) -> Preview:
     """Return the result of validation and transform for records, by the functions of the stream.
 
     Args:
         pipeline: a file in `include/pipelines`, without its ending.
-        sample: one JSON value per line.
+        sample: of its source; of a pipeline that has several, a sample for each by its name, none for one without.
         arrived_at: when the broker received them; omitted: now, if the records have their own arrival time.
         place: the settings of the project; omitted: those of the environment.
 
@@ -32,16 +38,17 @@ def trial(
         NotReadyError: Spark cannot start.
     """
     from sluice.spark.checks.sample import preview  # noqa: PLC0415  Spark is slow to import, and bad input needs none
+    from sluice.spark.records.pipeline import sources_of  # noqa: PLC0415  the same
     from sluice.spark.session.scratch import scratch_session  # noqa: PLC0415  the same
 
     place = place or settings()
     specs = scan(place.home / "include")
-    spec = specs.pipeline(pipeline)
-    topic = specs.catalog.topics[spec.source]
-    expected: Sequence[Expectation] = specs.catalog.expected_of_records(pipeline)
-    bare = in_lines(topic)
-    lines = sample.splitlines() if isinstance(sample, bytes) else sample
-    arrival = broker_time(topic, arrived_at, SystemClock(), lines)
+    spec, catalog = specs.pipeline(pipeline), specs.catalog
+    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.every_source}
+    topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
+    lines = _by_topic(spec, sample)
+    clock = SystemClock()
+    arrivals = {topic: broker_time(bare, arrived_at, clock, lines[topic]) for topic, bare in topics.items()}
     with scratch_session(
         f"sluice-run-{spec.name}",
         spec.resources,
@@ -49,7 +56,28 @@ def trial(
         transforms=place.home / "spark_jobs",
         overrides=spec.spark,
     ) as spark:
-        return preview(spark, place.home, spec, bare, lines, arrived_at=arrival, expected=expected)
+        sources = sources_of(spec, topics, expected)
+        return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals)
+
+
+def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict[str, Sequence[bytes]]:
+    """Return the lines of each topic.
+
+    Raises:
+        SpecError: it is not said whose they are.
+    """
+    sources = spec.every_source
+    if not isinstance(sample, Mapping):
+        if len(sources) > 1:
+            raise SpecError(
+                f"{spec.name} reads {', '.join(sources)}, and one sample does not say whose it is.",
+                fix="give a sample for each by its name.",
+            )
+        sample = dict.fromkeys(sources, sample)
+    if unknown := sorted(sample.keys() - sources.keys()):
+        raise SpecError(f"{spec.name} has no source {unknown[0]!r}; it reads {', '.join(sources)}.", fix="name one.")
+    each = {source.topic: sample.get(name, ()) for name, source in sources.items()}
+    return {topic: own.splitlines() if isinstance(own, bytes) else own for topic, own in each.items()}
 
 
 def in_lines(topic: TopicSpec) -> TopicSpec:

@@ -18,7 +18,8 @@ class ArrivalSpan:
     Attributes:
         first: the earliest (UTC).
         last: the latest.
-        witnessed: the broker's own clock stamped one of these records within the declared clock skew.
+        witnessed: the broker's own clock stamped one of these records within the declared clock skew; or, in
+            `ArrivalClocks.begun`, our own clock has borne it out, or a person.
     """
 
     first: datetime
@@ -121,7 +122,8 @@ def advanced(
     for partition, time in _accepted(waiting, limit, live, max_advance).items():
         accepted[partition] = max(time, accepted.get(partition, time))
     unconfirmed = {partition: tuple(spans[:SPANS_KEPT]) for partition, spans in waiting.items() if spans}
-    begun = {} if settled else {p: tuple(s for s in spans if s not in waiting[p]) for p, spans in known.items()}
+    confirmed = None if believed_until is None else believed_until + max_advance
+    begun = {} if settled else _begun(known, waiting, live, confirmed)
     after = replace(clocks, accepted=accepted, unconfirmed=unconfirmed, begun=begun)
     return after if after.newest in (None, clocks.newest) else replace(after, lead=_lead(after, clocks, now))
 
@@ -166,6 +168,25 @@ def _accepted(
             accepted[partition] = max(span.last, accepted.get(partition, span.last))
             limit = max(limit, span.last + gap)
     return accepted
+
+
+def _begun(
+    known: Mapping[str, tuple[ArrivalSpan, ...]],
+    waiting: Mapping[str, list[ArrivalSpan]],
+    live: AbstractSet[tuple[str, ArrivalSpan]],
+    confirmed: datetime | None,
+) -> dict[str, tuple[ArrivalSpan, ...]]:
+    """Return the spans that count. What bore one out in this call, and will not in the next, is kept with it."""
+    return {
+        partition: tuple(
+            replace(span, witnessed=True)
+            if (partition, span) in live or (confirmed is not None and span.first <= confirmed)
+            else span
+            for span in spans
+            if span not in waiting[partition]
+        )
+        for partition, spans in known.items()
+    }
 
 
 def _growing(

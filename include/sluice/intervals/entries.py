@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field as Tagged
 from pydantic import TypeAdapter, ValidationError
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from sluice.errors import CorruptionError
 from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.coverage import Position
-from sluice.intervals.reach import Hole, Reach
+from sluice.intervals.reach import Hole, Reach, topic_name
 from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
 
@@ -227,6 +227,33 @@ class LossyRange:
 
 
 @dataclass(frozen=True)
+class ExaminedSource:
+    """What a settler has examined of one topic.
+
+    Attributes:
+        offsets: next offsets of the records that were judged, and below which all were taken.
+        topics: ids of the topics that they belong to, see `Reach`.
+        clocks: how far the arrival times of these records have come.
+        first_event: the earliest event time among these records, until the first interval is settled.
+        disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
+    """
+
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
+    first_event: datetime | None = None
+    disorder: timedelta = timedelta()
+
+    @property
+    def reach(self) -> Reach:
+        """Everything that was examined."""
+        return Reach(self.offsets, self.topics)
+
+
+NOTHING_EXAMINED = ExaminedSource()
+
+
+@dataclass(frozen=True)
 class SettleEntry:
     """A settler wrote the intervals of `[since, settled_until)`, all of each, and examined what had arrived.
 
@@ -236,15 +263,11 @@ class SettleEntry:
         nonce: names this commit: who does not know whether it was made finds it by this.
         since: start of the first interval that it wrote.
         settled_until: end of the last one; the same as `since` if it wrote none, None before the first.
-        examined: next offsets of the records that were judged, and below which all were taken.
-        topics: ids of the topics that they belong to, see `Reach`.
-        clocks: how far the arrival times of these records have come.
-        first_event: the earliest event time among these records, until the first interval is settled.
+        sources: what was examined of each topic, by its name.
         content: what each interval with rows holds.
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
         lossy: intervals that may lack records which nobody can read any more.
         code: hash of the code that computed them.
-        disorder: the farthest that an arrival time of these records lay below one that is known to be appended before.
     """
 
     writer: str
@@ -252,21 +275,17 @@ class SettleEntry:
     nonce: str
     since: datetime | None
     settled_until: datetime | None
-    examined: Mapping[str, int]
-    topics: tuple[str, ...] = ()
-    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
-    first_event: datetime | None = None
+    sources: Mapping[str, ExaminedSource]
     content: Mapping[datetime, Content] = field(default_factory=dict)
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     lossy: tuple[LossyRange, ...] = ()
     code: str = ""
-    disorder: timedelta = timedelta()
     kind: Literal["settle"] = "settle"
 
     @property
     def reach(self) -> Reach:
         """What its writer has read."""
-        return Reach(self.examined, self.topics)
+        return Reach.joined({topic: source.reach for topic, source in self.sources.items()})
 
 
 @dataclass(frozen=True)
@@ -331,9 +350,19 @@ def from_json(text: str | None) -> Entry | None:
             fix="use the version of Sluice that wrote it, or a new state folder.",
         )
     try:
-        return _adapter().validate_python(data)
+        return _adapter().validate_python(_by_source(data) if data.get("kind") == "settle" else data)
     except ValidationError as error:
         raise CorruptionError(f"a commit's ledger entry cannot be read: {error}. It says {text!r:.300}.") from error
+
+
+def _by_source(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a settlement as it is written now; it said the same of its one topic when pipelines had only one."""
+    if "examined" not in data:
+        return data
+    offsets = data["examined"]
+    kept = {key: data[key] for key in ("topics", "clocks", "first_event", "disorder") if key in data}
+    rest = {key: value for key, value in data.items() if key != "examined" and key not in kept}
+    return {**rest, "sources": {topic_name(next(iter(offsets), "")): {"offsets": offsets, **kept}}}
 
 
 @cache

@@ -24,8 +24,9 @@ class Facts:
 
     def marked(self, why: str, reach: Reach) -> Facts:
         """Note that records below `reach` are lacking; what was compared before does not count any more."""
-        dirt = {**dict(self.dirt), why: reach}  # of the same breach again, the later end
-        return replace(self, verified=None, dirt=tuple(dirt.items()))
+        # Of the same breach again the later end, unless it says nothing of all partitions that the earlier one names.
+        others = tuple((own, before) for own, before in self.dirt if own != why or not reach.covers(before))
+        return replace(self, verified=None, dirt=(*others, (why, reach)))
 
     def cleaned(self, raw: Reach) -> Facts:
         """Forget what a recompute that has read up to `raw` has made good."""

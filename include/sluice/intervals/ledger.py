@@ -45,7 +45,7 @@ class Ledger:
     Attributes:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
-        version: the newest table version that was looked at.
+        version: the newest table version that was checked.
         ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack: a recompute would
             leave them as they are. No part of the truth about the intervals: the index does not keep it.
     """
@@ -169,7 +169,7 @@ class _Folding:
         return Facts(dirt=facts.dirt)
 
     def _row(self, start: datetime, end: datetime, facts: Facts) -> LedgerRow:
-        why = tuple(why for why, _ in facts.dirt)
+        why = tuple(dict.fromkeys(why for why, _ in facts.dirt))
         count = (end - start) // self._length
         return LedgerRow(Interval(start, end), facts.base, facts.current, why, facts.verified, count)
 
@@ -283,7 +283,7 @@ class _Folding:
         if entry.since is not None and entry.settled_until is not None and entry.since < entry.settled_until:
             self._replace(entry.since, entry.settled_until, commit, entry, reach)
         for start, offsets in entry.overtaken.items():
-            self._overtake(start, Reach(offsets, reach.topics), entry)
+            self._overtake(start, reach.at(offsets), entry)
         for lossy in entry.lossy:
             if lossy.since is not None:
                 self._mark(lossy.since, lossy.until, lossy.why, UNREACHABLE)
@@ -297,7 +297,7 @@ class _Folding:
                 generation=entry.generation,
                 version=commit.version,
                 at=commit.at,
-                offsets=entry.examined,
+                offsets=reach.offsets,
                 codes=(entry.code,),
                 content=entry.content.get(start, NO_ROWS),
                 watermark=until,

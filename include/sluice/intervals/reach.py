@@ -8,19 +8,50 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reach:
-    """Everything below some offsets.
+    """Everything below some offsets, of one topic or of several.
 
     Attributes:
-        offsets: next offset per `topic/partition`, in the newest of `topics`.
-        topics: ids (the cluster's UUIDs) of the topics that were read, oldest first: of every one but the newest, all
-            that was ever stored is below. Empty if unknown: then the topic is taken for the same as the other's.
+        offsets: next offset per `topic/partition`, each in the newest topic of its name.
+        topics: ids (the cluster's UUIDs) of the topics that were read, oldest first: of every one but the newest of its
+            name, all that was ever stored is below. Empty if unknown: then a topic is taken for the same as the
+            other's. Of several topics each is written as `topic/id`.
     """
 
     offsets: Mapping[str, int]
     topics: tuple[str, ...] = ()
 
+    @classmethod
+    def joined(cls, reaches: Mapping[str, Reach]) -> Reach:
+        """Return several topics' as one.
+
+        Args:
+            reaches: each of one topic, by the topics' names.
+        """
+        if len(reaches) == 1:
+            return next(iter(reaches.values()))
+        offsets = {partition: offset for reach in reaches.values() for partition, offset in reach.offsets.items()}
+        return cls(offsets, tuple(f"{name}/{topic}" for name, reach in reaches.items() for topic in reach.topics))
+
+    def of(self, name: str) -> Reach:
+        """Return that of one topic; of a topic that it does not know, that of one of which nothing was read."""
+        offsets = {partition: end for partition, end in self.offsets.items() if topic_name(partition) == name}
+        if self._is_of_several:
+            return Reach(offsets, tuple(topic_id for own, topic_id in self._named if own == name))
+        return Reach(offsets, self.topics if offsets or not self.offsets else ())
+
+    def at(self, offsets: Mapping[str, int]) -> Reach:
+        """Return everything below other offsets in the same topics; those without such offsets are left out."""
+        if not self._is_of_several:
+            return Reach(offsets, self.topics)
+        names = sorted(set(map(topic_name, offsets)))
+        named = tuple(f"{name}/{topic}" for name in names for topic in self.of(name).topics)
+        return Reach(offsets, named)
+
     def covers(self, other: Reach) -> bool:
         """Whether a reader up to here has read everything below `other`."""
+        if self._is_of_several or other._is_of_several:
+            names = {*map(topic_name, other.offsets), *(name for name, _ in other._named)}
+            return all(self.of(name)._covers_one_of_several(other.of(name)) for name in names)  # noqa: SLF001 - of its own
         if not self.topics or not other.topics or self.topics[-1] == other.topics[-1]:
             return covers(self.offsets, other.offsets)
         return other.topics[-1] in self.topics
@@ -35,6 +66,26 @@ class Reach:
             return self
         older = topics[: topics.index(self.topics[-1])]
         return Reach(self.offsets, tuple(dict.fromkeys((*older, *self.topics))))
+
+    def _covers_one_of_several(self, other: Reach) -> bool:
+        """Whether it covers another of the same topic, if one of which nothing was read is not one that is unknown."""
+        if self.offsets or self.topics:
+            return self.covers(other)
+        return len(other.topics) <= 1 and not any(other.offsets.values())
+
+    @property
+    def _is_of_several(self) -> bool:
+        return any("/" in topic for topic in self.topics)
+
+    @property
+    def _named(self) -> list[tuple[str, str]]:
+        """Name and id of each topic, if it is of several."""
+        return [(name, topic_id) for name, slash, topic_id in (each.partition("/") for each in self.topics) if slash]
+
+
+def topic_name(partition: str) -> str:
+    """Return the topic of a `topic/partition`."""
+    return partition.rpartition("/")[0]
 
 
 UNREACHABLE = Reach({"": 2**63 - 1})

@@ -47,7 +47,7 @@ class KafkaPythonAccess(AdminSession):
         except ValueError as error:
             raise UnreachableError(
                 f"The cluster has a right of a kind that is not known here ({error}).",
-                fix="look at it with Kafka's own tools, kafka-acls.",
+                fix="inspect it with Kafka's own tool, kafka-acls.",
             ) from error
 
     def grant(self, acls: Collection[Acl]) -> None:

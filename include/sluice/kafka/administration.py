@@ -226,9 +226,9 @@ def _configs(client: Any, names: Iterable[str]) -> Mapping[str, Mapping[str, str
     # The client drops the error, and a topic without any configuration would look like one on which none is set.
     if silent := sorted(name for name, configs in found.items() if not configs):
         raise UnreachableError(
-            f"Kafka does not tell the configurations of {listed(silent, 3, 'topics')}: no authorization, or just made "
-            "or deleted.",
-            fix="use a principal that may see them (describe_configs, as the role planner has), or ask again.",
+            f"Kafka does not return the configurations of {listed(silent, 3, 'topics')}: no authorization, or just "
+            "made or deleted.",
+            fix="use a principal that may see them (describe_configs, as the role planner has), or try again.",
         )
     return {
         name: {

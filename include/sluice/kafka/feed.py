@@ -45,5 +45,5 @@ def open_feed(
     ):
         reader, store = KafkaPythonReader(administration, topic.name), ManifestStore(folder)
         clock = clock or SystemClock()
-        reading = [pipeline for pipeline in pipelines if pipeline.source == topic.name]
+        reading = [pipeline for pipeline in pipelines if topic.name in pipeline.topics]
         yield Feed(spec, topic, reading, source=source, producer=producer, reader=reader, store=store, clock=clock)

@@ -15,7 +15,7 @@ from sluice.kafka.client.login import refuse_login
 from sluice.topics.records import RecordPosition
 
 _CLOSING_SECONDS = 3.0
-_RESUME = "see whether the brokers run, then run the command again: it goes on where it stopped."
+_RESUME = "see whether the brokers run, then run the command again: it resumes where it stopped."
 
 
 class KafkaPythonProducer:

@@ -54,7 +54,7 @@ class SchemaRegistry:
         Raises:
             SpecError: there is no such subject, a schema is of another language or made of several, or the address is
                 none.
-            UnreachableError: the registry could not be asked, or gives no answer of this protocol.
+            UnreachableError: the registry could not be queried, or gives no answer of this protocol.
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
         numbers = self._get(path, subject)
@@ -102,7 +102,7 @@ class SchemaRegistry:
             raise UnreachableError(f"the registry refuses {path}: {error.code} {error.reason}.") from None
         except (URLError, TimeoutError, ConnectionError) as error:
             why = getattr(error, "reason", None) or error
-            raise UnreachableError(f"the registry could not be asked: {why}.", fix="check --registry.") from None
+            raise UnreachableError(f"the registry could not be queried: {why}.", fix="check --registry.") from None
         except ValueError:
             raise self._nonsense(path) from None
 

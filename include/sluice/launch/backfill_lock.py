@@ -25,7 +25,7 @@ from sluice.launch.processes import descendants, lives, send_signal, try_lock, w
 LOCK = "lock"
 _KILL_SECONDS = 10.0
 _TESTER_SECONDS = 2.0
-"""Who only looks at a lock is in the way of who takes it, for a moment."""
+"""Who only checks a lock is in the way of who takes it, for a moment."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class BackfillLock:
             UnreachableError: the file cannot be opened.
         """
         with self._opened() as lock:
-            # Shared: who only looks must not be in the way of who takes it.
+            # Shared: who only reads must not be in the way of who takes it.
             return lock is not None and not try_lock(lock, fcntl.LOCK_SH)
 
     def holder(self) -> Holder | None:

@@ -29,11 +29,11 @@ class BackfillObserver(Protocol):
     """Who follows a backfill."""
 
     def progressed(self, backfill: Backfill) -> None:
-        """It was looked at; called about twice a second."""
+        """It was checked; called about twice a second."""
         ...
 
     def interrupted(self, backfill: Backfill | None) -> None:
-        """Ctrl-C was pressed; None if it could not be looked at."""
+        """Ctrl-C was pressed; None if it could not be checked."""
         ...
 
 
@@ -76,7 +76,7 @@ class BatchProcess:
                     follower.progressed(backfill)
                 clock.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
-                backfill = _read_or_none(read) or backfill  # it may have claimed its range since the last look
+                backfill = _read_or_none(read) or backfill  # it may have claimed its range since the last check
                 follower.interrupted(backfill)
         if (backfill := _read_or_none(read) or backfill) is not None:
             self._move_log(backfill)
@@ -108,7 +108,7 @@ def end_now(backfills: Backfills, lock: BackfillLock, backfill_id: str, by: str)
 
     Raises:
         RefusedError: it cannot be proven which process that is, or it runs on another machine.
-        UnreachableError: it lives all the same, or the control database could not be asked.
+        UnreachableError: it lives all the same, or the control database could not be queried.
     """
     holder = lock.kill()
     if holder is None:

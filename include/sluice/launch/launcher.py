@@ -48,7 +48,7 @@ class LocalLauncher:
         root: the folder of all drivers' folders.
         clock: gives the time.
         keeper: the program of that name.
-        alive: reports of drivers that lived when they were last looked at, for several launchers of one root. What a
+        alive: reports of drivers that lived when they were last checked, for several launchers of one root. What a
             keeper wrote about a start never changes, so it is read once; that a driver lives is proven again each time.
         capacity: asks the cluster that gives the cores what it has; None: drivers share the cores of this machine.
 
@@ -91,7 +91,7 @@ class LocalLauncher:
                     failpoint("after_submit_before_bind", key)
                     return report
                 if late:
-                    raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"look into {folder}.")
+                    raise NotReadyError(f"{key} was not started: its keeper dies at once.", fix=f"inspect {folder}.")
             self.clock.sleep(0.02)
 
     def shortage(self, job: Job) -> str:
@@ -99,7 +99,7 @@ class LocalLauncher:
         return shortage(job.resources, self.capacity()) if self.capacity and job.resources else ""
 
     def find(self, key: str) -> DriverReport:
-        """Look once, without waiting.
+        """Check once, without waiting.
 
         Raises:
             UnreachableError: it is being submitted at this moment, or its folder cannot be read.
@@ -199,7 +199,7 @@ class LocalLauncher:
             output = _read_to_end(keeper, _START_SECONDS)
         if output is None:
             raise UnreachableError(
-                f"the keeper of {key} does not answer for {_START_SECONDS:.0f} s.", fix=f"look into {folder}."
+                f"the keeper of {key} does not answer for {_START_SECONDS:.0f} s.", fix=f"inspect {folder}."
             )
         if output and _read(folder / START) is None:
             raise NotReadyError(
@@ -228,7 +228,7 @@ class _BeingSubmittedError(UnreachableError):
     """The lock is held and nothing is on record yet: in a moment it is RUNNING, or ABSENT again."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"{key} is being submitted by another process right now.", fix="ask again in a second.")
+        super().__init__(f"{key} is being submitted by another process right now.", fix="try again in a second.")
 
 
 @contextlib.contextmanager

@@ -144,7 +144,7 @@ def wait_until(condition: Callable[[], bool], clock: Clock, *, deadline_seconds:
 
 
 def _none_after_kill(mark: str, value: str) -> bool:
-    """Kill and look again: what is killed may have been about to start another process."""
+    """Kill and check again: what is killed may have been about to start another process."""
     kill(marked(mark, value))
     return not marked(mark, value)
 

@@ -1,4 +1,4 @@
-"""A rehearsal of a start: a driver that looks at everything that it needs, changes nothing, and ends."""
+"""A rehearsal of a start: a driver that checks everything that it needs, changes nothing, and ends."""
 
 from __future__ import annotations
 

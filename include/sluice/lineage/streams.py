@@ -38,7 +38,7 @@ class StreamJob:
         unit: its driver's name in the specs.
         stream: its name.
         engine: version of Spark.
-        topic: what it reads.
+        topics: what it reads.
         static: the files that it reads too.
         outputs: what it writes.
         owner: from the spec; empty if it names none.
@@ -50,7 +50,7 @@ class StreamJob:
     unit: str
     stream: str
     engine: str
-    topic: Dataset
+    topics: tuple[Dataset, ...]
     static: tuple[Dataset, ...] = ()
     outputs: tuple[Dataset, ...] = ()
     owner: str = ""
@@ -109,7 +109,7 @@ class StreamJob:
             producer=PRODUCER,
             run=Run(str(run), {"sluice_state": self._state(attempt, verdict), **facets}),
             job=Job(self.namespace, f"stream.{self.stream}", job),
-            inputs=[as_input(self.topic, read), *map(as_input, self.static)],
+            inputs=[*(as_input(topic, read) for topic in self.topics), *map(as_input, self.static)],
             outputs=[as_output(each, version=(versions or {}).get(each.name)) for each in self.outputs],
         )
 

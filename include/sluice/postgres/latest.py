@@ -206,7 +206,7 @@ def transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
     except (DBAPIError, PoolTimeoutError) as error:
         cause = getattr(error, "orig", None) or error
         raise UnreachableError(
-            f"{where} could not be asked: {cause}", fix="check that it is up and may be written."
+            f"{where} could not be queried: {cause}", fix="check that it is up and may be written."
         ) from error
 
 

@@ -11,6 +11,9 @@ from sluice.intervals.entries import AdvanceEntry
 from sluice.project.project import Project
 from sluice.project.settlers import state_of_log
 from sluice.settling.ports import SettledState
+from sluice.settling.rules import SettlingRules
+from sluice.settling.settler import SourceStanding
+from sluice.settling.status import furthest_behind
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Advance:
 
     Attributes:
         settled_until: end of the last settled interval (UTC); None before the first.
-        clock: how far the arrival times have come that count; None before the first record.
+        clock: how far the arrival times have come that count, of the topic that is furthest behind; None before its
+            first record.
         spans: arrival times that do not count, with their partitions, in order.
         believed_until: those up to here were confirmed, and count within seconds, while a driver runs.
     """
@@ -39,9 +43,11 @@ def advance_of(project: Project, pipeline: str) -> Advance:
         CorruptionError: its log cannot be read.
     """
     state = _state(project, pipeline)
-    spans = [(partition, span) for partition, own in state.clocks.unconfirmed.items() for span in own]
+    spans = [(partition, span) for partition, own in state.unconfirmed.items() for span in own]
     ordered = tuple(sorted(spans, key=lambda each: (each[1], each[0])))
-    return Advance(state.settled_until, state.clocks.newest, ordered, state.believed_until)
+    rules = SettlingRules.by_topic(project.catalog.pipelines[pipeline])
+    behind, _ = furthest_behind({topic: SourceStanding(state.source(topic)) for topic in rules}, rules)
+    return Advance(state.settled_until, state.source(behind).clocks.newest, ordered, state.believed_until)
 
 
 def decide(project: Project, pipeline: str, until: datetime | None, *, by: str, why: str) -> None:

@@ -54,13 +54,13 @@ def observed_unit(
         catalog: the specs.
         folder: where checkpoints and reports are.
         unit: the unit.
-        status: what is recorded and observed of its driver; None if the control database could not be asked.
+        status: what is recorded and observed of its driver; None if the control database could not be queried.
         notes: why that is None.
         read: reads a stream's checkpoint.
     """
     sources = {
         stream: ProgressSource(
-            catalog.topic_of(stream),
+            catalog.topics_of(stream),
             partial(_read_newest, Epochs(folder.checkpoint(stream)), stream, read),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),

@@ -15,8 +15,9 @@ from sluice.intervals.entries import WithdrawnEntry
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.streams import DeclaredStream
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput
+from sluice.specs.model.sources import TimeRules
 from sluice.specs.model.start import Edge
 from sluice.streams.life.resetting import Resetting
 from sluice.streams.position.reset import StreamReset
@@ -107,7 +108,7 @@ def heal(project: Project, healing: Healing, resetting: Resetting, *, by: str, w
 
 
 def furthest(rules: TimeRules, now: datetime) -> datetime:
-    """Return the furthest that sound records can have closed intervals, or moved a watermark, by now (UTC)."""
+    """Return the furthest that sound records of a source can have closed intervals or moved a watermark by now."""
     return now + rules.clock_skew - rules.allowed_lateness
 
 
@@ -119,14 +120,14 @@ def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
         return None
     commits = read_log(project.folder.table(pipeline.intervals.table))
     length = pipeline.intervals.interval_length
-    return find_poison(commits, project.tables.ledger(name), length, furthest(pipeline.time, now), now)
+    return find_poison(commits, project.tables.ledger(name), length, _furthest_of(pipeline, now), now)
 
 
 def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[tuple[str, datetime]]:
     for stream in unit.streams:
         pipeline = project.catalog.pipeline_of(stream)
         watermark = None if pipeline is None else project.streams.checkpoint(stream).next_watermark()
-        if pipeline is not None and watermark is not None and watermark > furthest(pipeline.time, now):
+        if pipeline is not None and watermark is not None and watermark > _furthest_of(pipeline, now):
             yield stream, watermark
 
 
@@ -141,10 +142,19 @@ def _open_values(project: Project, streams: Sequence[str], now: datetime) -> Ite
             if not isinstance(output, LatestOutput) or output.keep != "open":
                 continue
             store = rebuild_store(project, output)
-            beyond = now + pipeline.time.clock_skew + pipeline.time.future_skew
+            beyond = now + max(each.clock_skew + each.future_skew for each in _times(pipeline))
             column = pipeline.intervals.time_column
             if rows := store.count_later(column, beyond):
                 yield OpenValues(output.table, store, column, beyond, rows)
+
+
+def _furthest_of(pipeline: PipelineSpec, now: datetime) -> datetime:
+    """Return the most over the sources: where one of them was silent, the others alone moved on."""
+    return max(furthest(rules, now) for rules in _times(pipeline))
+
+
+def _times(pipeline: PipelineSpec) -> list[TimeRules]:
+    return [source.time for source in pipeline.every_source.values()]
 
 
 def _may_repeat(stream: DeclaredStream | None) -> bool:

@@ -86,7 +86,7 @@ class ProjectHealth:
         """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         names, registry = [unit.name for unit in units], self.records.registry()
         desired, verdicts = registry.newest_desired_states(names), registry.newest_verdicts(names)
@@ -110,7 +110,7 @@ class ProjectHealth:
         """Return the verdicts on some streams by what is on record now.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         units = [unit for unit in self.catalog.units().values() if set(unit.streams) & set(streams)]
         found = self.statuses(units, self.clock.now())

@@ -71,7 +71,7 @@ class LineageMap:
         """Return the folders of the Delta tables that a stream writes."""
         project, declared = self._project, self._project.catalog.streams[stream]
         if declared.kind is StreamKind.RAW:
-            return [project.folder.table(project.catalog.topics[declared.topic].raw.table)]
+            return [project.folder.table(project.catalog.topics[declared.topics[0]].raw.table)]
         return [project.folder.table(table) for output in declared.outputs if (table := _delta(output))]
 
     def versions_of(self, stream: str, attempt: Attempt) -> dict[str, int]:
@@ -86,13 +86,13 @@ class LineageMap:
     def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
         """Return a backfill or check of a pipeline with intervals, with the run that started this process."""
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
-        raw = self._table(self._project.folder.table(catalog.topics[spec.source].raw.table))
+        raw = [self._table(self._project.folder.table(catalog.topics[topic].raw.table)) for topic in spec.topics]
         return BatchJob(
             namespace=self.namespace,
             deployment=self._project.settings.deployment,
             pipeline=pipeline,
             engine=version("pyspark"),
-            sources=(raw, *self._static(spec)),
+            sources=(*raw, *self._static(spec)),
             table=self._table(self._project.folder.table(spec.intervals.table)),
             owner=spec.owner,
             description=spec.description,
@@ -113,18 +113,19 @@ class LineageMap:
 
     def _stream(self, unit: Unit, stream: str) -> StreamJob:
         declared = self._project.catalog.streams[stream]
-        topic, pipeline = self._project.catalog.topics[declared.topic], declared.pipeline
+        catalog, pipeline = self._project.catalog, declared.pipeline
+        bootstrap = self._project.kafka.bootstrap()
         return StreamJob(
             namespace=self.namespace,
             deployment=self._project.settings.deployment,
             unit=unit.name,
             stream=stream,
             engine=version("pyspark"),
-            topic=datasets.topic(self._project.kafka.bootstrap(), topic.name, topic),
+            topics=tuple(datasets.topic(bootstrap, topic, catalog.topics[topic]) for topic in declared.topics),
             static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
             outputs=self._outputs(stream),
             owner=declared.owner,
-            description=topic.description if pipeline is None else pipeline.description,
+            description=catalog.topics[declared.topics[0]].description if pipeline is None else pipeline.description,
         )
 
     def _outputs(self, stream: str) -> tuple[Dataset, ...]:

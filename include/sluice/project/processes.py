@@ -59,7 +59,7 @@ class ProjectProcesses:
         return Job(argv, self._own_settings(), self.settings.home, need, inherits)
 
     def rehearsal(self, unit: str, generation: int) -> Job:
-        """Return a process that looks at everything that a start of a unit needs, and changes nothing."""
+        """Return a process that checks everything that a start of a unit needs, and changes nothing."""
         argv = (*self._driver_arguments(unit, generation), "--rehearse")
         own = {
             **self._own_settings(),
@@ -137,7 +137,7 @@ class ProjectProcesses:
         Raises:
             OverlapError: another backfill works on a part of the range.
             RefusedError: the key was claimed for another request, or its process is alive.
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         backfills = self.records.backfills()
         own, running = backfills.find(key), backfills.running(request.pipeline)

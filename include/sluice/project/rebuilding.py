@@ -50,7 +50,7 @@ class RebuildableOutput:
         if settled_until is None:
             raise NotReadyError(
                 f"no interval of {intervals.table} is settled yet, so there is nothing to rebuild from.",
-                fix=f"see what holds it: sluice streams show {self.pipeline.driver}.",
+                fix=f"see what delays it: sluice streams show {self.pipeline.driver}.",
             )
         settled, output = self._settled(self.store.columns), self.output
         table = LatestTable(output.table, settled.schema, output.keys, output.newest_by, intervals.time_column)

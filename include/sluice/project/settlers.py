@@ -23,7 +23,8 @@ def settler_source(catalog: Catalog, folder: StateFolder, stream: str) -> Settle
     if pipeline is None or not pipeline.has_intervals:
         return None
     status = partial(settling_status, folder.settling_file(stream))
-    return SettlerSource(pipeline.name, raw_stream(pipeline.source), status, partial(_is_decided, folder, pipeline))
+    raw = tuple(map(raw_stream, pipeline.topics))
+    return SettlerSource(pipeline.name, raw, status, partial(_is_decided, folder, pipeline))
 
 
 def state_of_log(folder: StateFolder, pipeline: PipelineSpec) -> SettledState:
@@ -35,7 +36,7 @@ def state_of_log(folder: StateFolder, pipeline: PipelineSpec) -> SettledState:
     from sluice.delta.log import newest_first  # noqa: PLC0415 - Airflow parses files that read this package
 
     table = folder.table(pipeline.intervals.table)
-    return settled_state(newest_first(table), -1, SettlingRules.of(pipeline))
+    return settled_state(newest_first(table), -1, SettlingRules.by_topic(pipeline))
 
 
 def _is_decided(folder: StateFolder, pipeline: PipelineSpec, advance: HeldAdvance) -> bool:

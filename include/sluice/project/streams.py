@@ -37,7 +37,7 @@ class ProjectStreams:
         """Return the life of a unit, whether or not a spec names it now: a driver outlives its spec.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         return UnitLife(
             self.records.registry(),
@@ -53,7 +53,7 @@ class ProjectStreams:
         """Return the lives of all units.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         return Lives(self.records.registry(), self.life)
 
@@ -61,7 +61,7 @@ class ProjectStreams:
         """Return the attempts of a unit, newest first, and what comes next.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         status, launcher = self.life(unit).observe(), self.processes.launcher()
         living = status.attempt if status.alive else None
@@ -87,7 +87,7 @@ class ProjectStreams:
 
     def positions(self, topic: str) -> Mapping[str, Position]:
         """Return the position of every stream that reads a topic, by its checkpoint; None where it is unreadable."""
-        return {name: self._position(name) for name, stream in self.catalog.streams.items() if stream.topic == topic}
+        return {name: self._position(name) for name, stream in self.catalog.streams.items() if topic in stream.topics}
 
     def _position(self, stream: str) -> Position:
         try:

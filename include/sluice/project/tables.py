@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice.intervals.ledger import Ledger, fold
-from sluice.intervals.reach import RawPosition
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.streams import raw_stream
+from sluice.specs.model.model import PipelineSpec
 from sluice.streams.position.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ProjectTables:
         spec = self.catalog.pipelines[pipeline]
         # The entries first: the raw table only grows, so it is never seen further back than they are.
         entries = read_log(self.folder.table(spec.intervals.table))
-        return fold(entries, spec.intervals.interval_length, self.raw_position(spec.source).reach)
+        return fold(entries, spec.intervals.interval_length, self._raw_of(spec).reach)
 
     def raw_position(self, topic: str) -> RawPosition:
         """Return how far a topic's raw table goes."""
@@ -47,11 +48,17 @@ class ProjectTables:
         epochs = Epochs(self.folder.checkpoint(raw_stream(topic)))
         return replace(position, reach=position.reach.preceded_by(epochs.topics))
 
+    def _raw_of(self, spec: PipelineSpec) -> RawPosition:
+        """Return how far the raw tables of a pipeline's topics go together; the version grows with each of them."""
+        each = {topic: self.raw_position(topic) for topic in spec.topics}
+        version = sum(position.version + 1 for position in each.values()) - 1
+        return RawPosition(version, Reach.joined({topic: position.reach for topic, position in each.items()}))
+
     def index(self) -> LedgerIndex:
         """Return the index of the interval ledger, over all pipelines that have intervals.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
             RefusedError: its schema is newer than this code.
         """
         from sluice.control.index import LedgerIndex  # noqa: PLC0415 - see `Project`
@@ -64,5 +71,5 @@ class ProjectTables:
         from sluice.delta.log import read_log  # noqa: PLC0415 - see `Project`
 
         spec = self.catalog.pipelines[pipeline]
-        table, raw = self.folder.table(spec.intervals.table), partial(self.raw_position, spec.source)
+        table, raw = self.folder.table(spec.intervals.table), partial(self._raw_of, spec)
         return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw)

@@ -118,7 +118,7 @@ class ProjectTopics:
             clock.sleep(_POLL_SECONDS)
 
     def _readers(self, topic: str) -> Iterator[tuple[str, Observation]]:
-        readers = {name for name, stream in self.catalog.streams.items() if stream.topic == topic}
+        readers = {name for name, stream in self.catalog.streams.items() if topic in stream.topics}
         for name, unit in self.catalog.units().items():
             if readers & set(unit.streams):
                 for stream, seen in self.health.observations(name).items():

@@ -28,7 +28,7 @@ def unit_upgrade(project: Project, unit: str, status: UnitStatus) -> UnitUpgrade
 
     Raises:
         SpecError: there is no such unit, or a static input of it is not there.
-        UnreachableError: the control database could not be asked.
+        UnreachableError: the control database could not be queried.
         CorruptionError: a table's log cannot be read.
     """
     generation = status.attempt.generation if status.attempt is not None and status.alive else None

@@ -21,7 +21,8 @@ def sent_too_late(
     topic: TopicSpec, pipelines: Iterable[PipelineSpec], last_event: datetime | None, now: datetime
 ) -> str:
     """Return the advice if all records of a feed will be late because they arrive now; empty if they will not."""
-    lateness = [pipeline.time.allowed_lateness for pipeline in pipelines if pipeline.source == topic.name]
+    readers = [pipeline for pipeline in pipelines if topic.name in pipeline.topics]
+    lateness = [reader.time_of(topic.name).allowed_lateness for reader in readers]
     if topic.value.arrival_time != "broker" or last_event is None or not lateness or now - last_event <= min(lateness):
         return ""
     warning = f"The newest of these records happened at {last_event:%Y-%m-%d %H:%M} UTC, so each will be late."

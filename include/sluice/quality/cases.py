@@ -102,7 +102,7 @@ class Case:
                 fix="see `sluice quarantine show`, or open another case.",
             )
         if not event.why.strip():
-            raise SpecError(f"{self.id} becomes {event.state} only with a reason.", fix="say why; it goes on record.")
+            raise SpecError(f"{self.id} becomes {event.state} only with a reason.", fix="say why; it is recorded.")
         return replace(self, events=(*self.events, event))
 
 
@@ -164,5 +164,5 @@ def refuse_shared(case: Case, others: Sequence[Case]) -> None:
         if shared := case.records + other.records - together:
             raise RefusedError(
                 f"{shared:,} of these records are in the case {other.id}, which is {other.state}.",
-                fix=f"go on with that one (`sluice quarantine show {other.id}`), or choose others.",
+                fix=f"continue with that one (`sluice quarantine show {other.id}`), or choose others.",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sluice.quality.reasons import Outcome, Reason
@@ -12,7 +12,7 @@ from sluice.quality.reasons import Outcome, Reason
 
 @dataclass(frozen=True)
 class JudgedLine:
-    """One line of a sample after validation.
+    """One line of a source's sample after validation.
 
     Attributes:
         number: the line's number, from 1.
@@ -21,6 +21,7 @@ class JudgedLine:
         fields: the declared fields as JSON values; None where the line has none, or none that reads as its type.
         text: the line itself; bytes that are no UTF-8 are shown as replacement characters.
         detail: which field is at fault and what is wrong with it; None where it is no single field.
+        source: whose sample it is of; empty if the pipeline has only one.
     """
 
     number: int
@@ -29,6 +30,7 @@ class JudgedLine:
     fields: Mapping[str, Any]
     text: str
     detail: str | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Preview:
 
     Attributes:
         pipeline: its name.
-        lines: every line of the sample, in order.
+        lines: every line of each source's sample, in order.
         columns: the transform's output: column → Spark's name of its type.
         rows: the transform's output over the good lines, as JSON values; ordered by time column, then left to right.
     """
@@ -46,6 +48,10 @@ class Preview:
     lines: tuple[JudgedLine, ...]
     columns: Mapping[str, str]
     rows: tuple[Mapping[str, Any], ...]
+
+    def of(self, source: str) -> Preview:
+        """Return it with the lines of one source alone; those of the only one bear no name."""
+        return replace(self, lines=tuple(line for line in self.lines if line.source in ("", source)))
 
     @property
     def outcomes(self) -> Mapping[Outcome, int]:

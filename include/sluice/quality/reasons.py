@@ -34,12 +34,12 @@ class Reason(ExplainedEnum):
     UNKNOWN_SCHEMA = (
         "unknown_schema",
         "the topic's spec does not declare its schema id",
-        "look at its first five bytes; add the schema to the contract, and its id to `schemas`",
+        "inspect its first five bytes; add the schema to the contract, and its id to `schemas`",
     )
     MALFORMED = (
         "malformed",
         "the bytes are not a JSON object in UTF-8, a text escapes half a character, or they are not an Avro record",
-        "look at the bytes; compare the producer's format",
+        "inspect the bytes; compare the producer's format",
     )
     TRAILING_BYTES = (
         "trailing_bytes",

@@ -107,7 +107,7 @@ async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Li
     A client that returns with the id of its last event gets the changes since then.
     """
     if serving.listeners >= MAX_LISTENERS:
-        raise HTTPException(503, f"{MAX_LISTENERS} listen already; come back later, or ask without events")
+        raise HTTPException(503, f"{MAX_LISTENERS} listen already; try again later, or request it without events")
     last = request.headers.get("last-event-id", "")
     stream = events(live, last, limit, _wanted(request), serving.listening())
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -24,6 +24,14 @@ class Completeness:
     unread: tuple[str, ...] = ()
     silence: timedelta = timedelta()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever read and the source has been silent for long enough.
+
+        Then it is as far as the other sources of its pipeline: what comes to it arrives later than what they have.
+        """
+        return self.clock is None and bool(self.silence) and not self.unread
+
 
 NOTHING_KNOWN = Completeness(None)
 """Of a source of which no record was read."""

@@ -1,16 +1,16 @@
-"""What a settler needs from the world: the raw table, the topic's ends, the computation, and the settled table."""
+"""What a settler needs from the world: raw tables, the ends of topics, the computation, and the settled table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.arrivals import ArrivalClocks
-from sluice.intervals.entries import Content, SettleEntry
+from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.entries import NOTHING_EXAMINED, Content, ExaminedSource, SettleEntry
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 
@@ -26,24 +26,32 @@ class SettledState:
     Attributes:
         version: of the table: a commit that rests on this is made right after it, or not at all.
         settled_until: intervals that end by then are settled; None: none is.
-        examined: the records below it were judged.
-        clocks: of these records.
-        first_event: the earliest event time among them, as long as nothing is settled; None without one.
+        sources: what was examined of each topic, by its name.
         nonce: of the newest settlement; empty before the first.
         decided_at: the version of the newest settlement, or of what a person decided about it since.
         believed_until: arrival times up to here were confirmed by a person.
-        disorder: the greatest that was measured among the records below `examined`.
     """
 
     version: int
     settled_until: datetime | None = None
-    examined: Reach = field(default_factory=lambda: Reach({}))
-    clocks: ArrivalClocks = field(default_factory=ArrivalClocks)
-    first_event: datetime | None = None
+    sources: Mapping[str, ExaminedSource] = field(default_factory=dict)
     nonce: str = ""
     decided_at: int = -1
     believed_until: datetime | None = None
-    disorder: timedelta = timedelta()
+
+    def source(self, topic: str) -> ExaminedSource:
+        """Return what was examined of a topic."""
+        return self.sources.get(topic, NOTHING_EXAMINED)
+
+    @property
+    def unconfirmed(self) -> dict[str, tuple[ArrivalSpan, ...]]:
+        """The arrival times beyond an advance that nothing corroborates, by partition."""
+        return unconfirmed_of(self.sources.values())
+
+
+def unconfirmed_of(sources: Iterable[ExaminedSource]) -> dict[str, tuple[ArrivalSpan, ...]]:
+    """Return the arrival times of topics beyond an advance that nothing corroborates, by partition."""
+    return {name: spans for each in sources for name, spans in each.clocks.unconfirmed.items()}
 
 
 class Staged(Protocol):
@@ -61,7 +69,7 @@ R_co = TypeVar("R_co", bound=Staged, covariant=True)
 R_contra = TypeVar("R_contra", bound=Staged, contravariant=True)
 
 
-class RawSource(Protocol[R_co]):
+class RawSource(Protocol):
     """A topic's records as its raw table holds them."""
 
     def pin(self) -> RawPosition:
@@ -86,15 +94,24 @@ class RawSource(Protocol[R_co]):
         first is the newest of those right before them that is no later. None where no arrival time is known.
         """
 
-    def bounded(self, pinned: RawPosition, intervals: Interval) -> Interval:
-        """Return the first of some intervals: as many as one computation takes, at least one."""
 
-    def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> R_co:
+class Computation(Protocol[R_co]):
+    """The pipeline's code over the raw tables of its topics."""
+
+    def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
+        """Return the first of some intervals: as many as one computation takes, at least one.
+
+        Args:
+            pinned: how far each raw table goes, by topic.
+            intervals: from the start of the first to the end of the last.
+        """
+
+    def compute(self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval) -> R_co:
         """Compute the rows of a range of intervals, by the code of a backfill.
 
         Args:
-            pinned: what `pin` returned.
-            below: the records that are taken.
+            pinned: how far each raw table goes, by topic.
+            below: the records that are taken, by topic.
             intervals: from the start of the first to the end of the last.
         """
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import Self
 
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import SourceSpec
 
 
 @dataclass(frozen=True)
@@ -39,18 +42,50 @@ class SettlingRules:
     idle: timedelta | None = None
 
     @classmethod
-    def of(cls, pipeline: PipelineSpec) -> Self:
-        """Return the rules that a pipeline's spec amounts to."""
+    def of(cls, pipeline: PipelineSpec, topic: str | None = None) -> Self:
+        """Return the rules that a pipeline's spec amounts to.
+
+        Args:
+            pipeline: the spec.
+            topic: one that it reads; None: of all of them together, as far as an interval may be made of any of their
+                records, and not when it is complete.
+        """
+        each = [
+            cls._of_source(pipeline.declared_intervals, source)
+            for source in pipeline.every_source.values()
+            if topic in (None, source.topic)
+        ]
+        return reduce(cls._or_wider, each)
+
+    @classmethod
+    def by_topic(cls, pipeline: PipelineSpec) -> dict[str, Self]:
+        """Return the rules of each topic that a pipeline reads."""
+        return {topic: cls.of(pipeline, topic) for topic in pipeline.topics}
+
+    @classmethod
+    def _of_source(cls, output: IntervalsOutput, source: SourceSpec) -> Self:
         return cls(
-            length=pipeline.intervals.interval_length,
-            allowed_lateness=pipeline.time.allowed_lateness,
-            arrival_disorder=pipeline.time.arrival_disorder,
-            future_skew=pipeline.time.future_skew,
-            max_advance=pipeline.time.max_advance,
-            idle=pipeline.time.idle,
-            lookback=pipeline.intervals.lookback,
-            lookahead=pipeline.intervals.lookahead,
-            per_interval=pipeline.intervals.called_per_interval,
+            length=output.interval_length,
+            allowed_lateness=source.time.allowed_lateness,
+            arrival_disorder=source.time.arrival_disorder,
+            future_skew=source.time.future_skew,
+            max_advance=source.time.max_advance,
+            idle=source.time.idle,
+            lookback=output.lookback if source.lookback is None else source.lookback,
+            lookahead=output.lookahead if source.lookahead is None else source.lookahead,
+            per_interval=output.called_per_interval,
+        )
+
+    def _or_wider(self, other: Self) -> Self:
+        return replace(
+            self,
+            allowed_lateness=max(self.allowed_lateness, other.allowed_lateness),
+            arrival_disorder=max(self.arrival_disorder, other.arrival_disorder),
+            future_skew=max(self.future_skew, other.future_skew),
+            max_advance=min(self.max_advance, other.max_advance),
+            idle=None if self.idle is None or other.idle is None else max(self.idle, other.idle),
+            lookback=max(self.lookback, other.lookback),
+            lookahead=max(self.lookahead, other.lookahead),
         )
 
     @property

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from sluice.intervals.arrivals import ArrivalClocks
-from sluice.intervals.entries import AdvanceEntry, Logged, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import (
+    AdvanceEntry,
+    ExaminedSource,
+    Logged,
+    SettleEntry,
+    StreamEntry,
+    WithdrawnEntry,
+)
 from sluice.intervals.ledger import fold
-from sluice.intervals.reach import Reach
+from sluice.intervals.reach import Reach, topic_name
 from sluice.intervals.writers import topic_of
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
 
 
 def settled_state(
-    newest_first: Iterable[Logged], version: int, rules: SettlingRules, beginning: Reach | None = None
+    newest_first: Iterable[Logged],
+    version: int,
+    rules: Mapping[str, SettlingRules],
+    beginning: Mapping[str, Reach] | None = None,
 ) -> SettledState:
     """Return where a settler goes on.
 
@@ -25,8 +35,9 @@ def settled_state(
     Args:
         newest_first: the table's log; read as far as the newest settlement.
         version: of the table.
-        rules: the pipeline's.
-        beginning: what the pipeline never looks at, if nothing was written yet; None: it begins with the raw table.
+        rules: of each topic that the pipeline reads.
+        beginning: what the pipeline never reads of each topic, if nothing was written yet; a topic that is missing
+            begins with its raw table.
     """
     decided: list[Logged] = []
     streamed: list[Logged] = []
@@ -39,47 +50,54 @@ def settled_state(
             case StreamEntry():
                 streamed.append(logged)
     if not streamed:
-        return _since(SettledState(version, examined=beginning or Reach({})), decided, rules)
+        begun = {name: ExaminedSource(reach.offsets, reach.topics) for name, reach in (beginning or {}).items()}
+        return _since(SettledState(version, sources=begun), decided, rules)
     return _since(_appended(streamed, decided, version, rules), decided, rules)
 
 
 def _settled(entry: SettleEntry, at: int, version: int) -> SettledState:
-    return SettledState(
-        version,
-        entry.settled_until,
-        entry.reach,
-        entry.clocks,
-        entry.first_event,
-        entry.nonce,
-        decided_at=at,
-        disorder=entry.disorder,
-    )
+    return SettledState(version, entry.settled_until, entry.sources, entry.nonce, decided_at=at)
 
 
-def _appended(streamed: list[Logged], decided: list[Logged], version: int, rules: SettlingRules) -> SettledState:
+def _appended(
+    streamed: list[Logged], decided: list[Logged], version: int, rules: Mapping[str, SettlingRules]
+) -> SettledState:
     commits = sorted([*streamed, *decided], key=lambda logged: logged.version)
-    closed = fold(commits, rules.length).closed_until
     newest = streamed[0]
     assert isinstance(newest.entry, StreamEntry)  # noqa: S101 - it was put there as one
+    name = topic_name(next(iter(newest.entry.end), ""))
+    own = rules.get(name) or next(iter(rules.values()))
+    closed = fold(commits, own.length).closed_until
     writers = [logged.entry.writer for logged in reversed(streamed) if isinstance(logged.entry, StreamEntry)]
     topics = tuple(dict.fromkeys(filter(None, map(topic_of, writers))))
-    base = None if closed is None else closed + rules.margin
+    base = None if closed is None else closed + own.margin
     clocks = ArrivalClocks(base=base, lead=None if base is None else base - newest.at)
-    return SettledState(version, closed, Reach(newest.entry.end, topics), clocks, decided_at=newest.version)
+    sources = {name: ExaminedSource(newest.entry.end, topics, clocks)}
+    return SettledState(version, closed, sources, decided_at=newest.version)
 
 
-def _since(state: SettledState, decided: list[Logged], rules: SettlingRules) -> SettledState:
+def _since(state: SettledState, decided: list[Logged], rules: Mapping[str, SettlingRules]) -> SettledState:
     """Apply what persons decided since, the oldest first."""
     for logged in reversed(decided):
         state = replace(state, decided_at=max(state.decided_at, logged.version))
         match logged.entry:
             case WithdrawnEntry(since=since) if state.settled_until is not None and since < state.settled_until:
-                clocks = state.clocks.withdrawn(since + rules.margin)
-                state = replace(state, settled_until=since, clocks=clocks)
+                clocks = {
+                    name: source.clocks.withdrawn(since + rules[name].margin)
+                    for name, source in state.sources.items()
+                    if name in rules
+                }
+                state = replace(_with_clocks(state, clocks), settled_until=since)
             case AdvanceEntry(until=None):
-                state = replace(state, clocks=replace(state.clocks, unconfirmed={}))
+                refused = {name: replace(each.clocks, unconfirmed={}) for name, each in state.sources.items()}
+                state = _with_clocks(state, refused)
             case AdvanceEntry(until=until):
                 state = replace(state, believed_until=until)
             case _:
                 pass
     return state
+
+
+def _with_clocks(state: SettledState, clocks: Mapping[str, ArrivalClocks]) -> SettledState:
+    changed = {name: replace(state.sources[name], clocks=own) for name, own in clocks.items()}
+    return replace(state, sources={**state.sources, **changed})

@@ -15,10 +15,14 @@ _PARTITIONS_NAMED = 4
 
 def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
     """Yield where a settler stands, one sentence each: how far, what is due and what holds it, what comes next."""
-    known = "no arrival time is known" if status.newest is None else f"arrival times stand at {_second(status.newest)}"
+    known = f"no arrival time{_of(status)} is known"
+    if status.newest is not None:
+        known = f"arrival times{_of(status)} have reached {_second(status.newest)}"
     if status.silence:
         quiet = span(status.silence / timedelta(seconds=1))
-        known += f"; nothing was appended for {quiet}, so {_second(status.complete or status.at)} counts"
+        known += (
+            f"; nothing was appended for {quiet}, so {_second((status.newest or status.at) + status.silence)} counts"
+        )
     elif status.complete is not None and status.complete != status.newest:
         known += f", and every partition has passed {_second(status.complete)}"
     yield f"{_capital(progress_text(status))}; {known}."
@@ -26,7 +30,8 @@ def settling_lines(status: SettlingStatus, pipeline: str) -> Iterator[str]:
         since = "" if status.due_since is None else f"; none of them was settled since {_second(status.due_since)}"
         yield f"{_capital(due_text(status))}{since}: {holds_text(status)}."
     if status.next_at is not None:
-        yield f"The next interval is complete when arrival times reach {_second(status.next_at)}{_or_silence(status)}."
+        reached = f"arrival times{_of(status)} reach {_second(status.next_at)}"
+        yield f"The next interval is complete when {reached}{_or_silence(status)}."
     if status.advance is not None:
         yield f"{advance_text(status.advance)} See `{advance_command(pipeline)}`."
     if status.exceeds_disorder:
@@ -53,7 +58,7 @@ def due_text(status: SettlingStatus) -> str:
 def holds_text(status: SettlingStatus) -> str:
     """Return what keeps due intervals from being settled, as a clause."""
     if not status.unread:
-        return "what holds them is known after its next batch" if status.complete is None else "they are at work"
+        return "what delays them is known after its next batch" if status.complete is None else "they are at work"
     return f"records of {listed(status.unread, _PARTITIONS_NAMED, 'partitions')} are unread"
 
 
@@ -62,7 +67,8 @@ def next_text(status: SettlingStatus) -> str:
     if status.next_at is None:
         return ""
     newest = "" if status.newest is None else f" (the newest is of {_second(status.newest)})"
-    return f"the next interval waits for an arrival at {_second(status.next_at)} or later{newest}{_or_silence(status)}"
+    arrival = f"an arrival{_of(status)} at {_second(status.next_at)} or later"
+    return f"the next interval waits for {arrival}{newest}{_or_silence(status)}"
 
 
 def advance_text(advance: HeldAdvance) -> str:
@@ -86,6 +92,10 @@ def disorder_text(status: SettlingStatus) -> str:
         f"of {format_duration(status.declared_disorder)}: write `arrival_disorder: {measured}` under `time`, otherwise "
         "intervals are settled before all their records are there."
     )
+
+
+def _of(status: SettlingStatus) -> str:
+    return f" of {status.topic}" if status.topic else ""
 
 
 def _or_silence(status: SettlingStatus) -> str:

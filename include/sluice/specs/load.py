@@ -23,7 +23,7 @@ from sluice.specs.reading.diagnosis import read_spec
 from sluice.specs.reading.document import Document, Parse, parse_document, read_document
 from sluice.specs.reading.faults import Fault, SpecFaults
 from sluice.specs.reading.kinds import Key, Kind
-from sluice.specs.reading.reading import Reading, Rule
+from sluice.specs.reading.reading import Reading, Rule, SpecReference
 from sluice.specs.rules.access_rules import undecided_principals
 from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.rules.rules import RULES, TOPIC_KEYS, deployment_exists
@@ -111,9 +111,9 @@ def scan(
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
-    for kind, key in TOPIC_KEYS.items():
-        unusable.update(_dependents(reading.references(kind, key), Kind.TOPIC, unusable))
-    unusable.update(_dependents(reading.references(Kind.SUITE, "pipeline"), Kind.PIPELINE, unusable))
+    for kind, paths in TOPIC_KEYS.items():
+        unusable.update(_dependents(reading.references(kind, *paths), Kind.TOPIC, unusable))
+    unusable.update(_dependents(reading.references(Kind.SUITE, ("pipeline",)), Kind.PIPELINE, unusable))
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
@@ -126,7 +126,7 @@ def scan(
 def _read_alone(
     documents: Mapping[Key, Document], include: Path
 ) -> tuple[dict[Key, Spec], defaultdict[Key, set[Fault]]]:
-    """Return the specs that stand by themselves, and the faults of all documents before any rule has looked."""
+    """Return the specs that stand by themselves, and the faults of all documents before any rule was applied."""
     specs: dict[Key, Spec] = {}
     broken: defaultdict[Key, set[Fault]] = defaultdict(set)
     for key, document in documents.items():
@@ -188,8 +188,11 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
 
 
 def _dependents(
-    references: Mapping[Key, str], kind: Kind, broken: Mapping[Key, tuple[Fault, ...]]
+    references: Iterable[SpecReference], kind: Kind, broken: Mapping[Key, tuple[Fault, ...]]
 ) -> dict[Key, tuple[Fault, ...]]:
-    """Return the specs that are sound by themselves and name a broken one of a kind, with its faults."""
-    named = {key: (kind, name) for key, name in references.items()}
-    return {key: broken[other] for key, other in named.items() if key not in broken and other in broken}
+    """Return the specs that are sound by themselves and name broken ones of a kind, with the faults of these."""
+    faults: defaultdict[Key, set[Fault]] = defaultdict(set)
+    for named in references:
+        if named.owner not in broken:
+            faults[named.owner].update(broken.get((kind, named.name), ()))
+    return {key: tuple(sorted(own)) for key, own in faults.items() if own}

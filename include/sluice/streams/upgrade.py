@@ -182,7 +182,7 @@ def rollback_steps(upgrade: UnitUpgrade) -> tuple[str, ...]:
     """Return how to go back to the code before, step by step: there is no other way than that of a promotion."""
     show = f"sluice streams upgrade {upgrade.unit}"
     if upgrade.outdated:
-        in_force = f"generation {upgrade.generation} of {upgrade.unit} goes on with the code that it was started with"
+        in_force = f"generation {upgrade.generation} of {upgrade.unit} keeps the code that it was started with"
         return (
             f"The code on disk is not in force: {in_force}. No result has to be undone.",
             f"{_PUT_BACK}. Do so soon: any restart takes what is on disk, also one after a crash.",

@@ -96,5 +96,5 @@ def _settle(topic: str, partition: int, at: dict[int, int], extent: TopicExtent,
     if wanted < first:
         report(f"The records {wanted} to {first - 1} of {topic}/{partition} were deleted before they could be read.")
     elif wanted > end:
-        report(f"{topic}/{partition} ends at offset {end} and went on to {wanted} before: the brokers lost records.")
+        report(f"{topic}/{partition} ends at offset {end} and had reached {wanted} before: the brokers lost records.")
     at[partition] = min(max(wanted, first), end)

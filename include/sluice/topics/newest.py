@@ -29,7 +29,7 @@ class NewestRecords:
 
     Attributes:
         records: ordered by time, and by offset within a partition.
-        given_up: partitions of which more is there than was looked at, although too few were found.
+        given_up: partitions of which more is there than was checked, although too few were found.
         more: whether records may follow on the last one: further offsets there are.
     """
 

@@ -49,11 +49,11 @@ quiet_hours:
   nights: {begin: "22:00", end: "06:00"}
 rules:
   - classes: [halted, loss-risk, failed-run]
-    tell: [pager, mail]
+    notify: [pager, mail]
     repeat: 4 hours
   - classes: [stalled]
-    tell: []
-  - tell: [mail]
+    notify: []
+  - notify: [mail]
     quiet: nights
 """
 
@@ -123,11 +123,11 @@ class Fleet:
         verdict = Verdict(health, why, "act", lag_records=7)
         streams = self.project.catalog.units()["flights"].streams
         registry.record_verdicts([NewVerdict("flights", stream, generation, verdict) for stream in streams])
-        looks = [
+        newest = [
             StreamSnapshot("flights", stream, generation, now, verdict, Rates(1.0, 1.0), timedelta(hours=2))
             for stream in streams
         ]
-        cast(Project, self.project).records.snapshots().store(looks)
+        cast(Project, self.project).records.snapshots().store(newest)
 
     def minutes_pass(self, minutes: int) -> None:
         self.clock.sleep(60 * minutes)
@@ -268,7 +268,7 @@ def test_a_policy_that_is_broken_leaves_everything_to_one_connection(
     home: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps(_pager(sink)))
-    (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("tell: [mail]", "tell: [male]"))
+    (home / "include" / "alerts" / "local.yaml").write_text(POLICY.replace("notify: [mail]", "notify: [male]"))
     assert airflow_dispatcher().notify(make_alert("a1")).outcome is DeliveryOutcome.DELIVERED
     (page,) = sink.received
     assert "there is no channel 'male' in this policy" in page["message"]
@@ -297,7 +297,7 @@ def test_the_reconciler_calls_nobody_because_something_did_not_answer_for_a_mome
 
     def open_project() -> Project:
         if next(opened, None) is not None:
-            raise UnreachableError("the control database could not be asked: database is locked.")
+            raise UnreachableError("the control database could not be queried: database is locked.")
         return cast(Project, fleet.project)
 
     monkeypatch.setattr(runtime, "open_project", open_project)

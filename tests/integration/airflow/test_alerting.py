@@ -124,8 +124,8 @@ def test_a_deadline_is_told_as_a_failure_and_its_end_as_a_success(connected: Sin
     late = DeadlineState(Deadline.LOSS_RISK, True, twin.clock.now(), "The first unread record waits for an hour.")
     verdict = Verdict(Health.LAGGING, "It falls behind.", "give it more cores")
     for state in (late, replace(late, missed=False)):
-        look = StreamSnapshot("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
-        cast(Project, twin).records.snapshots().store([look])
+        snapshot = StreamSnapshot("flights", "departures", 1, twin.clock.now(), verdict, deadlines=(state,))
+        cast(Project, twin).records.snapshots().store([snapshot])
         alert_round(lambda: cast(Project, twin), NoRuns(), airflow_dispatcher(twin.clock))
         twin.clock.sleep(60)
 
@@ -201,7 +201,7 @@ def test_a_journal_that_takes_nothing_keeps_nobody_from_being_told(connected: Si
     dag_of("topics", refuse).test()
 
     task_page, run_page = connected.received
-    assert "this alert is not on record: The journal of alerts in" in task_page["message"]
+    assert "this alert is not recorded: The journal of alerts in" in task_page["message"]
     assert run_page["title"].endswith("of DAG topics failed"), "nothing on record says that somebody was told"
 
 

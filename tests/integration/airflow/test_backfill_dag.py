@@ -297,7 +297,7 @@ def test_a_run_that_claimed_nothing_has_no_links(project: Project, spark: Spark)
     with pytest.raises(AirflowFailException):
         task.execute(CONTEXT)
 
-    assert ParityLink().get_link(task, ti_key=None) == ""  # type: ignore[arg-type]  # it is not looked at
+    assert ParityLink().get_link(task, ti_key=None) == ""  # type: ignore[arg-type]  # it is not checked
 
 
 def eventually(condition: Callable[[], bool]) -> None:

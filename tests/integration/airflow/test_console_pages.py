@@ -75,8 +75,8 @@ def test_no_route_is_open_in_airflow(visitor: TestClient, project: Project) -> N
             assert visitor.request(method, f"/sluice{path}", headers=cookie).status_code in {401, 403}, (method, path)
 
 
-def test_who_may_only_look_asks_for_nothing(viewer: TestClient, attempted: Project) -> None:
-    answer = viewer.post("/sluice/units/flights/ask", data=STOP)
+def test_who_may_only_read_asks_for_nothing(viewer: TestClient, attempted: Project) -> None:
+    answer = viewer.post("/sluice/units/flights/request", data=STOP)
     assert (answer.status_code, answer.text) == (403, "You may not start runs of stream_flights.")
     wish = attempted.records.registry().desired("flights")
     assert wish is not None
@@ -85,7 +85,7 @@ def test_who_may_only_look_asks_for_nothing(viewer: TestClient, attempted: Proje
 
 def test_a_dag_that_is_not_there_starts_no_run(member: TestClient, attempted: Project) -> None:
     assert attempted.records.registry().latest_attempt("flights") is not None
-    answer = member.post("/sluice/units/nobody/ask", data=STOP)
+    answer = member.post("/sluice/units/nobody/request", data=STOP)
     assert answer.status_code == 503
     assert answer.text.startswith("Airflow started no run of stream_nobody: ")
 
@@ -110,9 +110,9 @@ def known_to_airflow(airflow_database: Path, attempted: Project) -> Iterator[Pro
 def test_a_run_is_started_in_the_name_of_who_asks(member: TestClient, known_to_airflow: Project) -> None:
     assert known_to_airflow.catalog.units()
     before = {run.run_id for run in DagRun.find(dag_id="stream_flights")}
-    answer = member.post("/sluice/units/flights/ask", data=STOP)
+    answer = member.post("/sluice/units/flights/request", data=STOP)
     (started,) = (run for run in DagRun.find(dag_id="stream_flights") if run.run_id not in before)
-    page = f"/sluice/asked/stream_flights/{quote(started.run_id, safe='')}"
+    page = f"/sluice/requested/stream_flights/{quote(started.run_id, safe='')}"
     assert (answer.status_code, answer.headers["location"]) == (303, page)
     assert (started.triggering_user_name, started.triggered_by) == ("grace", DagRunTriggeredByType.UI)
     assert (started.conf, started.state) == (STOP, DagRunState.QUEUED)

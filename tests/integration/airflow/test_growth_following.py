@@ -31,11 +31,11 @@ def evidence(read: int, *, end: int = 9, partitions: int = 4, state: DriverState
     return Observation(NOW, DriverReport("key", state), committed, ends=ends, starts=dict.fromkeys(ends, 0))
 
 
-def grown(case: Case, looks: list[Observation], **conf: object) -> tuple[str, str]:
-    """Let the topic grow while its raw stream is seen so; the last look stays. How the run and `follow` end."""
+def grown(case: Case, observations: list[Observation], **conf: object) -> tuple[str, str]:
+    """Let the topic grow while its raw stream is seen so; the last check stays. How the run and `follow` end."""
 
     def seen(_unit: str) -> Mapping[str, Observation]:
-        return {"raw_sales": looks.pop(0) if len(looks) > 1 else looks[0]}
+        return {"raw_sales": observations.pop(0) if len(observations) > 1 else observations[0]}
 
     with pressing(Person("ada"), "Approve"):
         case.project.shown = seen

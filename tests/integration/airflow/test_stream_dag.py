@@ -43,7 +43,7 @@ def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tup
     return dag_run.state, {task.task_id: str(task.state) for task in dag_run.get_task_instances()}
 
 
-def look(project: Project) -> UnitStatus:
+def observe(project: Project) -> UnitStatus:
     return project.streams.life("flights").observe()
 
 
@@ -59,20 +59,20 @@ def test_a_driver_outlives_its_run_is_adopted_by_the_next_and_ends_with_a_stop(
     project: Project, unit: DeclaredUnit
 ) -> None:
     state, _ = run(unit, reason="launch")
-    first = look(project)
+    first = observe(project)
     assert state == DagRunState.SUCCESS
     assert first.alive
     assert first.desired is not None
     assert (first.desired.state, first.desired.why) == (Desired.RUNNING, "launch")
 
     state, _ = run(unit)
-    second = look(project)
+    second = observe(project)
     assert state == DagRunState.SUCCESS
     assert second.attempt == first.attempt
     assert second.report == first.report
 
     state, tasks = run(unit, action="stop", reason="upgrade")
-    stopped = look(project)
+    stopped = observe(project)
     assert state == DagRunState.SUCCESS
     assert tasks == {"claim": "success", "submit": "skipped", "watch": "skipped", "follow": "skipped"}
     assert not stopped.alive
@@ -84,7 +84,7 @@ def test_a_restart_gives_the_next_generation(project: Project, unit: DeclaredUni
     run(unit)
     state, _ = run(unit, action="restart")
 
-    restarted = look(project)
+    restarted = observe(project)
     assert state == DagRunState.SUCCESS
     assert restarted.alive
     assert restarted.attempt is not None
@@ -98,7 +98,7 @@ def test_a_watch_is_red_when_the_driver_is_killed_and_the_next_run_is_asked_for(
 
     def kill_the_driver() -> None:
         def pid() -> int | None:  # it is known a moment after the driver lives
-            report = look(project).report
+            report = observe(project).report
             return report.pid if report is not None else None
 
         eventually(lambda: pid() is not None)
@@ -120,7 +120,7 @@ def test_the_run_of_a_broken_unit_adopts_and_watches_and_starts_nothing(project:
     state, tasks = run(broken)
     assert state == DagRunState.FAILED
     assert tasks["claim"] == "failed"
-    assert not look(project).alive
+    assert not observe(project).alive
 
     run(unit)
     state, tasks = run(broken)
@@ -131,7 +131,7 @@ def test_the_run_of_a_broken_unit_adopts_and_watches_and_starts_nothing(project:
 def test_the_reconciler_starts_what_died_by_one_run_and_never_piles_up(project: Project, unit: DeclaredUnit) -> None:
     forget_runs()
     run(unit)
-    attempt = look(project).attempt
+    attempt = observe(project).attempt
     assert attempt is not None
     project.processes.launcher().kill(attempt.key)
     later = ManualClock(datetime.now(UTC) + timedelta(hours=1))  # every backoff is over
@@ -159,7 +159,7 @@ def test_the_reconciler_tells_once_of_what_became_halted_while_no_run_watched(
     state, tasks = run(unit, action="follow", reason="what the reconciler triggers")
     assert (state, tasks["claim"]) == (DagRunState.FAILED, "failed")
     assert triggered(build_reconcile_dag().test()) == ["skipped"]  # the alert about that run is on record
-    assert not look(project).alive
+    assert not observe(project).alive
 
 
 def queued_runs() -> list[DagRun]:
@@ -182,9 +182,9 @@ def test_a_control_database_of_yesterday_is_brought_up_to_date_and_nothing_start
     copy_database(control, yesterday)
     for _ in range(2):
         run(unit, action="restart")
-    newest = look(project)
+    newest = observe(project)
     copy_database(yesterday, control)
-    forgetful = look(project)
+    forgetful = observe(project)
     assert forgetful.attempt is not None
     assert (forgetful.attempt.generation, forgetful.alive) == (1, False)
 
@@ -192,7 +192,7 @@ def test_a_control_database_of_yesterday_is_brought_up_to_date_and_nothing_start
     state, _ = run(unit, action="follow", reason="what the reconciler triggers")
 
     assert state == DagRunState.SUCCESS
-    found = look(project)
+    found = observe(project)
     assert found.report == newest.report
     ends = [(a.generation, a.state, a.exit_code) for a in project.records.registry().attempts("flights")]
     ended = AttemptState.ENDED
@@ -209,7 +209,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 
 def test_the_reconciler_leaves_alone_what_nobody_asked_for(project: Project) -> None:
-    assert look(project).desired is None
+    assert observe(project).desired is None
 
     assert triggered(build_reconcile_dag().test()) == ["skipped"]
 

@@ -53,7 +53,7 @@ def test_the_triggerer_finds_a_throttle_and_leaves_the_waiting_to_a_worker(monke
 
     found = ThrottleTrigger().round(NOT_ASKED)
     assert found == [{"topic": "flights"}]
-    assert set(THROTTLED) & cluster.topics["flights"].configs.keys(), "it only looks"
+    assert set(THROTTLED) & cluster.topics["flights"].configs.keys(), "it only reads"
 
     lift = cast(RoundOperator, dag.get_task("lift"))
     assert lift.take_over({}, {"found": found}) == [{"topic": "flights"}]

@@ -60,12 +60,12 @@ def ada(airflow_database: Path) -> Person:
 def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Case, ada: Person) -> None:
     seen: list[Page] = []
 
-    def look(page: Page) -> None:
+    def check(page: Page) -> None:
         assert case.state().partitions == 2, "nothing is applied while it waits"
         assert page["task_instance"]["trigger"] is None, "no trigger waits for a person"
         seen.append(page)
 
-    with pressing(ada, "Approve", before=look):
+    with pressing(ada, "Approve", before=check):
         ran = run(case.project)
 
     assert (ran.state, ran.tasks) == (DagRunState.SUCCESS, GREEN)
@@ -297,7 +297,7 @@ def test_a_topic_that_is_not_drained_in_time_does_not_grow(grown: Case, ada: Per
 
 
 @pytest.mark.verify
-def test_nobody_answers_twice_and_who_may_only_look_does_not_answer(grown: Case, ada: Person) -> None:
+def test_nobody_answers_twice_and_who_may_only_read_does_not_answer(grown: Case, ada: Person) -> None:
     def act() -> None:
         page = ada.page("topics")
         assert Person("eve", "viewer").answer(page, "Approve", as_it_is(page)) == 403

@@ -90,7 +90,7 @@ def any_case(request: pytest.FixtureRequest) -> Iterator[Case]:
             yield prepared(administration, names)
 
 
-def look(case: Case) -> tuple[str, dict[str, str]]:
+def check(case: Case) -> tuple[str, dict[str, str]]:
     """Return the run's state, and that of each task by its label."""
     dag = build_topic_drift_dag()
     dag.get_task("compare").retries = 0
@@ -116,7 +116,7 @@ def test_each_topic_that_drifted_fails_and_calls_by_its_name_and_nothing_is_repa
     any_case.grow(weather, 5)
     before = any_case.administration.describe(any_case.names)
 
-    state, tasks = look(any_case)
+    state, tasks = check(any_case)
 
     assert state == DagRunState.FAILED
     assert tasks == {"compare": "success", flights: "failed", weather: "failed"}
@@ -133,19 +133,19 @@ def test_each_topic_that_drifted_fails_and_calls_by_its_name_and_nothing_is_repa
 
 
 def test_a_cluster_as_declared_costs_one_task(case: Case) -> None:
-    assert look(case) == (DagRunState.SUCCESS, {"compare": "success", "drifted": "skipped"})
+    assert check(case) == (DagRunState.SUCCESS, {"compare": "success", "drifted": "skipped"})
     assert alerts() == []
 
 
-def test_a_topic_calls_when_it_drifts_not_at_each_look_and_when_it_is_well_again(case: Case, sink: Sink) -> None:
+def test_a_topic_calls_when_it_drifts_not_at_each_check_and_when_it_is_well_again(case: Case, sink: Sink) -> None:
     case.grow("flights", 3)
     for _ in range(3):
-        state, tasks = look(case)
+        state, tasks = check(case)
         assert (state, tasks["flights"]) == (DagRunState.FAILED, "failed")
     assert len(sink.received) == len(alerts()) == 1
 
     case.grow("flights", 4)
-    look(case)
+    check(case)
     assert [alert.why for alert in alerts()][1:] == ["flights is not as declared: partitions is 4, declared 2."]
 
     case.project.catalog = Catalog(
@@ -155,14 +155,14 @@ def test_a_topic_calls_when_it_drifts_not_at_each_look_and_when_it_is_well_again
         }
     )
     for _ in range(2):
-        assert look(case)[0] == DagRunState.SUCCESS
+        assert check(case)[0] == DagRunState.SUCCESS
     assert [(alert.level, alert.what) for alert in alerts()][2:] == [
         (Level.RECOVERY, "Topic flights is well again"),
     ]
     assert titles(sink)[-1] == "Topic flights is well again"
 
     case.grow("flights", 5)
-    look(case)
+    check(case)
     assert len(sink.received) == 4, "what comes again after it was over is news"
 
 
@@ -173,7 +173,7 @@ def test_a_topic_that_is_gone_or_altered_has_drifted(case: Case) -> None:
     weather = case.administration.topics["weather"]
     case.administration.topics["weather"] = replace(weather, configs={**weather.configs, "retention.ms": "1"})
 
-    _, tasks = look(case)
+    _, tasks = check(case)
 
     assert tasks == {"compare": "success", "sales": "failed", "weather": "failed"}
     told = {alert.subject: alert.why for alert in alerts()}
@@ -185,11 +185,11 @@ def test_a_topic_that_nobody_has_made_calls_nobody_until_somebody_starts_a_strea
     assert isinstance(case.administration, InMemoryKafkaAdministration)
     case.administration.forget("sales")
 
-    assert look(case)[0] == DagRunState.SUCCESS
+    assert check(case)[0] == DagRunState.SUCCESS
     assert alerts() == []
 
     case.project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="now it is")
-    assert look(case) == (DagRunState.FAILED, {"compare": "success", "sales": "failed"})
+    assert check(case) == (DagRunState.FAILED, {"compare": "success", "sales": "failed"})
 
 
 def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift(case: Case, sink: Sink) -> None:
@@ -197,7 +197,7 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
     case.grow("flights", 3)
     case.administration.reachable = False
     for _ in range(2):
-        assert look(case) == (DagRunState.FAILED, {"compare": "failed", "drifted": "upstream_failed"})
+        assert check(case) == (DagRunState.FAILED, {"compare": "failed", "drifted": "upstream_failed"})
 
     (alert,) = alerts()
     assert alert.why == "No Kafka broker could be reached."
@@ -205,7 +205,7 @@ def test_a_cluster_that_cannot_be_asked_is_one_failure_that_says_so_and_no_drift
     assert len(sink.received) == 1
 
     case.administration.reachable = True
-    look(case)
+    check(case)
     assert titles(sink)[1:] == [
         f"{CompareOperator.alert_subject[:1].upper()}{CompareOperator.alert_subject[1:]} is well again",
         "Task drifted[flights] of DAG topic_drift failed (topic flights)",
@@ -233,13 +233,13 @@ def test_an_unreachable_cluster_is_asked_again_before_it_is_a_failure() -> None:
     assert dag.get_task("drifted").retries == 0
 
 
-def test_a_service_that_is_down_is_tried_again_by_the_next_look(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_down_is_tried_again_by_the_next_check(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     extra = {"config": {"path": "json://127.0.0.1:1/"}}
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
     case.grow("flights", 3)
-    look(case)
+    check(case)
     with running_sink() as sink:
         extra = {"config": {"path": sink.address}}
         monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
-        look(case)
+        check(case)
         assert titles(sink) == ["Task drifted[flights] of DAG topic_drift failed (topic flights)"]

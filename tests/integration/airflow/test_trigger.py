@@ -1,4 +1,4 @@
-"""The trigger in an event loop, on a project in memory, looked at by the real observer."""
+"""The trigger in an event loop, on a project in memory, observed by the real observer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.pacing import PollRate
 from sluice.streams.life.attempts import Desired
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
 
 DEADLINE_SECONDS = 120.0
@@ -34,7 +34,7 @@ class JudgedProject(InMemoryProject):
 
     def observations(self, unit: str) -> dict[str, Observation]:
         self.rounds += 1
-        return {f"raw_{unit}": look(200, steadily(3))}
+        return {f"raw_{unit}": observed(200, steadily(3))}
 
 
 def started() -> JudgedProject:
@@ -44,7 +44,7 @@ def started() -> JudgedProject:
 
 
 def install_watcher(project: JudgedProject) -> None:
-    """Make the running loop's watcher look at `project`, without pause."""
+    """Make the running loop's watcher observe `project`, without pause."""
     observer = ProjectObserver(lambda: project, project.clock)
     Watcher.of_running_loop(lambda: Watcher(observer, observations=EAGER, verdicts=EAGER, clock=project.clock))
 
@@ -67,7 +67,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 async def rounds(project: JudgedProject, count: int) -> None:
     seen = project.rounds
-    while project.rounds < seen + count:  # noqa: ASYNC110 - it looks at a fake that knows no event
+    while project.rounds < seen + count:  # noqa: ASYNC110 - it observes a fake that knows no event
         await asyncio.sleep(0.001)  # the rounds work in threads: a loop that only spins would starve them
 
 
@@ -97,7 +97,7 @@ def test_a_death_that_a_restart_may_explain_is_told_once_nobody_follows_it_up() 
         project.drivers.die("local.flights.g1", -9)
         await rounds(project, 3)
         assert not event.done(), "it is settled first whether this is a restart"
-        while not event.done():  # the look that first sees the death may come later than these rounds
+        while not event.done():  # the observation that first sees the death may come later than these rounds
             project.clock.sleep(60)
             await asyncio.sleep(0.01)
 

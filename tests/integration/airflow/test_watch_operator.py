@@ -67,7 +67,7 @@ def pass_time(clock: ManualClock, delta: timedelta) -> None:
     clock.sleep(delta.total_seconds())
 
 
-def test_a_watch_defers_without_a_look_and_its_trigger_holds_ids_only(
+def test_a_watch_defers_without_a_check_and_its_trigger_holds_ids_only(
     project: InMemoryProject, watch: WatchOperator
 ) -> None:
     project.drivers.reachable = False
@@ -96,7 +96,7 @@ def test_a_stop_on_record_ends_the_watch_green(project: InMemoryProject, watch: 
     deferred = deferral(watch)
     project.streams.life("flights").stop("ada", "upgrade", 60)
 
-    assert "ada asked for the stop (upgrade)" in resume(watch, Hint.CHANGED, deferred)
+    assert "ada requested the stop (upgrade)" in resume(watch, Hint.CHANGED, deferred)
 
 
 def test_a_death_that_nobody_asked_for_fails_for_good_and_says_what_to_do(

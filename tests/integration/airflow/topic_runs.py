@@ -93,7 +93,7 @@ def prepared(case: Case) -> Case:
 
 
 def pressing(person: Person, option: str, *, before: Callable[[Page], None] | None = None, **typed: str) -> Any:  # noqa: ANN401 - a context
-    """Wait for the page, look at it, and press a button."""
+    """Wait for the page, check it, and press a button."""
 
     def act() -> None:
         page = person.page("topics")

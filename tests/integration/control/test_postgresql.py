@@ -120,7 +120,7 @@ class TestPostgresqlOrderBreaks(OrderBreaksSuite):
         engine.dispose()
 
 
-class TestPostgresqlNewestLooks(SnapshotStoreSuite):
+class TestPostgresqlSnapshots(SnapshotStoreSuite):
     @pytest.fixture
     def newest(self, url: str) -> Iterator[SnapshotStore]:
         engine = open_database(url)

@@ -94,7 +94,7 @@ class TestDeltaLatest(LatestSuite):
         assert found.version() == version + 2
         assert found.transaction_version(WRITER) == 40
 
-    def test_whoever_sleeps_between_its_look_at_the_fence_and_its_merge_changes_nothing(
+    def test_whoever_sleeps_between_its_check_of_the_fence_and_its_merge_changes_nothing(
         self, place: Place, tmp_path: Path
     ) -> None:
         class Sleepy(DeltaLatest):

@@ -17,7 +17,7 @@ from sluice.delta.log import append_entry, entry_properties, read_log, try_commi
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.entries import AdvanceEntry, Content, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import AdvanceEntry, Content, ExaminedSource, SettleEntry, StreamEntry, WithdrawnEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import Reach
 from sluice.settling.ports import UncertainCommitError
@@ -28,6 +28,7 @@ START = datetime(2013, 1, 7, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 RULES = SettlingRules(HOUR, 3 * HOUR, HOUR / 4)
 SCHEMA = pa.schema({"hour": pa.timestamp("us", tz="UTC"), "flights": pa.int64()})
+NO_CLOCKS = ArrivalClocks()
 APPENDER = "departures:topic0:0"
 
 Opened = Callable[[int], SettledLog]
@@ -41,16 +42,14 @@ def staged(*hours: int, flights: int = 1) -> CollectedRows:
     return CollectedRows(rows(*hours, flights=flights), {START + hour * HOUR: Content(1, "1") for hour in hours})
 
 
-def entry(nonce: str, since: int, until: int, generation: int = 1, offset: int = 10, **more: object) -> SettleEntry:
+def entry(nonce: str, since: int, until: int, *, generation: int = 1, clocks: ArrivalClocks = NO_CLOCKS) -> SettleEntry:
     return SettleEntry(
         "settle:departures",
         generation,
         nonce,
         START + since * HOUR,
         START + until * HOUR,
-        {"flights/0": offset},
-        ("topic0",),
-        **more,  # type: ignore[arg-type]
+        {"flights": ExaminedSource({"flights/0": 10}, ("topic0",), clocks)},
     )
 
 
@@ -64,7 +63,7 @@ def table(tmp_path: Path) -> Path:
 @pytest.fixture
 def opened(table: Path) -> Opened:
     def opening(generation: int) -> SettledLog:
-        log = SettledLog(table, "hour", "settle:departures", generation, RULES)
+        log = SettledLog(table, "hour", "settle:departures", generation, {"flights": RULES})
         log.open()
         return log
 
@@ -84,7 +83,7 @@ def test_a_settlement_replaces_its_intervals_and_nothing_else(table: Path, opene
     assert log.commit(log.read(), entry("b", 2, 4), staged(3, flights=5))
     assert held(table) == {0: 1, 3: 5}
     state = log.read()
-    assert (state.settled_until, state.nonce, state.examined) == (
+    assert (state.settled_until, state.nonce, state.source("flights").reach) == (
         START + 4 * HOUR,
         "b",
         Reach({"flights/0": 10}, ("topic0",)),
@@ -121,16 +120,16 @@ def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Path, ope
     assert held(table) == {}
 
 
-def test_a_look_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     log = opened(1)
     state = log.read()
     ended: list[bool] = []
 
     def written(delta: DeltaTable, write: Callable[[], object]) -> bool:
-        looking = Thread(target=log.check_fence, daemon=True)
-        looking.start()
-        looking.join(0.3)
-        ended.append(not looking.is_alive())
+        checking = Thread(target=log.check_fence, daemon=True)
+        checking.start()
+        checking.join(0.3)
+        ended.append(not checking.is_alive())
         return try_commit(delta, write)
 
     monkeypatch.setattr(settled_log, "try_commit", written)
@@ -142,8 +141,8 @@ def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Path, op
     _stream(table, rows(0, 1, flights=3), closed=1)
     log = opened(2)
     state = log.read()
-    assert (state.settled_until, state.examined.offsets) == (START + HOUR, {"flights/0": 7})
-    assert state.clocks.base == START + HOUR + RULES.margin
+    assert (state.settled_until, state.source("flights").offsets) == (START + HOUR, {"flights/0": 7})
+    assert state.source("flights").clocks.base == START + HOUR + RULES.margin
     assert log.commit(state, entry("a", 1, 2, generation=2), staged(1, flights=4))
     assert held(table) == {0: 3, 1: 4}
 
@@ -186,15 +185,15 @@ def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Path, 
     far = ArrivalSpan(START + 9_000 * HOUR, START + 9_000 * HOUR)
     clocks = ArrivalClocks({"flights/0": START + 8 * HOUR}, {"flights/0": (far,)}, timedelta(hours=-2))
     assert log.commit(log.read(), entry("a", 0, 4, clocks=clocks), staged())
-    assert log.read().clocks == clocks
+    assert log.read().source("flights").clocks == clocks
     append_entry(table, AdvanceEntry(far.last, "ann", "it is so"))
     assert log.read().believed_until == far.last
     append_entry(table, AdvanceEntry(None, "ann", "it is not"))
-    assert log.read().clocks.unconfirmed == {}
+    assert log.read().unconfirmed == {}
     append_entry(table, WithdrawnEntry(START + HOUR, "ann", "wrong"))
     state = log.read()
     assert state.settled_until == START + HOUR
-    assert state.clocks.newest == START + HOUR + RULES.margin
+    assert state.source("flights").clocks.newest == START + HOUR + RULES.margin
     assert log.commit(state, entry("b", 1, 2), staged(1))
     assert log.read().believed_until is None
 

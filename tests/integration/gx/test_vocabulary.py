@@ -142,7 +142,7 @@ def test_specs_without_a_suite_do_not_wait_for_great_expectations(bench: Bench) 
     assert not waits(bench)
 
 
-def test_suites_are_looked_at_again_only_when_they_change(bench: Bench) -> None:
+def test_suites_are_checked_again_only_when_they_change(bench: Bench) -> None:
     bench.write(SUITE_FILE, HEAD + SOUND)
     rule = expectations_are_known_since(bench.home / "memory")
     assert scan(bench.include, rules=(rule,)).faults == ()

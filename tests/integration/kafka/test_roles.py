@@ -72,7 +72,7 @@ def shipped_with_more() -> Catalog:
     """Return the shipped specs, with a topic output, a mirrored pipeline, two more topics, and the principals."""
     catalog = load_catalog(settings().home / "include")
     departures = catalog.pipelines["departures"]
-    # By this rule replicas may move at any time, so a plan looks at moves and disks.
+    # By this rule replicas may move at any time, so a plan checks moves and disks.
     flights = catalog.topics["flights"].model_copy(update={"placement": "balanced-leaders"})
     hourly = TopicOutput(kind="topic", topic="hourly", keys=("hour",), create=TopicShape(partitions=1))
     mirrored = departures.model_copy(update={"outputs": (*departures.outputs, hourly), "mirror_group": "shown"})
@@ -136,7 +136,7 @@ def feed(site: Site, spec: PrincipalSpec) -> None:
 
 
 def stream(site: Site, spec: PrincipalSpec) -> None:
-    """Look at the topics, read the source and write the output, as a driver does; Spark itself is another test's."""
+    """Check the topics, read the source and write the output, as a driver does; Spark itself is another test's."""
     with site.administration(spec) as cluster:
         for extent in cluster.extents(["flights", "hourly"]).values():
             if isinstance(extent, SluiceError):
@@ -225,7 +225,7 @@ def planner_placement(site: Site, spec: PrincipalSpec) -> None:
 
 
 def planner_access(site: Site, spec: PrincipalSpec) -> None:
-    """Give rights and passwords, look at them, and take them away."""
+    """Give rights and passwords, check them, and take them away."""
     number = next(site.numbers)
     given = Acl(f"User:temp-{number}", next(iter(acls(site, "feed"))).right, HOST)
     credential = Credential(f"temp-{number}", Mechanism.SHA_512, 4096)

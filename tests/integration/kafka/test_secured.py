@@ -74,7 +74,7 @@ def test_the_administrator_may_do_everything(cluster: RunningCluster, admin: Adm
 @pytest.mark.parametrize(
     ("client", "why"),
     [
-        ({}, r"it asks who connects \(by SCRAM-SHA-512\), and the client names no user"),
+        ({}, r"it requires a login \(SCRAM-SHA-512\), and the client names no user"),
         ({"password": "wrong"}, r"it refuses the user 'admin' \(.*invalid credentials with SASL mechanism"),
         ({"user": "nobody"}, r"it refuses the user 'nobody' \(.*invalid credentials with SASL mechanism"),
         ({"sasl.mechanism": "PLAIN"}, r"it knows SCRAM-SHA-512, and the client wants PLAIN"),

@@ -86,9 +86,9 @@ def test_a_folder_that_cannot_be_used_is_unknown_not_absent(tmp_path: Path, driv
     root.mkdir()
     (root / KEY).write_text("a file where a folder should be")
     launcher = LocalLauncher(root)
-    for look in (lambda: launcher.find(KEY), lambda: launcher.submit(KEY, drivers.job(OBEDIENT))):
+    for request in (lambda: launcher.find(KEY), lambda: launcher.submit(KEY, drivers.job(OBEDIENT))):
         with pytest.raises(UnreachableError, match="cannot be used"):
-            look()
+            request()
 
 
 def test_while_a_key_is_being_submitted_it_is_unknown(launcher: LocalLauncher, drivers: Drivers) -> None:

@@ -100,7 +100,7 @@ def test_a_driver_that_lives_without_a_broker_to_ask_is_unknown() -> None:
     listed = json.loads(sluice_streams("list", "-o", "json").stdout)
     verdict = listed["flights"]["departures"]
     assert verdict["health"] == "UNKNOWN"
-    assert verdict["why"].startswith("Could not look at the broker; The stack of ")
+    assert verdict["why"].startswith("Could not check the broker; The stack of ")
 
 
 @pytest.mark.usefixtures("home")
@@ -203,7 +203,7 @@ def test_a_driver_without_a_trace_is_forced_with_a_reason() -> None:
     project.records.registry().bind("flights", 1)
     with pytest.raises(RefusedError, match="sluice streams force"):
         sluice_streams("start", "flights")
-    with pytest.raises(RefusedError, match=r"not known whether flights stands still.*--generation 1`.*streams force"):
+    with pytest.raises(RefusedError, match=r"not known whether flights is stopped.*--generation 1`.*streams force"):
         sluice_streams("stop", "flights")
     assert shown()["desired"]["state"] == Desired.STOPPED
     said = CliRunner().invoke(app, ["force", "flights"], input="the machine was replaced\n", catch_exceptions=False)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from tests.simulation.code import Mutant
 
 ARRIVALS = "sluice.intervals.arrivals"
+REACH = "sluice.intervals.reach"
+FACTS = "sluice.intervals.facts"
 LEDGER = "sluice.intervals.ledger"
 RULES = "sluice.settling.rules"
 COMPLETENESS = "sluice.settling.completeness"
 EXAMINATION = "sluice.settling.examination"
 STATE = "sluice.settling.state"
+SOURCE = "sluice.settling.source"
 SETTLER = "sluice.settling.settler"
 TABLE = "tests.simulation.settling.table"
 
-MODULES = (ARRIVALS, LEDGER, RULES, COMPLETENESS, EXAMINATION, STATE, SETTLER, TABLE)
-"""What is simulated, in the order of import."""
+MODULES = (ARRIVALS, FACTS, LEDGER, RULES, COMPLETENESS, EXAMINATION, STATE, SOURCE, SETTLER, TABLE)
+"""What is simulated, in the order of import. `REACH` is a value: its mutants are put into the real class."""
 
 MUTANTS = (
     Mutant(
@@ -26,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "ends are listed before the table is pinned",
-        SETTLER,
+        SOURCE,
         "        pinned = self._raw.pin()\n"
         "        asked_at = self._clock.monotonic()\n"
         "        listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`\n",
@@ -79,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "a silence is taken for longer than it is",
-        SETTLER,
+        SOURCE,
         "        answered_at = self._clock.monotonic()\n",
         "        answered_at = asked_at - 1_800\n",
     ),
@@ -98,7 +101,12 @@ MUTANTS = (
         "if due is None and",
         seed=904,
     ),
-    Mutant("marks are left out of the commit", SETTLER, "overtaken=found.overtaken,", "overtaken={},"),
+    Mutant(
+        "marks are left out of the commit",
+        SETTLER,
+        "overtaken=_merged([own.found.overtaken for own in each]),",
+        "overtaken={},",
+    ),
     Mutant(
         "a mark counts for nothing",
         LEDGER,
@@ -108,8 +116,8 @@ MUTANTS = (
     Mutant(
         "rows are computed from more than was examined",
         SETTLER,
-        "self._raw.compute(pinned, after.examined, due)",
-        "self._raw.compute(pinned, pinned.reach, due)",
+        "        below = {topic: each.reach for topic, each in examined.items()}\n",
+        "        below = {topic: each.reach for topic, each in pinned.items()}\n",
     ),
     Mutant(
         "what was examined outlives another decision",
@@ -120,8 +128,8 @@ MUTANTS = (
     Mutant(
         "the beginning is forgotten",
         SETTLER,
-        "first_event=after.first_event if due is None and state.settled_until is None else None,",
-        "first_event=None,",
+        "replace(own.after, first_event=None if begun else own.after.first_event)",
+        "replace(own.after, first_event=None)",
     ),
     Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n"),
     Mutant(
@@ -155,9 +163,14 @@ MUTANTS = (
         "            self._store.put(rows.rows)\n",
     ),
     Mutant(
-        "a settled table begins where nothing was read", STATE, "Reach(newest.entry.end, topics)", "Reach({}, topics)"
+        "a settled table begins where nothing was read",
+        STATE,
+        "ExaminedSource(newest.entry.end, topics, clocks)",
+        "ExaminedSource({}, topics, clocks)",
     ),
-    Mutant("what was withdrawn stays settled", STATE, "replace(state, settled_until=since, clocks=clocks)", "state"),
+    Mutant(
+        "what was withdrawn stays settled", STATE, "replace(_with_clocks(state, clocks), settled_until=since)", "state"
+    ),
     Mutant(
         "a settlement takes no mark away",
         LEDGER,
@@ -166,16 +179,117 @@ MUTANTS = (
     ),
 )
 
+OF_TWO_TOPICS = (
+    Mutant(
+        "an interval is due when the first topic has passed it",
+        SETTLER,
+        "for topic, each in found.items() if not each.complete.is_empty}",
+        "for topic, each in [*found.items()][:1] if not each.complete.is_empty}",
+    ),
+    Mutant(
+        "the rules of one topic are those of the other",
+        SETTLER,
+        "SettledSource(own, raw[topic], clock) for topic, own in rules.items()",
+        "SettledSource(next(iter(rules.values())), raw[topic], clock) for topic in rules",
+    ),
+    Mutant(
+        "marks of one topic are dropped",
+        SETTLER,
+        "_merged([own.found.overtaken for own in each])",
+        "_merged([own.found.overtaken for own in each][:1])",
+    ),
+    Mutant(
+        "of two topics that overtake an interval only one is on record",
+        SETTLER,
+        "for own in overtaken for p, end in own.get(start, {}).items()} for start in starts}",
+        "for own in overtaken[-1:] for p, end in own.get(start, {}).items()} for start in starts}",
+    ),
+    Mutant(
+        "the table begins with the first topic",
+        SETTLER,
+        "return min((begin for begin in begins if begin is not None), default=None)",
+        "return next((begin for begin in begins if begin is not None), None)",
+    ),
+    Mutant(
+        "rows hold more of the second topic than was examined",
+        SETTLER,
+        "        below = {topic: each.reach for topic, each in examined.items()}\n",
+        "        below = {topic: each.reach for topic, each in examined.items()}\n"
+        "        below |= {topic: pinned[topic].reach for topic in [*below][1:]}\n",
+    ),
+    Mutant(
+        "a topic that is empty holds the other for ever",
+        COMPLETENESS,
+        "        return self.clock is None and bool(self.silence) and not self.unread\n",
+        "        return False\n",
+    ),
+    Mutant(
+        "a topic with unread records counts as empty",
+        COMPLETENESS,
+        "        return self.clock is None and bool(self.silence) and not self.unread\n",
+        "        return self.clock is None\n",
+    ),
+    Mutant(
+        "what comes to a topic that was empty is taken for punctual",
+        SETTLER,
+        "own.rules.complete_until(clocks.get(topic, slowest)) for topic, own in self._sources.items()",
+        "self._sources[topic].rules.complete_until(clock) for topic, clock in clocks.items()",
+    ),
+    Mutant(
+        "what bore an advance out is forgotten before anything is settled",
+        ARRIVALS,
+        "            replace(span, witnessed=True)\n",
+        "            span\n",
+    ),
+    Mutant(
+        "a withdrawal winds no clock back",
+        STATE,
+        "source.clocks.withdrawn(since + rules[name].margin)",
+        "source.clocks",
+    ),
+    Mutant(
+        "a withdrawal winds the clock of the first topic back only",
+        STATE,
+        "                    if name in rules\n",
+        "                    if name == next(iter(rules))\n",
+    ),
+    Mutant(
+        "who has read the first topic has read the second",
+        REACH,
+        "for name in names)  # noqa",
+        "for name in [*sorted(names)][:1])  # noqa",
+    ),
+    Mutant(
+        "offsets of one topic lie in the other",
+        REACH,
+        "for name in names for topic in self.of(name).topics)",
+        'for name in names for topic in self.of({"flights": "weather"}.get(name, "flights")).topics)',
+    ),
+    Mutant(
+        "nothing of a topic is taken for all that was there before",
+        REACH,
+        "        if self.offsets or self.topics:\n",
+        "        if True:\n",
+    ),
+    Mutant(
+        "a later mark hides an earlier one of other partitions",
+        FACTS,
+        "if own != why or not reach.covers(before))",
+        "if own != why)",
+    ),
+)
+"""Rules of pipelines that read two topics."""
+
 OF_LOSSES = (
     Mutant(
         "holes in the raw table are passed over",
-        SETTLER,
+        SOURCE,
         "        for hole in reversed(pinned.holes):\n",
         "        for hole in ():\n",
     ),
     Mutant(
         "a hole with nothing behind it is passed",
-        SETTLER,
+        SOURCE,
         "                offsets[hole.partition] = min(hole.first, offsets[hole.partition])\n",
         "                bounded.append(_BoundedHole(hole, first, first or self._clock.now()))\n",
     ),

@@ -85,11 +85,13 @@ class SettledDelta:
     Args:
         store: the table.
         generation: of the settler.
-        rules: the pipeline's.
+        rules: of each topic that the pipeline reads.
         ousted: the app id under which a former version appended; empty if none did.
     """
 
-    def __init__(self, store: SettledStore, generation: int, rules: SettlingRules, ousted: str = "") -> None:
+    def __init__(
+        self, store: SettledStore, generation: int, rules: Mapping[str, SettlingRules], ousted: str = ""
+    ) -> None:
         self._store = store
         self.generation = generation
         self._rules = rules

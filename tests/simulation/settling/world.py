@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from sluice.intervals.arrivals import ArrivalSpan
 from sluice.intervals.entries import (
     LOST,
     AdvanceEntry,
     BackfillEntry,
     Content,
     SettleEntry,
-    StreamEntry,
     WithdrawnEntry,
 )
 from sluice.intervals.ledger import Ledger, LedgerRow
@@ -21,13 +21,16 @@ from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
 from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
-from tests.simulation.settling.source import EPOCH, MINUTE, Index, RawStore, Record, Topic, is_below
+from tests.simulation.settling.inflow import Inflow, clock_of, first_inflow, second_inflow
+from tests.simulation.settling.source import EPOCH, Below, Index, Record, RecordId, bounds_of, is_below
 from tests.twins.clock import ManualClock
 
-LENGTH, LATENESS, DISORDER, MAX_ADVANCE, IDLE = 10, 10, 5, 60, 8
-"""Minutes."""
+SETTLER = "settle:flights"
 
-SETTLER, APPENDER = "settle:flights", "flights:topic0:0"
+
+def _examined(entry: SettleEntry) -> Below:
+    """Return what a settlement has examined of all topics."""
+    return {topic: below for source in entry.sources.values() for topic, below in bounds_of(source.reach).items()}
 
 
 class World:
@@ -60,28 +63,14 @@ class World:
         self.clock = ManualClock(EPOCH + timedelta(days=400))
         self.live = choices.chance(0.3)
         """Whether records arrive now, or are those of last year."""
-        self.time = self.clock.now() if self.live else EPOCH
-        """The source's own time: nothing that is appended from now on has arrived before it, less the disorder."""
         self.loses = loses
         """Whether records are lost before they are read."""
         self.follows = choices.chance(0.3) and not loses
         """Whether a former version appended to the table before."""
         self.ending = False
-        self.poisoned: set[int] = set()
-        self.poison: list[datetime] = []
-        self.rules = code.rules.SettlingRules(
-            length=LENGTH * MINUTE,
-            allowed_lateness=LATENESS * MINUTE,
-            arrival_disorder=DISORDER * MINUTE,
-            max_advance=MAX_ADVANCE * MINUTE,
-            lookback=0 * MINUTE if self.follows else choices.pick((0, 7)) * MINUTE,
-            lookahead=0 * MINUTE if self.follows else choices.pick((0, 4)) * MINUTE,
-            # It says that arrival times are of now, which those of last year are not.
-            idle=IDLE * MINUTE if self.live and choices.chance(0.5) else None,
-        )
-        self.topic = Topic(1 + choices.below(3))
-        self.raw = RawStore(self.topic, self.rules)
-        self.known_before = Index(self.rules)
+        self.inflows = self._topics()
+        """The topics that the pipeline reads."""
+        self.known_before = Index(self.inflows[0].rules)
         """What the former version had read."""
         self.store = code.table.SettledStore(self.clock.now, self.check)
         self.enabled: frozenset[str] = frozenset()
@@ -90,8 +79,27 @@ class World:
         self.opened = 0
         """The newest generation that has opened the table."""
         self.appended: list[Record] = []
+        self.withdrawn: list[tuple[datetime, dict[str, Below]]] = []
+        """From when on intervals were withdrawn, and what was examined of each topic then."""
         self.excused = False
         """Whether marks are to be expected: records came later than declared, or a person decided."""
+
+    def _topics(self) -> tuple[Inflow, ...]:
+        now, choices = self.clock.now(), self.choices
+        first = first_inflow(self.code, choices, now, live=self.live, follows=self.follows)
+        if self.follows or not choices.chance(0.72):
+            return (first,)
+        self.say("two topics")
+        return first, second_inflow(self.code, choices, now, live=self.live)
+
+    @property
+    def length(self) -> timedelta:
+        return self.inflows[0].rules.length
+
+    @property
+    def idles(self) -> bool:
+        """Whether a topic's silence counts."""
+        return any(inflow.rules.idle is not None for inflow in self.inflows)
 
     @property
     def moving(self) -> list[Actor]:
@@ -111,13 +119,28 @@ class World:
     # The table as its readers see it
 
     def ledger(self) -> Ledger:
-        ledger: Ledger = self.code.ledger.fold(self.store.log(), self.rules.length)
+        ledger: Ledger = self.code.ledger.fold(self.store.log(), self.length)
         return ledger
 
     def settled(self) -> tuple[int, SettleEntry] | None:
         """Return the newest settlement, with its version."""
         found = ((logged.version, logged.entry) for logged in self.store.newest_first())
         return next(((version, entry) for version, entry in found if isinstance(entry, SettleEntry)), None)
+
+    def settled_until(self) -> datetime | None:
+        """Return how far the table is settled, less what was withdrawn since."""
+        withdrawn: list[datetime] = []
+        for logged in self.store.newest_first():
+            if isinstance(logged.entry, WithdrawnEntry):
+                withdrawn.append(logged.entry.since)
+            if isinstance(logged.entry, SettleEntry):
+                until = logged.entry.settled_until
+                return None if until is None else min([until, *withdrawn])
+        return None
+
+    def rows(self, start: datetime, below: Below) -> list[RecordId]:
+        """Return what the rows of an interval are made of: the records on time of each topic, by its own rules."""
+        return sorted(record for inflow in self.inflows for record in inflow.raw.index.rows(start, below))
 
     def check(self) -> None:
         """See that no closed interval lacks or repeats a record unless it is marked.
@@ -126,46 +149,84 @@ class World:
             BreachError: one does.
         """
         newest = self.settled()
+        examined = None if newest is None else _examined(newest[1])
         for row in self.ledger().rows.values():
             if row.current is None:
                 continue
             held = self.store.rows.get(row.interval.start, [])
-            self._compare(row, held, row.current.reach, "its records below its own reach")
-            if newest is not None and not row.dirty:
-                self._compare(row, held, newest[1].reach, "the records that were examined", missing_only=True)
-        if newest is not None and not self.excused:
-            self._check_lossy(newest[1].reach)
+            self._compare(row, held, bounds_of(row.current.reach), "its records below its own reach")
+            if examined is not None and not row.dirty:
+                self._compare(row, held, examined, "the records that were examined", missing_only=True)
+        if examined is not None and not self.excused:
+            self._check_lossy(examined)
 
-    def _check_lossy(self, examined: Reach) -> None:
+    def _check_lossy(self, examined: Below) -> None:
         """See that each interval is marked for good whose lost records were passed."""
         rows = self.ledger().rows
-        for record in self.raw.lost:
-            # A lost record of the future belongs to an interval that no bound of its neighbours reaches.
-            future = record.arrival in self.poison
-            if future or not record.is_on_time(self.rules) or not is_below(record.id, examined):
-                continue
-            for start in self.raw.index.intervals(record):
-                row = rows.get(start)
-                if row is not None and row.current is not None and not row.lossy:
-                    raise BreachError(f"{start:%H:%M} lacks {record.id}, which is lost, and is not marked")
+        for inflow in self.inflows:
+            for record in inflow.raw.lost:
+                # A lost record of the future belongs to an interval that no bound of its neighbours reaches.
+                future = record.arrival in inflow.poison
+                if future or not record.is_on_time(inflow.rules) or not is_below(record.id, examined):
+                    continue
+                for start in inflow.raw.index.intervals(record):
+                    row = rows.get(start)
+                    if row is not None and row.current is not None and not row.lossy:
+                        raise BreachError(f"{start:%H:%M} lacks {record.id}, which is lost, and is not marked")
 
-    def _compare(self, row: LedgerRow, held: list[Any], below: Reach, what: str, *, missing_only: bool = False) -> None:
+    def _compare(self, row: LedgerRow, held: list[Any], below: Below, what: str, *, missing_only: bool = False) -> None:
         start = row.interval.start
-        expected = sorted({*self.raw.index.rows(start, below), *self.known_before.rows(start, below)})
+        expected = sorted({*self.rows(start, below), *self.known_before.rows(start, below)})
         wrong = [each for each in expected if each not in held] if missing_only else held != expected
         if wrong:
             raise BreachError(f"{start:%H:%M} holds {held}; {what} are {expected}, and it is not marked")
 
+    def check_withdrawn(self, entry: SettleEntry) -> None:
+        """See that what was withdrawn is settled by arrivals that were examined since, of each topic.
+
+        Raises:
+            BreachError: it is settled by what was known before.
+        """
+        examined = _examined(entry)
+        for since, before in self.withdrawn:
+            if entry.settled_until is None or entry.settled_until <= since:
+                continue
+            for inflow in self.inflows:
+                newest = clock_of(inflow, examined, before[inflow.name])
+                late = newest is None or inflow.rules.complete_until(newest) < entry.settled_until
+                if late and inflow.rules.idle is None:
+                    raise BreachError(f"settled until {entry.settled_until} by what was examined before {since}")
+
     @property
     def raw_knows_history(self) -> bool:
         """Whether the raw table holds what the former version had read; what it never had, nobody can settle."""
-        return {record.id for record in self.appended} <= {record.id for record in self.raw.stored}
+        return {record.id for record in self.appended} <= {record.id for record in self.inflows[0].raw.stored}
 
     # What persons and other writers do
+
+    def act(self) -> None:
+        """Let a person decide about arrival times that are held back, or withdraw what was settled last."""
+        newest = self.settled()
+        if newest is None:
+            return
+        entry = newest[1]
+        spans = self.unconfirmed(entry)
+        if spans and self.choices.chance(0.7):
+            self.decide(max(spans).last if self.choices.chance(0.3) else None)
+        elif entry.settled_until is not None:
+            self.withdraw(entry.settled_until - self.choices.below(4) * self.length)
+
+    def unconfirmed(self, entry: SettleEntry) -> list[ArrivalSpan]:
+        clocks = [source.clocks for source in entry.sources.values()]
+        return [span for each in clocks for own in each.unconfirmed.values() for span in own]
 
     def withdraw(self, since: datetime) -> None:
         self.say("person withdraws", f"since {since:%H:%M}")
         self.excused = True
+        newest, until = self.settled(), self.settled_until()
+        if newest is not None and until is not None and since < until:
+            known = {topic: bounds_of(source.reach) for topic, source in newest[1].sources.items()}
+            self.withdrawn.append((since, known))
         self.store.commit(WithdrawnEntry(since, "ann", "wrong"))
 
     def decide(self, until: datetime | None) -> None:
@@ -180,60 +241,21 @@ class World:
         if not dirty:
             return None
         start, version = dirty[0].interval.start, self.store.version
-        pinned = self.raw.position()
-        self.stand("backfill computes")
-        ids = self.raw.index.rows(start, pinned.reach)
+        pinned: dict[str, Reach] = {}
+        for inflow in self.inflows:
+            pinned[inflow.name] = inflow.position().reach
+            self.stand("backfill pins")
+        raw = Reach.joined(pinned)
+        ids = sorted(i for each in self.inflows for i in each.raw.index.rows(start, bounds_of(pinned[each.name])))
         self.stand("backfill publishes")
         if self.store.written_at.get(start, -1) > version:
             return self.say("backfill: refused")
         content = {start: Content(len(ids), str(sum(map(hash, ids))))}
         entry = BackfillEntry(
-            f"b{version}", "recompute", "ann", "repair", pinned.reach.offsets, {}, content, "c", "", pinned.reach.topics
+            f"b{version}", "recompute", "ann", "repair", raw.offsets, {}, content, "c", "", raw.topics
         )
         self.store.commit(entry)
-        self.store.replace({start: ids}, start, start + self.rules.length)
+        self.store.replace({start: ids}, start, start + self.length)
         self.say("backfill: published", f"{start:%H:%M}")
         self.check()
         return None
-
-    def append_history(self) -> None:
-        """Let a former version have appended to the table: whole intervals, and a part of the one after them."""
-        ends = self.topic.ends()
-        self.appended = [record for log in self.topic.logs for record in log]
-        for record in self.appended:
-            self.known_before.add(record)
-        on_time = [record for record in self.appended if record.is_on_time(self.rules)]
-        if not on_time:
-            return
-        first = self.rules.complete_until(min(record.event for record in on_time) + self.rules.margin)
-        closed = self.rules.complete_until(self.time)
-        if closed <= first:
-            return
-        spans = [first + n * self.rules.length for n in range((closed - first) // self.rules.length + 1)]
-        rows = {start: self.known_before.rows(start, ends) for start in spans}
-        rows[closed] = rows[closed][:1]
-        self._stream(rows, ends, closed)
-
-    def append_again(self, snapshot: int) -> None:
-        """Let a driver of the former version that slept write to the interval that it has open.
-
-        Args:
-            snapshot: how many commits there were when it looked at the table, its mark included.
-        """
-        last = next((c.logged.entry for c in self.store.commits[:snapshot]), None)
-        if not isinstance(last, StreamEntry) or last.closed_until is None:
-            return
-        self.stand("former version writes")
-        if any(APPENDER in commit.transactions for commit in self.store.commits[snapshot:]):
-            self.say("former version: conflict")
-            return
-        self._stream({last.closed_until: [("topic0", 0, 10_000)]}, Reach(last.end), last.closed_until)
-        self.say("former version: wrote")
-
-    def _stream(self, rows: dict[datetime, list[Any]], ends: Reach, closed: datetime) -> None:
-        content = {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in rows.items() if ids}
-        entry = StreamEntry(
-            APPENDER, 1, "l", 1, {}, ends.offsets, watermark=closed, closed_until=closed, content=content
-        )
-        self.store.commit(entry, transactions=frozenset({APPENDER}))
-        self.store.put({start: ids for start, ids in rows.items() if ids})

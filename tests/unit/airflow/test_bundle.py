@@ -15,7 +15,7 @@ from sluice.errors import UnreachableError
 from tests.twins.clock import ManualClock
 
 LOOK = 4.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 def files(*names: str) -> Files:
@@ -63,7 +63,7 @@ def test_an_unchanged_folder_causes_no_parse_but_every_twenty_minutes() -> None:
     assert asked[0] >= LONGEST.total_seconds()
 
 
-def test_a_new_spec_is_asked_for_at_the_next_look_and_once_more_for_what_was_being_parsed() -> None:
+def test_a_new_spec_is_asked_for_at_the_next_check_and_once_more_for_what_was_being_parsed() -> None:
     processor = Processor()
     processor.go_on(timedelta(minutes=1))
     processor.there = files("a.yaml", "b.yaml")
@@ -103,7 +103,7 @@ def test_a_parse_whose_result_was_lost_is_asked_for_again() -> None:
     assert processor.parsed["stream_a"] > processor.clock.now() - timedelta(minutes=3)
 
 
-def test_a_change_that_could_not_be_asked_for_is_asked_for_by_the_next_look() -> None:
+def test_a_change_that_could_not_be_asked_for_is_asked_for_by_the_next_check() -> None:
     processor = Processor()
     processor.there, processor.locked = files("b.yaml"), True
     with pytest.raises(UnreachableError):
@@ -134,7 +134,7 @@ def write(path: Path) -> None:
         (lambda folder: (folder / "pipelines" / "old.yaml").read_text(encoding="utf-8"), False),
     ],
 )
-def test_what_parsing_may_read_is_looked_at_and_nothing_else(
+def test_what_parsing_may_read_is_checked_and_nothing_else(
     tmp_path: Path, act: Callable[[Path], object], seen: bool
 ) -> None:
     write(tmp_path / "pipelines" / "old.yaml")

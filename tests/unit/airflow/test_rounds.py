@@ -31,7 +31,7 @@ def finds_nothing(_: AskedOfAirflow) -> Found:
     return []
 
 
-def cannot_look(_: AskedOfAirflow) -> Found:
+def cannot_check(_: AskedOfAirflow) -> Found:
     raise UnreachableError("database is locked")
 
 
@@ -66,7 +66,7 @@ def test_without_anything_to_do_the_task_is_skipped_and_no_worker_is_started() -
 
 def test_a_round_that_raises_in_the_triggerer_is_done_by_the_worker() -> None:
     with pytest.raises(UnreachableError):
-        asyncio.run(first_event(Does(cannot_look)))
+        asyncio.run(first_event(Does(cannot_check)))
     assert resumed(operator(finds_one), "__fail__", {"error": "Trigger failure", "traceback": ["boom"]}) == [RUN]
 
 
@@ -77,7 +77,7 @@ def test_a_round_that_the_triggerer_does_not_do_in_time_is_done_by_the_worker(ca
 
 def test_a_round_that_fails_in_the_worker_too_fails_its_task() -> None:
     with pytest.raises(UnreachableError):
-        resumed(operator(cannot_look), "__fail__", None)
+        resumed(operator(cannot_check), "__fail__", None)
 
 
 def operator(in_worker: Any) -> RoundOperator:  # noqa: ANN401 - a round

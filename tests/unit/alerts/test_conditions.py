@@ -40,7 +40,7 @@ def standing(health: Health, *, for_: timedelta = timedelta(hours=1), **fields: 
     return replace(OK, **values)
 
 
-def look(*standings: StreamStatus) -> FleetConditions:
+def conditions(*standings: StreamStatus) -> FleetConditions:
     return conditions_of(standings, CATALOG, NOW)
 
 
@@ -55,25 +55,25 @@ def look(*standings: StreamStatus) -> FleetConditions:
     ],
 )
 def test_a_bad_verdict_is_a_condition_with_its_owner(health: Health, alert_class: AlertClass) -> None:
-    (found,) = look(standing(health)).conditions.values()
+    (found,) = conditions(standing(health)).conditions.values()
     assert (found.subject, found.alert_class, found.owner) == (SUBJECT, alert_class, "flight-operations")
     assert (found.why, found.what_to_do, found.unit) == ("As seen.", "act", "flights")
 
 
 @pytest.mark.parametrize("health", [Health.OK, Health.IDLE, Health.LAGGING])
 def test_other_verdicts_are_none(health: Health) -> None:
-    assert look(standing(health)).conditions == {}
+    assert conditions(standing(health)).conditions == {}
 
 
 @pytest.mark.parametrize("alert_class", PATIENCE)
 def test_a_short_absence_is_nothing_to_be_told_of(alert_class: AlertClass) -> None:
     health = Health(alert_class.value.upper())
-    assert not look(standing(health, for_=PATIENCE[alert_class] - timedelta(seconds=1))).conditions
-    assert look(standing(health, for_=PATIENCE[alert_class])).conditions
+    assert not conditions(standing(health, for_=PATIENCE[alert_class] - timedelta(seconds=1))).conditions
+    assert conditions(standing(health, for_=PATIENCE[alert_class])).conditions
 
 
 def test_what_shall_not_run_is_no_condition_and_everything_of_it_is_over() -> None:
-    found = look(standing(Health.STOPPED, should_run=False))
+    found = conditions(standing(Health.STOPPED, should_run=False))
     assert not found.conditions
     assert (SUBJECT, AlertClass.LOSS_RISK) in found.over
     assert {(UNIT, AlertClass.HALTED), (UNIT, AlertClass.FAILED_RUN)} <= found.over.keys()
@@ -81,41 +81,43 @@ def test_what_shall_not_run_is_no_condition_and_everything_of_it_is_over() -> No
 
 def test_a_halted_unit_is_one_condition_however_many_streams_it_has() -> None:
     halted = standing(Health.STOPPED, halted="it failed five times")
-    found = look(halted, replace(halted, stream="raw_flights"))
+    found = conditions(halted, replace(halted, stream="raw_flights"))
     assert list(found.conditions) == [(UNIT, AlertClass.HALTED)]
     assert (UNIT, AlertClass.FAILED_RUN) not in found.over
 
 
 def test_what_is_well_must_have_been_so_for_a_while() -> None:
     risk = (SUBJECT, AlertClass.LOSS_RISK)
-    assert risk not in look(standing(Health.OK, for_=DWELL - timedelta(seconds=1))).over
-    assert risk in look(standing(Health.OK, for_=DWELL)).over
+    assert risk not in conditions(standing(Health.OK, for_=DWELL - timedelta(seconds=1))).over
+    assert risk in conditions(standing(Health.OK, for_=DWELL)).over
 
 
 def test_a_failed_run_is_over_when_all_streams_of_the_unit_are_well() -> None:
     failed = (UNIT, AlertClass.FAILED_RUN)
-    assert failed in look(OK, replace(OK, stream="raw_flights")).over
-    assert failed not in look(OK, replace(standing(Health.STALLED), stream="raw_flights")).over
-    assert failed not in look(replace(OK, changed_at=NOW - timedelta(seconds=30))).over
+    assert failed in conditions(OK, replace(OK, stream="raw_flights")).over
+    assert failed not in conditions(OK, replace(standing(Health.STALLED), stream="raw_flights")).over
+    assert failed not in conditions(replace(OK, changed_at=NOW - timedelta(seconds=30))).over
 
 
 @pytest.mark.parametrize("should_run", [True, False])
 def test_nothing_is_over_that_nobody_can_see(should_run: bool) -> None:
-    assert look(standing(Health.UNKNOWN, should_run=should_run)).over == {}
+    assert conditions(standing(Health.UNKNOWN, should_run=should_run)).over == {}
 
 
 def test_a_unit_that_somebody_resumed_is_halted_no_more_once_it_works_and_not_before() -> None:
     halted = (UNIT, AlertClass.HALTED)
     resumed = {"changed_at": NOW - timedelta(minutes=1)}
-    assert halted not in look(standing(Health.UNKNOWN, for_=timedelta(minutes=1), **resumed)).over
-    assert halted not in look(standing(Health.OK, for_=timedelta(minutes=1), **resumed)).over
-    working = look(standing(Health.LAGGING, changed_at=NOW - DWELL), standing(Health.OK, stream="raw_flights")).over
+    assert halted not in conditions(standing(Health.UNKNOWN, for_=timedelta(minutes=1), **resumed)).over
+    assert halted not in conditions(standing(Health.OK, for_=timedelta(minutes=1), **resumed)).over
+    working = conditions(
+        standing(Health.LAGGING, changed_at=NOW - DWELL), standing(Health.OK, stream="raw_flights")
+    ).over
     assert working[halted] == "It is LAGGING now, generation 7. As seen."
-    assert halted not in look(OK, standing(Health.STALLED, stream="raw_flights")).over
+    assert halted not in conditions(OK, standing(Health.STALLED, stream="raw_flights")).over
 
 
 def test_a_start_is_nothing_to_be_told_of_and_ends_nothing() -> None:
-    found = look(standing(Health.STARTING))
+    found = conditions(standing(Health.STARTING))
     assert not found.conditions
     assert not found.over
 
@@ -125,22 +127,22 @@ LATE = DeadlineState(Deadline.LOSS_RISK, True, NOW - timedelta(minutes=5), "It i
 
 
 def test_a_missed_deadline_is_a_condition_with_what_the_stream_does_and_how_often_it_is_repeated() -> None:
-    found = look(standing(Health.LAGGING, deadlines=(LATE,))).conditions[DEADLINE]
+    found = conditions(standing(Health.LAGGING, deadlines=(LATE,))).conditions[DEADLINE]
     assert found.what == "Stream departures misses its deadline loss_risk (unit flights)"
     assert (found.why, found.since, found.owner) == ("It is late.", LATE.since, "flight-operations")
     assert found.facts == ("verdict now: LAGGING. As seen.",)
     assert (found.what_to_do, found.repeat) == ("act", CATALOG.deadlines_of("departures").remind)
     advised = standing(Health.OK, verdict=Verdict(Health.OK, "It keeps up."), deadlines=(LATE,))
-    assert look(advised).conditions[DEADLINE].what_to_do == "look"
+    assert conditions(advised).conditions[DEADLINE].what_to_do == "look"
 
 
 def test_a_deadline_that_is_met_again_is_over_and_its_recovery_says_so() -> None:
-    found = look(replace(OK, deadlines=(replace(LATE, missed=False, why="No unread record is late."),)))
+    found = conditions(replace(OK, deadlines=(replace(LATE, missed=False, why="No unread record is late."),)))
     assert DEADLINE not in found.conditions
     assert found.over[DEADLINE] == "No unread record is late."
     assert found.titles[DEADLINE] == "Stream departures meets its deadline again: loss_risk (unit flights)"
 
 
 def test_a_deadline_that_is_not_declared_any_more_is_no_condition() -> None:
-    found = look(replace(OK, deadlines=(replace(LATE, deadline=Deadline.LAG_RECORDS),)))
+    found = conditions(replace(OK, deadlines=(replace(LATE, deadline=Deadline.LAG_RECORDS),)))
     assert found.conditions == {}

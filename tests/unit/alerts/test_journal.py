@@ -114,7 +114,7 @@ def test_a_lock_that_is_never_released_is_told_and_not_waited_for_for_ever(tmp_p
     clock = ManualClock(NOW)
     with (tmp_path / "lock").open("a+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(UnreachableError, match=r"held .*lock for 10 s.*Fix"):
+        with pytest.raises(UnreachableError, match=r"kept .*lock locked for 10 s.*Fix"):
             Journal(tmp_path, clock=clock).append(make_alert())
 
 

@@ -60,7 +60,7 @@ def test_a_deadline_that_its_stream_has_no_more_is_over() -> None:
 
 
 @pytest.mark.parametrize("fields", ALWAYS)
-def test_what_no_spec_declares_by_itself_is_left_to_whoever_looks_at_it(fields: dict[str, object]) -> None:
+def test_what_no_spec_declares_by_itself_is_left_to_whoever_observes_it(fields: dict[str, object]) -> None:
     assert not over(GONE, **fields)
 
 

@@ -46,7 +46,7 @@ def test_passwords_in_urls_and_settings_that_say_so_are_hidden(text: str, shown:
     "text",
     [
         "flights: partitions is 2, declared 4.",
-        "Could not look at http://127.0.0.1:8080/dags/topics: timed out",
+        "Could not check http://127.0.0.1:8080/dags/topics: timed out",
         "ssl.keystore.password.file=/run/secrets/keystore",
         "",
     ],

@@ -31,7 +31,7 @@ def alert(name: str = "a1", **fields: object) -> Alert:
 
 
 def policy(**fields: object) -> AlertPolicySpec:
-    rule_ = AlertRule.model_validate({"tell": ("mail",), **fields})
+    rule_ = AlertRule.model_validate({"notify": ("mail",), **fields})
     channel = Channel(connection="mail")
     return AlertPolicySpec(name="p", channels={"mail": channel}, quiet_hours={"nights": NIGHTS}, rules=(rule_,))
 
@@ -66,7 +66,7 @@ def test_what_is_over_ends_and_begins_anew_later() -> None:
     assert todo(ended, conditions={RISK: condition()}) == [Begin(condition())]
 
 
-def test_what_could_not_be_looked_at_is_not_over() -> None:
+def test_what_could_not_be_observed_is_not_over() -> None:
     assert todo(history(alert(), a1=DeliveryOutcome.DELIVERED)) == []
 
 
@@ -139,7 +139,7 @@ def test_a_clock_that_was_set_back_by_an_hour_holds_nothing_back_for_an_hour() -
 
 def test_whom_the_policy_tells_nothing_is_told_nothing() -> None:
     told = history(alert(), a1=DeliveryOutcome.MUTED)
-    assert todo(told, NOW + timedelta(days=2), by=policy(tell=())) == []
+    assert todo(told, NOW + timedelta(days=2), by=policy(notify=())) == []
 
 
 def test_the_deaths_of_a_unit_are_one_happening_and_other_runs_go_by_their_reason() -> None:
@@ -270,7 +270,7 @@ class Rounds(RuleBasedStateMachine):
     def send(self, sent: Alert) -> None:
         world = self.world
         since = open_incidents(AlertHistory(tuple(world.alerts), {}))[sent.key].since
-        if RULE.time_to_tell(RULE.rules[0], since, world.now) > world.now:
+        if RULE.time_to_notify(RULE.rules[0], since, world.now) > world.now:
             outcome = DeliveryOutcome.HELD
         else:
             outcome = DeliveryOutcome.DELIVERED if world.works else DeliveryOutcome.FAILED

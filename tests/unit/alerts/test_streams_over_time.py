@@ -1,4 +1,4 @@
-"""A stream over hours: looks, a watcher that restarts, a control database that takes nothing, drivers that die, rounds.
+"""A stream over hours: observations, watchers that restart, a control database that takes nothing, deaths, rounds.
 
 What people are told is compared with what was observable.
 """
@@ -55,7 +55,7 @@ class Record:
 
     wish: DesiredState
     attempts: list[Attempt]
-    look: StreamSnapshot | None = None
+    snapshot: StreamSnapshot | None = None
     verdict: RecordedVerdict | None = None
     kept: list[tuple[datetime, Health, int]] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ class StreamOverTime(RuleBasedStateMachine):
         super().__init__()
         self.now = NOW
         self.health = Health.OK
-        self.looks = self.writable = True
+        self.observes = self.writable = True
         self.watched = Watched()
         first = Attempt("flights", 1, "g1", AttemptState.BOUND, NOW, NOW)
         self.record = Record(DesiredState("flights", Desired.RUNNING, "ada", "launch", NOW), [first])
@@ -80,9 +80,9 @@ class StreamOverTime(RuleBasedStateMachine):
     def the_stream_becomes(self, health: Health) -> None:
         self.health = health
 
-    @rule(looks=st.booleans())
-    def the_triggerer_is_there_or_gone(self, looks: bool) -> None:
-        self.looks = looks
+    @rule(observes=st.booleans())
+    def the_triggerer_is_there_or_gone(self, observes: bool) -> None:
+        self.observes = observes
         self.watched = Watched()
 
     @rule(writable=st.booleans())
@@ -113,8 +113,8 @@ class StreamOverTime(RuleBasedStateMachine):
         )
 
     def watch(self) -> None:
-        """Do what a watcher does: look, remember, and keep what it may."""
-        if not self.looks or self.newest.state is AttemptState.ENDED:
+        """Do what a watcher does: observe, remember, and keep what it may."""
+        if not self.observes or self.newest.state is AttemptState.ENDED:
             return
         generation, memory = self.newest.generation, self.watched
         memory.spell = VerdictPeriod.after(memory.spell, self.health, generation, self.now)
@@ -124,7 +124,7 @@ class StreamOverTime(RuleBasedStateMachine):
             return
         if worth_recording(self.record.verdict, verdict, generation, last=last, now=self.now):
             self.record.verdict = RecordedVerdict("flights", "departures", generation, verdict, self.now)
-        self.record.look = StreamSnapshot(
+        self.record.snapshot = StreamSnapshot(
             "flights", "departures", generation, self.now, verdict, since=memory.spell.since
         )
         self.record.kept.append((self.now, self.health, generation))
@@ -132,9 +132,11 @@ class StreamOverTime(RuleBasedStateMachine):
     def play(self) -> None:
         """Play a round, with a service that takes everything."""
         self.now += SKEW
-        looks = {} if self.record.look is None else {"departures": self.record.look}
+        snapshots = {} if self.record.snapshot is None else {"departures": self.record.snapshot}
         verdicts = {} if self.record.verdict is None else {"departures": self.record.verdict}
-        stood = stream_statuses(UNIT, UnitRecords(self.record.wish, self.record.attempts, looks, verdicts), self.now)
+        stood = stream_statuses(
+            UNIT, UnitRecords(self.record.wish, self.record.attempts, snapshots, verdicts), self.now
+        )
         found = conditions_of(stood, Catalog(), self.now)
         history = AlertHistory(tuple(self.alerts), dict(self.deliveries))
         for step in steps(history, found.conditions, found.over, EVERYTHING_TO_ONE, self.now):
@@ -190,7 +192,7 @@ class StreamOverTime(RuleBasedStateMachine):
     @rule()
     def half_an_hour_passes_that_everybody_observes(self) -> None:
         """Then people know what is so, and nothing else."""
-        self.looks = self.writable = True
+        self.observes = self.writable = True
         self.minutes_pass(30)
         if self.health in WORKS:
             assert self.open() == set()
@@ -199,7 +201,7 @@ class StreamOverTime(RuleBasedStateMachine):
 
     @rule()
     def half_an_hour_passes_that_nobody_observes(self) -> None:
-        self.looks = False
+        self.observes = False
         self.watched = Watched()
         self.minutes_pass(30)
         assert AlertClass.UNKNOWN in self.open()

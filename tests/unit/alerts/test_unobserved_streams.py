@@ -39,7 +39,7 @@ class Fleet:
     def __init__(self, engine: Engine, deployment: str) -> None:
         self.clock = ManualClock()
         self.registry = SqlRegistry(engine, deployment, self.clock)
-        self.looks = SqlSnapshotStore(engine, deployment)
+        self.snapshots = SqlSnapshotStore(engine, deployment)
         self.registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="launch")
         self.registry.intend("flights", after_generation=0, key=f"{deployment}.g1")
         self.registry.bind("flights", 1)
@@ -47,15 +47,15 @@ class Fleet:
         self.clock.sleep(3600)
 
     def watch(self, health: Health, *, since: datetime | None = None) -> None:
-        """Do what a watcher does after each look."""
+        """Do what a watcher does after each observation."""
         self.keep(health, since=since)
         self.registry.record_verdicts([NewVerdict("flights", each, 1, Verdict(health, "Seen.")) for each in STREAMS])
 
     def keep(self, health: Health, *, since: datetime | None = None, at: datetime | None = None) -> None:
-        """Keep a look that is not worth a recorded verdict."""
+        """Keep an observation that is not worth a recorded verdict."""
         at = at or self.clock.now()
         verdict = Verdict(health, "Seen.")
-        self.looks.store([StreamSnapshot("flights", each, 1, at, verdict, since=since or at) for each in STREAMS])
+        self.snapshots.store([StreamSnapshot("flights", each, 1, at, verdict, since=since or at) for each in STREAMS])
 
     def conditions(self) -> FleetConditions:
         """Return what the minute's round finds."""
@@ -63,13 +63,13 @@ class Fleet:
         records = UnitRecords(
             self.registry.newest_desired_states(names).get("flights"),
             self.registry.histories(names, newest=ATTEMPTS_READ)["flights"],
-            self.looks.of(names).get("flights", {}),
+            self.snapshots.of(names).get("flights", {}),
             self.registry.newest_verdicts(names).get("flights", {}),
         )
         return conditions_of(stream_statuses(UNIT, records, now), Catalog(), now)
 
     def told_after(self, limit: timedelta = timedelta(minutes=30)) -> timedelta:
-        """Return after how long without a look somebody is told first, to the second."""
+        """Return after how long without an observation somebody is told first, to the second."""
         begun = self.clock.now()
         while not self.conditions().conditions:
             assert self.clock.now() - begun <= limit, "nobody is ever told"
@@ -132,7 +132,7 @@ def test_sound_streams_are_unknown_to_nobody_while_the_control_database_is_locke
     assert fleet.conditions().conditions == {}
 
 
-def test_a_stream_that_nobody_observes_is_told_of_after_ten_minutes_to_the_second_and_since_its_newest_look(
+def test_a_stream_that_nobody_observes_is_told_of_after_ten_minutes_to_the_second_and_since_its_newest_observation(
     fleet: Fleet, file: Path
 ) -> None:
     fleet.watch(Health.OK)
@@ -179,7 +179,7 @@ def test_a_watcher_that_was_restarted_knows_by_the_record_since_when_nothing_is_
     assert {condition.since for condition in fleet.conditions().conditions.values()} == {since}
 
 
-def test_a_stall_is_told_after_two_minutes_and_not_with_the_first_look_that_sees_it(fleet: Fleet) -> None:
+def test_a_stall_is_told_after_two_minutes_and_not_with_the_first_observation_that_sees_it(fleet: Fleet) -> None:
     fleet.watch(Health.OK)
     fleet.clock.sleep(10)
     since = fleet.clock.now()
@@ -223,11 +223,11 @@ def test_a_clock_that_was_set_back_makes_no_alarm_and_hides_nothing_for_longer(f
     fleet.watch(Health.OK)
     fleet.clock.sleep(-3600)
     assert fleet.conditions().conditions == {}
-    fleet.keep(Health.OK)  # the look from the future makes room
+    fleet.keep(Health.OK)  # the observation from the future makes room
     assert fleet.told_after() == timedelta(minutes=10)
 
 
-def test_a_look_from_the_future_is_not_fresh(fleet: Fleet) -> None:
+def test_an_observation_from_the_future_is_not_fresh(fleet: Fleet) -> None:
     fleet.keep(Health.OK, at=fleet.clock.now() + timedelta(hours=1))
     found = fleet.conditions()
     assert found.over == {}

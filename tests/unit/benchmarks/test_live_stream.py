@@ -62,8 +62,8 @@ def test_batches_that_began_before_and_those_without_input_are_not_counted(
 
 
 def test_a_stream_without_progress_has_no_batches(progress: Progress, driver: subprocess.Popen[bytes]) -> None:
-    looks = iter([False, True])
-    assert LiveStream(driver, progress.path).watch(lambda _: next(looks)) == []
+    answers = iter([False, True])
+    assert LiveStream(driver, progress.path).watch(lambda _: next(answers)) == []
 
 
 def test_a_driver_that_ended_is_no_slow_stream(progress: Progress) -> None:

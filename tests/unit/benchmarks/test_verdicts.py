@@ -11,7 +11,7 @@ from benchmarks.watching.verdict_world import BEGIN, Fault, Simulation, Traffic,
 from benchmarks.watching.verdicts import _percentile, _poisson, _wilson, faulty, tell, world_of
 from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
-from tests.twins.observations import PARTITION, Done, look
+from tests.twins.observations import PARTITION, Done, observed
 
 SEED = 77
 
@@ -19,15 +19,15 @@ SEED = 77
 def test_a_world_is_the_same_whenever_it_is_played() -> None:
     world = World(SEED, Traffic.BURSTS, hours=0.5)
     first, second = Simulation(world), Simulation(world)
-    moments = list(first.looks())
-    assert moments == list(second.looks())
-    assert [first.look(now, -1) for now in moments[-3:]] == [second.look(now, -1) for now in moments[-3:]]
+    moments = list(first.moments())
+    assert moments == list(second.moments())
+    assert [first.observe(now, -1) for now in moments[-3:]] == [second.observe(now, -1) for now in moments[-3:]]
 
 
-def test_a_look_shows_nothing_of_what_is_yet_to_come() -> None:
+def test_an_observation_shows_nothing_of_what_is_yet_to_come() -> None:
     simulation = Simulation(World(SEED, hours=0.5))
-    for now in simulation.looks():
-        seen = simulation.look(now, -1)
+    for now in simulation.moments():
+        seen = simulation.observe(now, -1)
         assert all(batch.committed_at <= seen.at for batch in seen.history)
         assert seen.committed_at is None or seen.committed_at <= seen.at
         if seen.ends is not None:
@@ -49,7 +49,7 @@ def test_what_stands_still_is_told_within_three_cadences(fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.KILLED, Fault.UNREACHABLE, Fault.RECREATED])
-def test_what_is_plain_to_see_is_told_at_the_next_looks(fault: Fault) -> None:
+def test_what_is_plain_to_see_is_told_at_the_next_observations(fault: Fault) -> None:
     ours = tell(World(SEED, Traffic.STEADY, hours=0.7, fault=fault, fault_at=2000.0))[0]
     assert ours.found is not None
     assert ours.found < 60
@@ -74,13 +74,13 @@ def test_worlds_of_faults_are_healthy_at_first() -> None:
 
 
 def burrow(commits: list[tuple[float, int]], now: float, ends: list[int]) -> str:
-    """Ask Burrow's rules, one look per commit, and one now."""
+    """Ask Burrow's rules, one observation per commit, and one now."""
     monitor, word = Burrow(), ""
     done: list[Done] = []
     for (at, offset), end in zip(commits, ends, strict=False):
         done.append(Done(at, at, offset))
-        word = monitor.look(at_begin(look(at, done, end)))
-    return monitor.look(at_begin(look(now, done, ends[-1]))) if now > commits[-1][0] else word
+        word = monitor.observe(at_begin(observed(at, done, end)))
+    return monitor.observe(at_begin(observed(now, done, ends[-1]))) if now > commits[-1][0] else word
 
 
 def at_begin(seen: Observation) -> Observation:

@@ -16,7 +16,7 @@ from sluice.cli import intervals
 from sluice.delta.log import read_log
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.entries import AdvanceEntry, SettleEntry
+from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
 from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
@@ -34,7 +34,11 @@ def decisions(place: DeparturesProject) -> list[AdvanceEntry]:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
     """Four settled hours, and a record of 2020 that nothing bears out."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
-    place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), CLOCKS))
+    place.commit(
+        SettleEntry(
+            "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 9}, ("t",), CLOCKS)}
+        )
+    )
     yield place
     settings.cache_clear()
 

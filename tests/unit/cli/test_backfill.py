@@ -110,7 +110,7 @@ def test_the_range_of_a_living_backfill_is_noted_by_a_plan_and_refused_by_a_run(
 ) -> None:
     other = first_hours(place, hold=True)
     assert other in as_json("plan", *DAY)["in_the_way"]
-    with pytest.raises(RefusedError, match=f"{other} works on departures.*ada asked for it.*backfill cancel {other}"):
+    with pytest.raises(RefusedError, match=f"{other} works on departures.*ada requested it.*backfill cancel {other}"):
         sluice_backfill("run", *DAY)
 
 
@@ -177,7 +177,7 @@ def test_a_living_backfill_stops_after_its_chunk(place: DeparturesProject) -> No
 
 def test_cancelling_a_dead_backfill_records_its_end(place: DeparturesProject) -> None:
     name = first_hours(place, hold=False)
-    assert "is failed: its process ended without a word" in sluice_backfill("cancel", name).stdout
+    assert "is failed: its process ended without a message" in sluice_backfill("cancel", name).stdout
     assert place.project.records.backfills().get(name).state is BackfillState.FAILED
 
 

@@ -150,5 +150,5 @@ def test_an_unsupported_schema_is_refused(server: Server) -> None:
     with pytest.raises(SpecError, match="holds a login") as refused:
         list(SchemaRegistry("http://ann:secret@127.0.0.1:1").versions("p"))
     assert "secret" not in str(refused.value)
-    with pytest.raises(UnreachableError, match="could not be asked"):
+    with pytest.raises(UnreachableError, match="could not be queried"):
         list(SchemaRegistry("http://127.0.0.1:1").versions("p"))

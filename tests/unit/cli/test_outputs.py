@@ -17,8 +17,7 @@ from sluice.cli import outputs
 from sluice.delta.log import append_entry
 from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError, SpecError
-from sluice.intervals.arrivals import ArrivalClocks
-from sluice.intervals.entries import SettleEntry
+from sluice.intervals.entries import ExaminedSource, SettleEntry
 from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
@@ -26,7 +25,9 @@ Given = tuple[int, str, int]
 COLUMNS = pa.schema(
     {"hour": pa.timestamp("us", tz="UTC"), "origin": pa.string(), "carrier": pa.string(), "flights": pa.int64()}.items()
 )
-SETTLED = SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), ArrivalClocks())
+SETTLED = SettleEntry(
+    "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 9}, ("t",))}
+)
 
 
 def rows(*given: Given) -> pa.Table:

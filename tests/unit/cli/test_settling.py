@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.delta.log import append_entry
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.entries import AdvanceEntry, SettleEntry
+from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
 from sluice.project.settlers import settler_source
 from sluice.settings import settings
 from sluice.settling.status import HeldAdvance, SettlingStatus, to_record
@@ -54,7 +54,7 @@ def test_a_unit_shows_what_its_settler_waited_for_though_its_driver_is_gone(plac
     report(place, STATUS)
     said = CliRunner().invoke(app, ["streams", "show", "flights"]).stdout
     for line in (
-        "departures: Settled until 2013-01-01 04:00 UTC; arrival times stand at 2013-01-01 09:00:00 UTC, and",
+        "departures: Settled until 2013-01-01 04:00 UTC; arrival times have reached 2013-01-01 09:00:00 UTC, and",
         "and every partition has passed 2013-01-01 05:00:00 UTC.",
         "departures: 2 intervals are due, from 2013-01-01 04:00 UTC on, the oldest by 45 min; none of them was settled",
         "since 2013-01-01 08:00:00 UTC: records of flights/1 are unread.",
@@ -91,9 +91,13 @@ def test_a_settler_is_found_by_its_stream_and_decisions_by_the_log_of_its_table(
         assert settler_source(project.catalog, project.folder, stream) is None
     source = settler_source(project.catalog, project.folder, "departures")
     assert source is not None
-    assert (source.pipeline, source.raw_stream, source.status()) == ("departures", "raw_flights", None)
+    assert (source.pipeline, source.raw_streams, source.status()) == ("departures", ("raw_flights",), None)
     held = ArrivalClocks({"flights/0": hour(8)}, {"flights/1": (ArrivalSpan(far, far),)})
-    place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 9}, ("t",), held))
+    place.commit(
+        SettleEntry(
+            "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 9}, ("t",), held)}
+        )
+    )
     assert not source.decided(HeldAdvance("flights/1", far))
     append_entry(place.table, AdvanceEntry(far, "ada", "it is one"))
     assert source.decided(HeldAdvance("flights/1", far))

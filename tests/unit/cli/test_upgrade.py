@@ -30,7 +30,7 @@ from sluice.streams.life.launcher import Job
 from tests.twins.departures_project import DeparturesProject, hour
 from tests.twins.flights_unit import FlightsUnit
 
-UNIT_LINE = "flights: generation 1 goes on with the code that it was started with until it is restarted."
+UNIT_LINE = "flights: generation 1 keeps the code that it was started with until it is restarted."
 COUNTS = {"identical": 4, "missing": 0, "extra": 1, "different": 2, "late": 0, "samples": []}
 
 
@@ -294,7 +294,7 @@ def test_a_unit_that_is_stopped_is_not_started_by_a_promotion(bench: Bench) -> N
 def test_before_a_promotion_a_rollback_has_nothing_to_undo(bench: Bench) -> None:
     bench.edit_transform()
     said = words("--rollback")
-    assert "1. The code on disk is not in force: generation 1 of flights goes on" in said
+    assert "1. The code on disk is not in force: generation 1 of flights keeps the code" in said
     assert "also one after a crash" in said
     assert "--promote" not in said
 

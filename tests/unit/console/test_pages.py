@@ -116,14 +116,14 @@ def test_what_may_be_asked_of_a_stream_is_what_its_state_allows(
 
 def test_a_cluster_that_does_not_answer_is_said_and_no_page_waits_for_it(visitor: TestClient) -> None:
     said = text_of(visitor, "/topics")
-    assert "The cluster could not be asked" in said or "The cluster is being asked" in said
+    assert "The cluster could not be queried" in said or "The cluster is being queried" in said
     assert topic_of(0) in said
 
 
 def test_a_settled_table_shows_what_is_due_and_what_holds_it(visitor: TestClient) -> None:
     stream, intervals = (text_of(visitor, f"/{page}/{pipeline_of(SETTLED)}") for page in ("streams", "intervals"))
     for words in (
-        "Settled until 2013-01-21 00:00 UTC; arrival times stand at 2013-01-21 05:00:00 UTC.",
+        "Settled until 2013-01-21 00:00 UTC; arrival times have reached 2013-01-21 05:00:00 UTC.",
         "2 intervals are due, from 2013-01-21 00:00 UTC on, the oldest by 60 min",
         "records of topic0005/1",
         "The next interval is complete when arrival times reach 2013-01-21 06:00:00 UTC.",

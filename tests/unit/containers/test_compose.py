@@ -304,7 +304,7 @@ def test_prometheus_scrapes_what_there_is_at_the_ports_where_it_is() -> None:
     assert [(there, here) for there, here in linked if there in started] == [("/tmp/sluice.token", token)]  # noqa: S108
 
 
-def test_whoever_scrapes_may_only_look() -> None:
+def test_whoever_scrapes_may_only_read() -> None:
     said = _environment("airflow-api")["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
     users = dict(user.split(":") for user in said.split(","))
     assert users == {"admin": "ADMIN", "metrics": "VIEWER"}

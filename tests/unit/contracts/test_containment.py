@@ -160,7 +160,7 @@ def test_each_break_is_named(writer: dict[str, Any], reader: dict[str, Any], sai
         ({"type": "integer", "multipleOf": 2}, ("multipleOf",), "cannot be compared"),
         ({"type": "thing"}, ("type",), "is no type of JSON"),
         ({"type": "string", "minimum": 1}, ("minimum",), "says nothing about a value of type string"),
-        ({"anyOf": [INT], "type": "integer"}, ("type",), "stands beside 'anyOf'"),
+        ({"anyOf": [INT], "type": "integer"}, ("type",), "is used with 'anyOf'"),
         ({"oneOf": [INT, {"enum": [1]}]}, ("oneOf",), "which of them is meant"),
         ({"$ref": "other.json"}, ("$ref",), "leads out of this file"),
         ({"$ref": "#/$defs/x"}, ("$ref",), "there is no #/$defs/x"),

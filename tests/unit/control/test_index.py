@@ -130,7 +130,7 @@ histories = st.lists(
 
 @settings(max_examples=settings().max_examples // 3)  # each is several durable transactions
 @given(histories, st.integers(0, 10), st.integers(0, 70))
-def test_whatever_the_history_and_when_it_was_looked_at_the_index_is_the_fold_of_the_log(
+def test_whatever_the_history_and_when_it_was_checked_the_index_is_the_fold_of_the_log(
     engine: Engine, history: list[Entry], cut: int, raw_end: int
 ) -> None:
     log = Log(*history[:cut])

@@ -1,4 +1,4 @@
-"""The record of looks on SQLite."""
+"""The record of checks on SQLite."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_what_readers_would_break_on_is_refused_with_the_steps_to_a_new_table(
     assert DeltaTable(table).version() == before
 
 
-def test_a_look_refuses_what_does_not_fit_and_neither_creates_nor_widens_a_table(table: Path, tmp_path: Path) -> None:
+def test_a_check_refuses_what_does_not_fit_and_neither_creates_nor_widens_a_table(table: Path, tmp_path: Path) -> None:
     before = DeltaTable(table).version()
     refuse_unfit(table, schema(day="string", price="double", number="long"), partition_by=["day"])
     refuse_unfit(tmp_path / "not_there", BEFORE)

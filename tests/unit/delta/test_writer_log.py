@@ -164,7 +164,7 @@ def test_a_commit_of_somebody_else_in_between_is_no_reason_to_give_up(table: Pat
 
 def test_a_newer_generation_that_marks_the_table_during_the_write_keeps_the_older_from_it(table: Path) -> None:
     class Slow(WriterLog):
-        """Falls asleep between its look at the mark and its write."""
+        """Falls asleep between its check of the mark and its write."""
 
         def _check_alone(self) -> None:
             super()._check_alone()
@@ -179,7 +179,7 @@ def test_a_newer_generation_that_marks_the_table_during_the_write_keeps_the_olde
 
 def test_another_thread_of_the_driver_does_not_hide_a_new_mark_from_the_write(table: Path) -> None:
     class Slow(WriterLog):
-        """Falls asleep between its look at the mark and its write; another thread looks meanwhile."""
+        """Falls asleep between its check of the mark and its write; another thread looks meanwhile."""
 
         def _check_alone(self) -> None:
             super()._check_alone()

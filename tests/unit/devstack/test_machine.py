@@ -45,7 +45,7 @@ def test_version_one_has_its_memory_controller_in_a_folder(tmp_path: Path) -> No
     assert control_group_memory(path, root) == 600
 
 
-def test_this_machine_can_be_looked_at_before_its_state_folder_exists(tmp_path: Path) -> None:
+def test_this_machine_can_be_checked_before_its_state_folder_exists(tmp_path: Path) -> None:
     machine = inspect(Settings(state=tmp_path / "not" / "yet"))
     assert machine.disk_bytes > 0
     assert machine.memory_bytes > 0

@@ -105,7 +105,7 @@ class DyingProducer:
 
 
 class TickingClock(ManualClock):
-    """Every look takes a while, so that a run saves and reports along the way."""
+    """Every check takes a while, so that a run saves and reports along the way."""
 
     def monotonic(self) -> float:
         self.sleep(0.05)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
 from sluice.intervals.alignment import interval_of
 from sluice.settling.rules import SettlingRules
-from sluice.specs.model.model import FieldType, PipelineSpec, TimeRules, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import TimeRules
 
 HOUR, NOTHING = timedelta(hours=1), timedelta()
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}
@@ -43,7 +44,7 @@ def test_the_last_heartbeat_completes_the_last_interval_and_a_moment_less_would_
     read = pipeline(
         interval, lookback=lookback, lookahead=lookahead, arrival_disorder=disorder, watermark_delay=4 * HOUR
     )
-    rules, last = SettlingRules.of(read), heartbeat_times(last_event, [read])[-1]
+    rules, last = SettlingRules.of(read), heartbeat_times(last_event, "t", [read])[-1]
 
     def closes(at: datetime) -> bool:
         settled = rules.complete_until(at)
@@ -60,7 +61,7 @@ def test_no_heartbeat_is_an_advance_that_nothing_bears_out(
     last_event: datetime, most: timedelta, lookahead: timedelta
 ) -> None:
     read = pipeline("day", lookahead=lookahead, max_advance=most)
-    times = heartbeat_times(last_event, [read])
+    times = heartbeat_times(last_event, "t", [read])
     arrived = last_event + read.time.allowed_lateness
     assert all(later - earlier == most for earlier, later in pairwise(times))
     assert times[0] - arrived <= most
@@ -69,22 +70,22 @@ def test_no_heartbeat_is_an_advance_that_nothing_bears_out(
 
 def test_the_heartbeat_of_the_first_week_is_four_hours_after_its_last_interval() -> None:
     last_event = datetime(2013, 1, 8, 4, 59, tzinfo=UTC)
-    assert heartbeat_times(last_event, [pipeline()]) == (datetime(2013, 1, 8, 9, tzinfo=UTC),)
+    assert heartbeat_times(last_event, "t", [pipeline()]) == (datetime(2013, 1, 8, 9, tzinfo=UTC),)
 
 
 def test_an_event_on_a_boundary_belongs_to_the_interval_that_it_begins() -> None:
     read = pipeline(allowed_lateness=NOTHING, future_skew=NOTHING)
-    assert heartbeat_times(datetime(2013, 1, 8, 5, tzinfo=UTC), [read]) == (datetime(2013, 1, 8, 6, tzinfo=UTC),)
+    assert heartbeat_times(datetime(2013, 1, 8, 5, tzinfo=UTC), "t", [read]) == (datetime(2013, 1, 8, 6, tzinfo=UTC),)
 
 
 def test_of_several_pipelines_the_slowest_one_decides() -> None:
     last_event = datetime(2013, 1, 8, 4, 59, tzinfo=UTC)
     slow = pipeline(arrival_disorder=5 * HOUR)
-    assert heartbeat_times(last_event, [pipeline(), slow]) == (datetime(2013, 1, 8, 13, tzinfo=UTC),)
+    assert heartbeat_times(last_event, "t", [pipeline(), slow]) == (datetime(2013, 1, 8, 13, tzinfo=UTC),)
 
 
 def test_without_a_pipeline_nothing_needs_closing() -> None:
-    assert heartbeat_times(datetime(2013, 1, 8, tzinfo=UTC), []) == ()
+    assert heartbeat_times(datetime(2013, 1, 8, tzinfo=UTC), "t", []) == ()
 
 
 def test_a_heartbeat_carries_its_mark_and_its_two_times_and_nothing_else() -> None:

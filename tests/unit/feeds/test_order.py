@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sluice.feeds.order import late_records
 from sluice.feeds.record import FeedRecord
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 from tests.twins.feed_source import NOON, ListSource, make_record
 
 RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))  # delay: 4 hours
@@ -43,7 +43,7 @@ def test_a_topic_that_no_pipeline_reads_is_never_too_late() -> None:
 
 
 @given(feeds, st.integers(0, 5000))
-def test_looking_only_as_far_as_needed_finds_the_same_as_looking_at_all(source: ListSource, minute: int) -> None:
+def test_looking_only_as_far_as_needed_finds_the_same_as_checking_all(source: ListSource, minute: int) -> None:
     latest: datetime = NOON + timedelta(minutes=minute)
     records = all_of(source)
     expected = [r for r in records if r.arrival - r.event <= RULES.allowed_lateness and r.event < latest - RULES.delay]

@@ -192,14 +192,14 @@ def test_a_topic_that_lost_records_which_nobody_counted_is_refused(source_of: So
 
 def test_what_was_still_on_its_way_when_the_sender_died_is_waited_for(source_of: Sources) -> None:
     class SlowTopic(InMemoryTopic):
-        """What waits is appended after the first look at the ends, as a broker may do with a dead sender's request."""
+        """What waits is appended after the first check of the ends, as a broker may do with a dead sender's request."""
 
-        looks = 0
+        polls = 0
 
         def ends(self) -> Mapping[int, int]:
             found = super().ends()
-            self.looks += 1
-            if self.looks == 2:
+            self.polls += 1
+            if self.polls == 2:
                 while any(self.waiting):
                     self.deliver(next(p for p, waiting in enumerate(self.waiting) if waiting))
             return found
@@ -208,7 +208,7 @@ def test_what_was_still_on_its_way_when_the_sender_died_is_waited_for(source_of:
     with pytest.raises(KilledError):
         feed(source_of(records), topic, store, producer=DyingProducer(topic, 6)).send(day(1), day(1))
     assert any(topic.waiting)
-    topic.looks = 1
+    topic.polls = 1
     feed(source_of(records), topic, store).send(day(1), day(1))
     assert sent(topic) == identities(records, 1, 1)
 

@@ -107,7 +107,7 @@ def test_a_hundred_years_cost_no_memory_whatever_is_asked_of_them() -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.VERIFY, Mode.CORRECT])
-def test_a_backfill_of_a_day_looks_at_a_day_of_them(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backfill_of_a_day_checks_a_day_of_them(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     def walked(_: Rows) -> Iterator[datetime]:
         raise AssertionError("all of a hundred years were walked through")
 

@@ -14,6 +14,7 @@ from sluice.intervals.entries import (
     Content,
     DirtyEntry,
     Entry,
+    ExaminedSource,
     Logged,
     SettleEntry,
     StreamEntry,
@@ -22,7 +23,7 @@ from sluice.intervals.entries import (
 from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
 from sluice.project.healing import furthest
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 
 HOUR = timedelta(hours=1)
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -105,7 +106,15 @@ def test_what_was_withdrawn_is_not_found_again() -> None:
 
 def settling(until: int, *wrote: int, since: int = -12) -> SettleEntry:
     content = {at(hour): Content(2, "2") for hour in wrote}
-    return SettleEntry("settle:departures", 1, f"{until}", at(since), at(until), {"t/0": 1}, ("id",), content=content)
+    return SettleEntry(
+        "settle:departures",
+        1,
+        f"{until}",
+        at(since),
+        at(until),
+        {"t": ExaminedSource({"t/0": 1}, ("id",))},
+        content=content,
+    )
 
 
 def test_a_table_that_a_person_let_be_settled_into_the_future_is_opened_too() -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from sluice.intervals.backfill.advice import advise
-from sluice.intervals.entries import BackfillEntry, Content, Entry, Logged, LossyRange, SettleEntry, from_json, to_json
+from sluice.intervals.entries import (
+    BackfillEntry,
+    Content,
+    Entry,
+    ExaminedSource,
+    Logged,
+    LossyRange,
+    SettleEntry,
+    from_json,
+    to_json,
+)
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import Hole, Reach
 
@@ -27,8 +37,7 @@ def settling(since: int, until: int, *lossy: LossyRange, overtaken: int | None =
         f"{until}",
         at(since),
         at(until),
-        {"t/0": 10 * until},
-        ("id",),
+        {"t": ExaminedSource({"t/0": 10 * until}, ("id",))},
         content={at(hour): Content(2, "2") for hour in range(since, until)},
         overtaken={} if overtaken is None else {at(overtaken): {"t/0": 10 * until}},
         lossy=lossy,
@@ -61,7 +70,9 @@ def test_they_are_marked_whether_settled_in_the_same_commit_or_later() -> None:
 
 
 def test_where_nothing_was_settled_yet_all_up_to_then_are() -> None:
-    unsettled = SettleEntry("s", 1, "n", None, None, {"t/0": 9}, ("id",), lossy=(LossyRange(None, at(2), HOLE),))
+    unsettled = SettleEntry(
+        "s", 1, "n", None, None, {"t": ExaminedSource({"t/0": 9}, ("id",))}, lossy=(LossyRange(None, at(2), HOLE),)
+    )
     assert lossy(ledger(unsettled)) == set()
     assert lossy(ledger(unsettled, settling(-1, 1), settling(1, 4))) == {-1, 0, 1}
 

@@ -30,12 +30,12 @@ def test_a_claimed_backfill_lives_until_the_block_ends(tmp_path: Path) -> None:
         assert record.get(working.id).state is BackfillState.FAILED
 
 
-def test_whoever_looks_at_the_lock_does_not_keep_the_claim_from_its_work(tmp_path: Path) -> None:
+def test_whoever_checks_the_lock_does_not_keep_the_claim_from_its_work(tmp_path: Path) -> None:
     record = InMemoryBackfills(SystemClock())
     with claimed(record, tmp_path, REQUEST, "one") as first:
         record.end(first.id, BackfillState.FAILED, outcome="", why="")
-    looking = (tmp_path / first.id / LOCK).open("rb")
-    fcntl.flock(looking, fcntl.LOCK_SH)
+    reader = (tmp_path / first.id / LOCK).open("rb")
+    fcntl.flock(reader, fcntl.LOCK_SH)
     held: list[bool] = []
 
     def claim_again() -> None:
@@ -46,6 +46,6 @@ def test_whoever_looks_at_the_lock_does_not_keep_the_claim_from_its_work(tmp_pat
     claiming.start()
     claiming.join(timeout=0.1)
     assert held == []
-    looking.close()
+    reader.close()
     claiming.join()
     assert held == [True]

@@ -36,18 +36,18 @@ def line_of(process: BatchProcess, backfills: InMemoryBackfills, folder: Path) -
 def followed(
     process: BatchProcess, folder: Path, after: Callable[[InMemoryBackfills, Backfill], object]
 ) -> tuple[int, Backfill]:
-    """Follow a process that never claims anything; do something at the second look."""
-    backfills, looks = InMemoryBackfills(SystemClock()), []
+    """Follow a process that never claims anything; do something at the second check."""
+    backfills, reads = InMemoryBackfills(SystemClock()), []
     submitted = backfills.submit(asking(), "run-1", alive=lambda _: False)
 
-    def look() -> Backfill | None:
-        looks.append(1)
-        if len(looks) == 2:
+    def read() -> Backfill | None:
+        reads.append(1)
+        if len(reads) == 2:
             after(backfills, submitted)
         return backfills.find("run-1")
 
     with line_of(process, backfills, folder) as line:
-        code = process.follow(look, line, SystemClock())
+        code = process.follow(read, line, SystemClock())
     return code, backfills.get(submitted.id)
 
 

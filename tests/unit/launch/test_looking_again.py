@@ -1,4 +1,4 @@
-"""A driver that is looked at again and again, told from files and a lock alone."""
+"""A driver that is checked again and again, told from files and a lock alone."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_driver_whose_pid_is_not_on_record_yet_is_read_again(tmp_path: Path, d
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_death_is_seen_by_the_next_look_and_nothing_is_remembered_of_it(
+def test_a_death_is_seen_by_the_next_check_and_nothing_is_remembered_of_it(
     tmp_path: Path, driver: Driver, recorded: bool
 ) -> None:
     driver.introduce()

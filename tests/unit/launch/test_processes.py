@@ -70,8 +70,8 @@ def test_the_leader_of_a_session_gives_way_as_a_whole_and_another_process_leaves
     if not group.exists():
         return  # this kernel shares the processors out among processes only: niceness is enough
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    look = f"from pathlib import Path; print(Path({str(group)!r}).read_text(), end='')"
-    program = f"from sluice.launch.processes import lower_priority; lower_priority({before + 1}); {look}"
+    read = f"from pathlib import Path; print(Path({str(group)!r}).read_text(), end='')"
+    program = f"from sluice.launch.processes import lower_priority; lower_priority({before + 1}); {read}"
     said = {
         leads: subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, start_new_session=leads

@@ -59,7 +59,11 @@ def test_a_verify_and_a_trial_write_nothing(mode: Mode) -> None:
     ("end", "kind", "told"),
     [
         (BackfillEnd(END, False, "failed", "Spark is gone."), RunState.FAIL, "Spark is gone."),
-        (BackfillEnd(END, False, "cancelled", "ada asked for its end", cancelled=True), RunState.ABORT, "ada asked"),
+        (
+            BackfillEnd(END, False, "cancelled", "ada requested its end", cancelled=True),
+            RunState.ABORT,
+            "ada requested",
+        ),
         (BackfillEnd(END, False, "different"), RunState.FAIL, "sluice backfill status departures-20130107T120000-abcd"),
         (
             BackfillEnd(END, False, "gate_failed", gate=gate(False, True)),

@@ -27,8 +27,8 @@ def test_a_table_is_named_by_its_place(location: str, rule: rules.DatasetNaming)
 
 def test_a_topic_is_named_by_the_first_broker_and_has_the_fields_of_its_spec() -> None:
     rule = rules.Kafka("broker-1", "9092", "flights")
-    assert (STREAM.topic.namespace, STREAM.topic.name) == (rule.get_namespace(), rule.get_name())
-    fields = Serde.to_dict(STREAM.topic)["facets"]["schema"]["fields"]
+    assert (STREAM.topics[0].namespace, STREAM.topics[0].name) == (rule.get_namespace(), rule.get_name())
+    fields = Serde.to_dict(STREAM.topics[0])["facets"]["schema"]["fields"]
     assert [field["name"] for field in fields] == list(FLIGHTS.value.fields)
     assert list(datasets.topic(("broker-1:9092",), "other", None).facets or ()) == ["datasetType"]
 

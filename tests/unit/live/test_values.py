@@ -84,7 +84,7 @@ def test_values_are_json_and_stand_in_addresses(value: object, json_value: objec
 
 
 class Readers(RuleBasedStateMachine):
-    """One writer and three readers, who look when they like: each ends up with what there is."""
+    """One writer and three readers, who refresh when they like: each ends up with what there is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Readers(RuleBasedStateMachine):
         self.live.remove((key,))
 
     @rule(reader=st.integers(0, 2))
-    def look(self, reader: int) -> None:
+    def refresh(self, reader: int) -> None:
         number, mine = self.seen[reader]
         changes = self.live.since(number)
         if not changes.complete:

@@ -13,7 +13,7 @@ from sluice.specs.load import load_catalog
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation, ObservedSettler
 from tests.twins.clock import START
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
 
 
@@ -23,9 +23,9 @@ class Apart(InMemoryProject):
     raw_is_there = True
 
     def observations(self, unit: str) -> dict[str, Observation]:
-        seen = look((self.clock.now() - START).total_seconds(), steadily(10), unit=unit)
+        seen = observed((self.clock.now() - START).total_seconds(), steadily(10), unit=unit)
         if unit == "flights":
-            return {"departures": replace(seen, settler=ObservedSettler("departures", "raw_flights"))}
+            return {"departures": replace(seen, settler=ObservedSettler("departures", ("raw_flights",)))}
         return {"raw_flights": seen if self.raw_is_there else replace(seen, driver=None)}
 
 
@@ -46,7 +46,7 @@ def test_a_command_observes_the_unit_of_the_raw_stream_too() -> None:
     project.raw_is_there = False
     verdict = project.health.verdicts("flights")["departures"]
     assert verdict.health is Health.UNKNOWN
-    assert "raw_flights has stored, and that stream is UNKNOWN: Could not look at the driver" in verdict.why
+    assert "raw_flights has stored, and that stream is UNKNOWN: Could not check the driver" in verdict.why
 
 
 def test_the_fleet_in_a_terminal_knows_the_raw_stream_by_the_same_round() -> None:

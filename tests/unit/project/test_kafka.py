@@ -1,4 +1,4 @@
-"""What a process needs to connect is looked at first: a client without its files says that nobody answers."""
+"""What a process needs to connect is observed first: a client without its files says that nobody answers."""
 
 from __future__ import annotations
 

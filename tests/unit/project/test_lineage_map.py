@@ -52,7 +52,7 @@ def written_at(version_of: int) -> StreamEntry:
 def test_each_stream_of_a_unit_has_what_it_reads_and_writes() -> None:
     jobs = {job.stream: job for job in mapped().streams("flights")}
     assert set(jobs) == {"raw_flights", "departures", "departures_live"}
-    assert {job.topic.name for job in jobs.values()} == {"flights"}
+    assert {topic.name for job in jobs.values() for topic in job.topics} == {"flights"}
     written = {stream: [Path(each.name).name for each in job.outputs] for stream, job in jobs.items()}
     assert written == {
         "raw_flights": ["flights_raw"],

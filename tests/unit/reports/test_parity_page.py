@@ -28,7 +28,7 @@ def page(
     raw: RawParity | None = None,
 ) -> str:
     report = ParityReport("b-1", "departures", mode, hours(0, 24), "c" * 64, MIDNIGHT, parities, left or {}, raw=raw)
-    return parity_page(report, facts={"Asked by": "A&B"})
+    return parity_page(report, facts={"Requested by": "A&B"})
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,31 @@ def test_a_record_of_next_year_that_is_read_first_counts_for_nothing_once_others
     assert clocks.lead == START + 5 * HOUR - NOW
 
 
+def begun(
+    clocks: ArrivalClocks, *spans: ArrivalSpan, now: datetime = NOW, until: datetime | None = None
+) -> ArrivalClocks:
+    """Return the clocks of a topic of a table of which nothing is settled yet."""
+    return advanced(clocks, {"t/0": spans}, max_advance=DAY, now=now, believed_until=until, settled=False)
+
+
+def test_what_a_person_confirmed_counts_while_another_topic_keeps_the_first_interval_from_being_settled() -> None:
+    held = begun(ArrivalClocks(), span(0), span(24 * 30))
+    assert held.newest == START
+    confirmed = begun(held, until=START + 24 * 30 * HOUR)
+    assert confirmed.newest == START + 24 * 30 * HOUR
+    assert begun(confirmed).newest == confirmed.newest, "the commit that followed took the decision's place"
+
+
+def test_what_our_own_clock_bore_out_counts_while_nothing_is_settled() -> None:
+    old = begun(ArrivalClocks(), span(0), now=START + timedelta(days=40))
+    back = START + timedelta(days=41)
+    held = begun(old, ArrivalSpan(back, back), now=back)
+    live = begun(held, ArrivalSpan(back + HOUR, back + HOUR), now=back + HOUR)
+    assert (held.newest, live.newest) == (START, back + HOUR)
+    assert begun(live, now=back + 2 * HOUR).newest == back + HOUR
+    assert begun(live, span(-24 * 30), now=back + 2 * HOUR).newest == back + HOUR, "though an earlier one begins it"
+
+
 @given(spans=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=1, max_size=8), cut=st.integers())
 def test_until_something_is_settled_the_order_of_reading_changes_nothing(
     spans: list[tuple[str, int]], cut: int

@@ -17,7 +17,7 @@ from sluice.settling.examination import Examination, RecordTimes, examined
 from sluice.settling.rules import SettlingRules
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, examined_columns
 from sluice.specs.load import load_catalog
-from sluice.specs.model.model import TimeRules
+from sluice.specs.model.sources import TimeRules
 
 START = datetime(2013, 1, 7, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -8,10 +8,10 @@ import pytest
 
 from tests.simulation.campaign import caught, keep, kept_seeds, run
 from tests.simulation.code import Mutant
-from tests.simulation.settling.mutants import MUTANTS, OF_LOSSES
+from tests.simulation.settling.mutants import MUTANTS, OF_LOSSES, OF_TWO_TOPICS
 from tests.simulation.settling.scenario import LOSING, SETTLING
 
-HISTORIES = 500
+HISTORIES = 350
 BUDGET = 3_000
 """Histories in which a mutant must be caught."""
 
@@ -34,7 +34,7 @@ def test_a_mutant_of_losses_is_caught(mutant: Mutant) -> None:
     assert report.failed is not None, f"in {BUDGET} histories nobody noticed that {mutant.name}"
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *OF_TWO_TOPICS], ids=lambda mutant: mutant.name)
 def test_a_mutant_is_caught(mutant: Mutant) -> None:
     report = caught(mutant, chain([mutant.seed], range(BUDGET)), SETTLING)
     assert report.failed is not None, f"in {BUDGET} histories nobody noticed that {mutant.name}"

@@ -33,7 +33,7 @@ def ledger(*rows: LedgerRow) -> Ledger:
 
 def effect_of(keeps_state: bool | None = None, **output: object) -> str:
     parsed: Output = TypeAdapter(Output).validate_python(output)
-    stream = DeclaredStream("s", StreamKind.PIPELINE, "t", "", UNDECLARED, (parsed,))
+    stream = DeclaredStream("s", StreamKind.PIPELINE, ("t",), "", UNDECLARED, (parsed,))
     (found,) = output_effects(stream, keeps_state)
     return found.effect
 

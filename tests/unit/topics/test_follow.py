@@ -162,7 +162,7 @@ def test_records_that_the_brokers_lost_are_told(bench: Bench) -> None:
         bench.cluster.offsets[TOPIC][0] = 2
 
     assert take(bench.follow(lose_the_last, bench.send("d")), 1) == ["d"]
-    assert bench.told == ["flights/0 ends at offset 2 and went on to 3 before: the brokers lost records."]
+    assert bench.told == ["flights/0 ends at offset 2 and had reached 3 before: the brokers lost records."]
 
 
 def test_a_topic_that_is_gone_ends_it(bench: Bench) -> None:

@@ -44,7 +44,7 @@ def test_of_a_large_topic_little_is_read() -> None:
     cluster, records = bench(1)
     sent(records, [(0, second) for second in range(5_000)])
     assert seconds(newest(records, TOPIC, cluster.extent(TOPIC), 3)) == [4997, 4998, 4999]
-    assert records.looked_at == 3
+    assert records.checked == 3
 
 
 @given(
@@ -109,7 +109,7 @@ def test_it_says_where_it_gave_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (wanted.records, wanted.given_up) == ((), (1,))
     after = onwards(records, TOPIC, {0: 0, 1: 1}, extent.ends, 1, wanted=lambda record: record.key == b"wanted")
     assert (after.records, after.given_up, after.more) == ((), (1,), False)
-    assert records.looked_at == 100
+    assert records.checked == 100
 
 
 def test_from_some_offset_the_first_ones_come_and_it_says_that_there_are_more() -> None:

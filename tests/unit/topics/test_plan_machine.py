@@ -14,7 +14,7 @@ from tests.twins.plan_machine import RACKS, PlanMachine
 class InMemoryPlanMachine(PlanMachine):
     def cluster(self) -> KafkaAdministration:
         found = InMemoryKafkaAdministration(4, RACKS)
-        found.looks_per_move = 2
+        found.polls_per_move = 2
         return found
 
     def clock(self) -> Clock:

@@ -69,7 +69,7 @@ class FailureNotifier(BaseNotifier):
         self.subject = subject
         self._find = find
         self._clock = clock or SystemClock()
-        self._tasks_tell = tasks_notify
+        self._tasks_notify = tasks_notify
 
     __call__ = partialmethod(BaseNotifier.__call__)
     """Airflow serialises a callback as its source code, which it finds, tokenises and stores for every DAG. It
@@ -78,7 +78,7 @@ class FailureNotifier(BaseNotifier):
     def notify(self, context: Context) -> None:
         """Record the failure, and send it unless it was reported already. Raises nothing."""
         values: Mapping[str, Any] = context
-        if self._tasks_tell and values.get("reason") == "task_failure":
+        if self._tasks_notify and values.get("reason") == "task_failure":
             return
         try:
             dispatcher = airflow_dispatcher(self._clock, self._find)
@@ -163,7 +163,7 @@ def _with_tasks(alert: Alert, failed: Sequence[Alert], history: AlertHistory) ->
     facts = []
     for other in failed:
         delivery = history.deliveries.get(other.id)
-        outcome = "no outcome on record" if delivery is None else delivery.outcome.value
+        outcome = "no outcome recorded" if delivery is None else delivery.outcome.value
         facts.append(f"task {other.task_id}, try {other.try_number}: {other.why} (alert {other.id}: {outcome})")
     tasks = ", ".join(dict.fromkeys(str(other.task_id) for other in failed))
     return replace(

@@ -112,7 +112,7 @@ class _Reviewer:
             elif reviewed.record is not None:
                 self._dispatcher.journal.append(reviewed.record)
         except Exception as error:  # noqa: BLE001 - see the class
-            log.warning("Could not ask for the runs of %s: %s", dag_id, error)
+            log.warning("Could not query the runs of %s: %s", dag_id, error)
 
     def question(self, incident: Incident) -> None:
         """Check whether a run still waits for an answer: a killed one could not report that it does not."""
@@ -120,7 +120,7 @@ class _Reviewer:
         try:
             state = self._runs.state(alert.dag_id, alert.run_id)
         except Exception as error:  # noqa: BLE001 - see the class
-            log.warning("Could not ask for the run %s: %s", alert.run_id, error)
+            log.warning("Could not query the run %s: %s", alert.run_id, error)
             return
         if state in _ENDS:
             self.found.over[incident.key] = f"The run {alert.run_id} waits no longer: it {_ENDS[state]}."
@@ -172,7 +172,7 @@ def _unreported_alert(dag_id: str, unreported: int, now: datetime) -> Alert:
         "it has died (the task's, or the DAG processor), or a user has marked it as failed.",
         evidence=(),
         where=dag_url(dag_id),
-        what_to_do=f"Open the link and look at the newest failed runs of {dag_id}.",
+        what_to_do=f"Open the link and check the newest failed runs of {dag_id}.",
         dag_id=dag_id,
         host=socket.gethostname(),
     )

@@ -1,4 +1,4 @@
-"""What DAGs tell each other about: the output tables, as Airflow's assets."""
+"""What DAGs notify each other of: the output tables, as Airflow's assets."""
 
 from __future__ import annotations
 

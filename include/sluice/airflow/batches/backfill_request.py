@@ -80,7 +80,7 @@ def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accept
     asked = _range(form, run.partition, pipeline.intervals.interval_length, faults)
     if faults or asked is None or mode is None or only is None:
         raise SpecError(
-            f"what run {run.run_id} of {run.dag_id} asks for does not stand:\n- " + "\n- ".join(faults),
+            f"what run {run.run_id} of {run.dag_id} requests is not valid:\n- " + "\n- ".join(faults),
             fix="trigger it again with these repaired.",
         )
     return Request(pipeline.name, asked, mode, run.by, str(form.get("reason") or ""), only)

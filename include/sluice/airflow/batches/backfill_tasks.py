@@ -1,4 +1,4 @@
-"""The tasks of the DAGs `backfill_<pipeline>`: plan, run as one Spark application, report, tell."""
+"""The tasks of the DAGs `backfill_<pipeline>`: plan, run as one Spark application, report, publish the asset."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ReportOperator(ProjectOperator):
             project = runtime.open_project()
             owned = project.records.backfills().find(run.key)
             if owned is None:
-                raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="look at the log of `run`.")
+                raise SpecError(f"run {run.run_id} has claimed no backfill.", fix="read the log of `run`.")
             result = read_result(project, owned)
         pages = "".join(f"\n  {page}: {address_of(backfill_page(owned.id, page))}" for page in BACKFILL_PAGES)
         self.log.info("%s%s", result["summary"], pages)
@@ -170,7 +170,7 @@ def select_for(project: Project, pipeline: str, form: Mapping[str, Any], run: Ru
         SpecError: the form or the pipeline's spec does not stand.
         RefusedError: another backfill works on a part of the range, a recompute has no reason, or no gate has stopped
             what is to be accepted.
-        UnreachableError: the control database could not be asked.
+        UnreachableError: the control database could not be queried.
     """
     spec = project.catalog.pipelines.get(pipeline)
     if spec is None:

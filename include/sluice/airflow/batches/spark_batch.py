@@ -62,7 +62,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
 
         Raises:
             AirflowFailException: the main judged; a second try would find the same.
-            AirflowException: it could not say, or could not look; it is tried again.
+            AirflowException: it could not say, or could not check; it is tried again.
         """
         with retried_only_if_unknown():
             project = at_connection(runtime.open_project())

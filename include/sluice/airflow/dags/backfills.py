@@ -66,7 +66,7 @@ def _tasks(spec: PipelineSpec) -> None:
         subject=spec.name,
         table=spec.intervals.table,
         trigger_rule="all_done",  # a run that failed may have published before
-        doc_md="Tells other DAGs that intervals were published, also by a run that failed later.",
+        doc_md="Notifies other DAGs that intervals were published, also by a run that failed later.",
     )
     plan >> run >> [report, publish_asset]
 
@@ -81,7 +81,7 @@ def _daily(cron: str) -> CronPartitionTimetable:
 
 
 def _form(spec: PipelineSpec) -> dict[str, Param]:
-    # No `format: date-time`: Airflow's picker would take what is typed for a time in the zone of whoever looks.
+    # No `format: date-time`: Airflow's picker would take what is typed for a time in the viewer's zone.
     instant: dict[str, Any] = {"type": ["null", "string"]}
     return {
         "from": Param(
@@ -102,7 +102,7 @@ def _form(spec: PipelineSpec) -> dict[str, Param]:
             type=["null", "string"],  # not null, the form could not be sent without one
             maxLength=500,
             title="Reason",
-            description_md="Goes on record beside your name. A recompute of healthy intervals needs one.",
+            description_md="Recorded with your name. A recompute of healthy intervals needs one.",
         ),
         "accepts": Param(
             None,
@@ -142,7 +142,7 @@ def _choices(spec: PipelineSpec) -> dict[str, Param]:
 
 def _documentation(spec: PipelineSpec) -> str:
     cron = spec.backfill.schedule
-    when = f"`{cron}` (UTC), in mode `{spec.backfill.mode}`, for the day before" if cron else "only when asked"
+    when = f"`{cron}` (UTC), in mode `{spec.backfill.mode}`, for the day before" if cron else "only on request"
     return f"""# Backfill of `{spec.name}`
 
 A batch over closed intervals of `{spec.intervals.table}`: raw table → validation → transform → stage → quality gate →

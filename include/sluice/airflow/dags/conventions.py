@@ -22,7 +22,7 @@ DEFAULT_OWNER = "data-platform"
 
 
 QUICK_RETRIES: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=5)}
-"""Of a task that only looks and decides, and whose DAG runs again within minutes. While a stack comes up, Airflow's own
+"""Of a task that only reads and decides, and whose DAG runs again within minutes. While a stack comes up, Airflow's own
 server, or the control database, may not answer for a moment: that must send no alert."""
 
 

@@ -102,6 +102,6 @@ def _documentation(spec: PipelineSpec, cron: str) -> str:
 Runs the suite of `{spec.name}` on the published table: after each publish on the published range, and by the clock
 (`{cron}`, UTC) on the recent past. What must hold of each interval is judged once for what the interval holds.
 
-The gate of a backfill looks at rows before they are published. This looks at what readers have, the stream's rows
+The gate of a backfill checks rows before they are published. This DAG checks what readers have, the stream's rows
 included. A red `check` names what does not hold; its link opens the newest page. Nothing is changed.
 """

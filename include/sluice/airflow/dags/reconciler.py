@@ -1,8 +1,8 @@
 """The DAG `reconcile_streams`: brings units to their desired state, by runs of the streams' own DAGs.
 
-It holds no state and acts on nothing itself. Each minute it looks at every unit and triggers at most one run per unit,
-and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it tells
-people what has begun, is due, or is over. The round is done in the triggerer (`sluice.airflow.rounds`).
+It holds no state and acts on nothing itself. Each minute it checks every unit and triggers at most one run per unit,
+and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it
+sends the alerts about what has begun, is due, or is over. The round is done in the triggerer (`sluice.airflow.rounds`).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def build_repair_dag() -> DAG:
     with sluice_dag(
         "repair_intervals",
         doc=__doc__ or "",
-        description="Recomputes dirty intervals without being asked.",
+        description="Recomputes dirty intervals automatically.",
         tags=(Tag.BACKFILL, Tag.UPKEEP),
         schedule=CronTriggerTimetable("*/5 * * * *", timezone="UTC"),
         dagrun_timeout=timedelta(minutes=10),
@@ -52,7 +52,7 @@ def build_repair_dag() -> DAG:
 
 
 class RepairTrigger(RoundTrigger):
-    """Looks at all pipelines."""
+    """Checks all pipelines."""
 
     def round(self, ti: AskedOfAirflow) -> Found:
         """Return one run to trigger per pipeline that needs a repair."""
@@ -65,7 +65,7 @@ class RepairTrigger(RoundTrigger):
 
 
 def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime) -> list[tuple[str, Repair]]:
-    """Decide for every pipeline, log it, and return the repairs to start. What cannot be looked at is left alone.
+    """Decide for every pipeline, log it, and return the repairs to start. What cannot be checked is left alone.
 
     `runs_of` counts runs of a DAG, by `dag_id` with `states` or `run_ids`.
     """

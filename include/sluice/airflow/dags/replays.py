@@ -32,7 +32,7 @@ def build_replay_dag() -> DAG:
             task_id="replay",
             pipeline="",  # the case says
             execution_timeout=LONGEST_REPLAY,
-            doc_md="One Spark application. A retry or a cleared run goes on where it broke off.",
+            doc_md="One Spark application. A retry or a cleared run continues where it stopped.",
         )
     give_form(dag, _form())
     return dag
@@ -85,5 +85,5 @@ A case holds quarantined records by their offsets (`sluice quarantine open`). Wh
 2. recomputes the closed intervals in which they happened, through the quality gate;
 3. verifies what it has published, and closes the case.
 
-Killed anywhere and cleared, it goes on; a case that is replayed is not replayed again.
+Killed anywhere and cleared, it continues; a case that is replayed is not replayed again.
 """

@@ -53,7 +53,8 @@ def _tasks(declared: DeclaredUnit, limit: timedelta) -> None:
         subject=name,
         faults=declared.faults,
         execution_timeout=LONGEST_CLAIM,
-        doc_md="Records the desired state, who asked and why; adopts the live driver or reserves the next generation.",
+        doc_md="Records the desired state, who requested it and why; adopts the live driver or reserves the next "
+        "generation.",
     )
     submit = SubmitOperator(
         task_id="submit",
@@ -73,7 +74,7 @@ def _tasks(declared: DeclaredUnit, limit: timedelta) -> None:
         unit=name,
         broken=bool(declared.faults),
         retries=0,  # the reconciler does the same a minute later
-        doc_md="After a death that was not requested: asks for the run that starts the next generation, as soon as "
+        doc_md="After a death that was not requested: triggers the run that starts the next generation, as soon as "
         "backoff and budget allow. Skipped otherwise. Whatever comes of it, this run keeps the watch's colour.",
     ).as_teardown(on_failure_fail_dagrun=False)
     claim >> submit >> watch >> follow
@@ -103,7 +104,7 @@ def _form() -> dict[str, Param]:
             minLength=1,
             maxLength=500,
             title="Reason",
-            description_md="Goes on record beside your name.",
+            description_md="Recorded with your name.",
         ),
         "deadline_seconds": Param(
             60,
@@ -140,7 +141,7 @@ One driver process outside Airflow runs these streams:
 
 `claim` records the desired state and adopts the driver that lives (its generation does not grow) or reserves the next
 generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
-generation or a younger run takes over, or a day has passed. `follow` asks for the next run if the driver died.
+generation or a younger run takes over, or a day has passed. `follow` triggers the next run if the driver died.
 
 A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and no stop
 was requested; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all

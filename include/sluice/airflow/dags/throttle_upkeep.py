@@ -33,7 +33,7 @@ def build_lift_throttles_dag(*, clock: Clock | None = None) -> DAG:
             task_id="lift",
             clock=clock or SystemClock(),
             execution_timeout=timedelta(minutes=10),
-            doc_md="Looks for throttles; where nothing has moved for a minute, removes them. Skipped without any.",
+            doc_md="Checks for throttles; where nothing has moved for a minute, removes them. Skipped without any.",
         )
     return dag
 
@@ -46,7 +46,7 @@ class LiftOperator(RoundOperator):
         self._clock = clock
 
     def take_over(self, context: Context, event: dict[str, Any]) -> Found:
-        """Look again, and remove what is left."""
+        """Check again, and remove what is left."""
         _ = context, event
         return self._lifted()
 
@@ -61,7 +61,7 @@ class LiftOperator(RoundOperator):
 
 
 class ThrottleTrigger(RoundTrigger):
-    """Looks in the triggerer."""
+    """Checks in the triggerer."""
 
     def round(self, ti: AskedOfAirflow) -> Found:
         """Do it."""

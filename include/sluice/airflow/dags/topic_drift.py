@@ -1,4 +1,4 @@
-"""The DAG `topic_drift`: looks by the clock whether topics and access are as declared, and fails for each that is not.
+"""The DAG `topic_drift`: checks by the clock whether topics and access are as declared, and fails for each that is not.
 
 It repairs nothing: that is the DAG `topics`, when it is triggered. A topic calls once, when it begins to differ or
 differs in something else, then daily, and once more when it is as declared again.
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 DAG_ID = "topic_drift"
 EVERY = "*/15 * * * *"
-"""When it looks (cron, UTC)."""
+"""When it checks (cron, UTC)."""
 
 MAX_TOPICS = 100
 """That call each for themselves; a cluster that was made again is one event."""
@@ -44,8 +44,8 @@ MAX_TOPICS = 100
 THE_REST = "the rest of the topics"
 
 FIX = (
-    "read `sluice topics plan`; then trigger the DAG `topics`, which asks before anything that is not safe, or change "
-    "the spec. Nothing was repaired."
+    "read `sluice topics plan`; then trigger the DAG `topics`, which asks for approval of anything that is not safe, "
+    "or change the spec. Nothing was repaired."
 )
 
 
@@ -63,12 +63,12 @@ def build_topic_drift_dag() -> DAG:
         compare = CompareOperator(
             task_id="compare",
             in_triggerer=DriftTrigger,
-            doc_md="Compares, and changes nothing. Red only if Kafka could not be asked, which is no drift.",
+            doc_md="Compares, and changes nothing. Red only if Kafka could not be queried, which is no drift.",
         )
         TopicDriftOperator.partial(
             task_id="drifted",
             map_index_template="{{ task.topic }}",
-            retries=0,  # the next look decides again
+            retries=0,  # the next check decides again
             doc_md="One for each topic that is not as declared; skipped if there is none.",
         ).expand_kwargs(compare.output)
     return dag
@@ -77,7 +77,7 @@ def build_topic_drift_dag() -> DAG:
 class CompareOperator(RoundOperator):
     """Compares the specs with the cluster."""
 
-    alert_subject = "the look at all topics"
+    alert_subject = "the check of all topics"
 
 
 class DriftTrigger(RoundTrigger):
@@ -87,7 +87,7 @@ class DriftTrigger(RoundTrigger):
         """Return the arguments of one `TopicDriftOperator` per topic that is not as declared, and report what is over.
 
         Raises:
-            UnreachableError: Kafka or the control database could not be asked.
+            UnreachableError: Kafka or the control database could not be queried.
         """
         _ = ti
         with retried_only_if_unknown():
@@ -129,7 +129,7 @@ def unused_topics(project: Project, plan: Plan) -> list[str]:
     """Return the topics that do not exist yet and of which no stream was ever wanted: a spec lies there, no more.
 
     Raises:
-        UnreachableError: the control database could not be asked.
+        UnreachableError: the control database could not be queried.
     """
     missing = [change.subject for change in plan.changes if change.kind is ChangeKind.CREATE]
     units = {topic: project.catalog.units_at(topic) for topic in missing}
@@ -158,7 +158,7 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
 
 
 def notify_recoveries(still: Collection[str], clock: Clock) -> None:
-    """Report the end of drifts that alerts reported. Raises nothing: the next look reports what this one did not."""
+    """Report the end of drifts that alerts reported. Raises nothing: the next check reports what this one did not."""
     dispatcher = airflow_dispatcher(clock)
     for subject, alert in dispatcher.read().lasting(DAG_ID).items():
         if subject not in still:
@@ -171,7 +171,7 @@ def _recovery(subject: str, alert_class: AlertClass, clock: Clock) -> Alert:
         at=clock.now(),
         level=Level.RECOVERY,
         what=f"{subject[:1].upper()}{subject[1:]} is well again",
-        why=f"The DAG {DAG_ID} has looked, and nothing is wrong with it any more.",
+        why=f"The DAG {DAG_ID} has checked it, and nothing is wrong with it any more.",
         evidence=(),
         where=dag_url(DAG_ID),
         what_to_do="Nothing.",

@@ -1,4 +1,4 @@
-"""The DAG `topics`: makes topics and access what is declared, with approval where needed, and looks again."""
+"""The DAG `topics`: makes topics and access what is declared, with approval where needed, and checks again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sluice.provisioning.plans.plan import Plan
 log = logging.getLogger(__name__)
 
 LONGEST_COMPARISON = timedelta(minutes=30)
-"""Of what needs somebody's word, the newest records and the streams' positions are looked at."""
+"""Of what needs an approval, the newest records and the streams' positions are checked."""
 
 LONGEST_APPLY = timedelta(hours=12)
 """Replicas are copied under a throttle, a retention is lowered in steps, a topic is drained."""
@@ -42,7 +42,7 @@ DOCUMENTATION = """# Topics
 `approve` waits for a person: its page **Required Actions** shows the plan, asks for the names of topics of which
 records may go and of principals by which something is opened, and takes **Approve** or **Reject**. It holds no worker
 while it waits. `apply` does exactly the plan that was on the page, or nothing if the specs or the cluster have changed
-since; `verify` looks again. Where topics have grown, `follow` waits until the running streams read the new partitions
+since; `verify` checks again. Where topics have grown, `follow` waits until the running streams read the new partitions
 from their start and come nearer. A second run changes nothing and says so.
 
 * **Rejected**: the rest is skipped. The log of `approve` says by whom.
@@ -74,7 +74,7 @@ def build_topics_dag() -> DAG:
             execution_timeout=LONGEST_APPLY,
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )(applied)
-        verify = task(task_id="verify", doc_md="Looks again, after the fact.")(verified)
+        verify = task(task_id="verify", doc_md="Checks again, after the changes.")(verified)
         doc = "Waits for the streams of topics that grew. Skipped if none did."
         follow = GrowthSensor(task_id="follow", retries=0, doc_md=doc)
         plan() >> approve >> apply() >> verify() >> follow

@@ -76,4 +76,4 @@ class FollowOperator(TriggerDagRunOperator):  # type: ignore[misc]  # the provid
         try:
             return following(runtime.open_project().streams.life(self.unit).observe(), self._clock.now())
         except SluiceError as error:
-            return f"could not look, so the reconciler will: {error}"
+            return f"could not check, so the reconciler will: {error}"

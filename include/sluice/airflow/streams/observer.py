@@ -56,7 +56,7 @@ class ProjectObserver:
         project = self._project.current()
         statuses = project.streams.lives().record_ends(units)
         for unit, error in statuses.failed.items():
-            log.warning("Could not look at unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
+            log.warning("Could not check unit %s; that proves nothing, and is tried again.", unit, exc_info=error)
         self._lineage.observed(project, statuses.by_unit)
         return statuses.by_unit
 

@@ -23,7 +23,7 @@ def decide(
     notified: Callable[[str, datetime], bool],
     now: datetime,
 ) -> list[tuple[str, Correction]]:
-    """Decide for every unit, log it, and return what is to be done. A unit that cannot be looked at is left alone.
+    """Decide for every unit, log it, and return what is to be done. A unit that cannot be observed is left alone.
 
     Args:
         units: what is declared.
@@ -45,7 +45,7 @@ def decide(
             log.error("%s: not observed, so nothing is done: %s", name, error)  # noqa: TRY400 - the message says it all
             continue
         except Exception:
-            log.exception("%s: not observed, so nothing is done", name)  # the other units must still be looked at
+            log.exception("%s: not observed, so nothing is done", name)  # the other units must still be observed
             continue
         log.info("%s: %s, because %s", name, action.kind, action.why)
         if action.kind is not ActionKind.NOTHING:

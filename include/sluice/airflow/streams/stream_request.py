@@ -26,7 +26,7 @@ LONGEST_STOP = timedelta(minutes=10)
 LONGEST_CLAIM = LONGEST_STOP + timedelta(minutes=5)
 """After so long the task that may stop a driver is over, whatever came of it."""
 
-NO_REASON = "asked in Airflow"
+NO_REASON = "requested in Airflow"
 """The form's default."""
 
 
@@ -99,7 +99,7 @@ def claim(request: UnitRequest, life: UnitLife, registry: AttemptRecords) -> Cla
         case UnitCommand.FORCE:
             _refuse_unfounded(request)
             dead = life.force(request.by, request.why)
-            return Claimed(None, f"generation {dead.generation} is on record as {dead.reason}; the reconciler goes on")
+            return Claimed(None, f"generation {dead.generation} is recorded as {dead.reason}; the reconciler continues")
         case UnitCommand.FOLLOW:
             return _follow(request, life)
 
@@ -133,7 +133,7 @@ def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
 
 def _stopped(by: str, report: DriverReport) -> Claimed:
     if report.dead:
-        return Claimed(None, f"stopped, as {by} asked")
+        return Claimed(None, f"stopped, as {by} requested")
     return Claimed(None, f"there was nothing to stop ({report.key} is {report.state})")
 
 

@@ -77,8 +77,8 @@ class WatchOperator(BaseOperator):
     def _observe(self, generation: int) -> WatchFinding:
         try:
             status = runtime.open_project().streams.life(self.unit).record_end()
-        except Exception as error:  # noqa: BLE001 - whatever kept us from looking, it says nothing about the driver
-            return WatchFinding(WatchState.WATCHING, f"Could not look at unit {self.unit}: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever prevented the check, it says nothing about the driver
+            return WatchFinding(WatchState.WATCHING, f"Could not check unit {self.unit}: {error}")
         return examine(status, generation, now=self._clock.now())
 
     def _log_timeline(self) -> None:

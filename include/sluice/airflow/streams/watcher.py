@@ -1,6 +1,6 @@
 """One watcher for all deferred watches of a triggerer process.
 
-Each trigger waits for its own future; one task looks at all watched units, some hundred at a time in one thread, and
+Each trigger waits for its own future; one task observes all watched units, some hundred at a time in one thread, and
 spreads that over a round of a few seconds. So neither a thousand pollers nor a burst are in the way of the event loop,
 and a round costs a few queries. Verdicts on what was seen are given by another task with a thread of its own: they ask
 Kafka, and a cluster that does not answer must not delay the news of a death.
@@ -9,7 +9,7 @@ Invariants:
 * level-triggered: every round reads everything again; nothing is remembered that a restart of the triggerer could lose;
 * a hint wakes a task, which reads the truth itself; a missed, early or repeated hint does no harm;
 * an observation that fails disturbs no other unit, and proves nothing: no verdict is given on an older one;
-* every unit is looked at in every round, and a round that would cost too much gets longer, up to a minute.
+* every unit is observed in every round, and a round that would cost too much gets longer, up to a minute.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ T = TypeVar("T")
 OBSERVATIONS = PollRate(5.0, share=0.011)
 VERDICTS = PollRate(10.0, share=0.03)
 SETTLING = PollRate(1.0, share=0.01)
-"""A death that a restart may explain is looked at again before the next round: it is told once it has settled."""
+"""A death that a restart may explain is observed again before the next round: it is reported once it has settled."""
 _NEARLY = 0.9
 """Of a verdict's period: an observation that comes a moment early must not make it wait for the next one."""
 MAX_TOGETHER = 500
-"""Units that are looked at together. More would hold the interpreter, which the event loop needs, for too long."""
+"""Units that are observed together. More would hold the interpreter, which the event loop needs, for too long."""
 YOUNG = 50_000
-"""Objects: several times what a look at that many units makes, a few megabytes."""
+"""Objects: several times what an observation of that many units makes, a few megabytes."""
 
 
 class Hint(StrEnum):
@@ -69,17 +69,17 @@ class Watch:
 
 
 class Observer(Protocol):
-    """Looks at units. Both methods block, and are called by several threads; verdicts are asked for by one at a time.
+    """Observes units. Both methods block, and are called by several threads; verdicts are asked for by one at a time.
 
     What happens to one unit disturbs no other. An exception concerns all, and proves nothing of any.
     """
 
     def observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
-        """Return what is recorded and seen of those that could be looked at; put proven deaths on record."""
+        """Return what is recorded and seen of those that could be observed; put proven deaths on record."""
         ...
 
     def record_verdicts(self, statuses: Mapping[str, UnitStatus]) -> None:
-        """Judge the streams of units that were looked at a moment ago, and record what changed."""
+        """Judge the streams of units that were observed a moment ago, and record what changed."""
         ...
 
 
@@ -121,7 +121,7 @@ class Watcher:
         """Return when there is something to see. Cancel it freely."""
         future: asyncio.Future[Hint] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(watch.unit, {}).setdefault(watch, set()).add(future)
-        self._keep_running("sluice-look", self._observation_rounds)
+        self._keep_running("sluice-observe", self._observation_rounds)
         try:
             return await future
         finally:
@@ -143,7 +143,7 @@ class Watcher:
             self._tasks[name] = asyncio.create_task(rounds(), name=name)
 
     async def _settle_rounds(self) -> None:
-        """Look again at units whose driver has just ended, until that is settled or followed up."""
+        """Observe again the units whose driver has just ended, until that is settled or followed up."""
         cost = 0.0
         with _one_thread("sluice-settle") as thread:
             while self._settling:
@@ -155,10 +155,10 @@ class Watcher:
                 self._take_in(units, statuses)
 
     async def _observation_rounds(self) -> None:
-        """Look at everything again and again, evenly spread, for as long as a watch waits."""
+        """Observe everything again and again, evenly spread, for as long as a watch waits."""
         loop = asyncio.get_running_loop()
         before, cost = 0.0, 0.0
-        with _one_thread("sluice-look") as thread, _rare_collections():
+        with _one_thread("sluice-observe") as thread, _rare_collections():
             while self._waiting:
                 everything = sorted(self._waiting)
                 parts = [everything[at : at + MAX_TOGETHER] for at in range(0, len(everything), MAX_TOGETHER)]
@@ -174,7 +174,7 @@ class Watcher:
                     await asyncio.sleep(max(0.0, begun + number * pause - loop.time()))
 
     async def _verdict_rounds(self) -> None:
-        """Judge what was looked at right after the observation, unless that was done a short while ago.
+        """Judge what was observed right after the observation, unless that was done a short while ago.
 
         With rounds of its own as long as those of the observations, it would now and then find nothing new of a unit,
         and come back to it after two minutes.
@@ -193,11 +193,11 @@ class Watcher:
                 before, cost = cost, spent / len(units)
 
     def _observe(self, units: Sequence[str]) -> Mapping[str, UnitStatus]:
-        """Look at units once (in a thread)."""
+        """Observe units once (in a thread)."""
         try:
             return self._observer.observe(units)
         except Exception:
-            log.warning("Could not look at %s; that proves nothing, and is tried again.", _named(units), exc_info=True)
+            log.warning("Could not check %s; that proves nothing, and is tried again.", _named(units), exc_info=True)
             return {}
 
     def _record(self, units: Sequence[str]) -> None:
@@ -252,7 +252,7 @@ def _rare_collections() -> Iterator[None]:
     """Have the garbage collector wait until there is more to collect.
 
     What is made for some hundred units is alive at once, and gone a moment later. A collection in between takes it for
-    something that stays, and for that looks at all that the process has: a third of what a verdict costs.
+    something that stays, and for that observes all that the process has: a third of what a verdict costs.
     """
     _CollectorThreshold.raise_it()
     try:
@@ -296,7 +296,7 @@ def _named(units: Sequence[str]) -> str:
 
 @contextmanager
 def _one_thread(name: str) -> Iterator[ThreadPoolExecutor]:
-    """Give a thread, and let it go without waiting: what it looks at may not answer for a while."""
+    """Give a thread, and let it go without waiting: what it observes may not answer for a while."""
     executor = ThreadPoolExecutor(1, thread_name_prefix=name)
     try:
         yield executor

@@ -19,7 +19,7 @@ POLL = timedelta(seconds=15)
 
 
 class GrowthSensor(BaseSensorOperator):
-    """Waits, without a worker between its looks, until every running stream of a topic that grew has taken that.
+    """Waits, without a worker between its checks, until every running stream of a topic that grew has taken that.
 
     Skipped if nothing has grown. Red when the time is over.
     """
@@ -29,7 +29,7 @@ class GrowthSensor(BaseSensorOperator):
         self._clock = clock or SystemClock()
 
     def poke(self, context: Context) -> bool:
-        """Look once; whether there is nothing left to wait for.
+        """Check once; whether there is nothing left to wait for.
 
         Raises:
             AirflowSkipException: nothing has grown.
@@ -42,7 +42,7 @@ class GrowthSensor(BaseSensorOperator):
         try:
             adoptions = runtime.open_project().topics.adoption(growths)
         except SluiceError as error:
-            self.log.warning("Could not look: %s", error)
+            self.log.warning("Could not check: %s", error)
             adoptions = None
         for each in adoptions or ():
             self.log.info("%s.", each)

@@ -218,7 +218,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
         return answer
 
     def validate_params_input(self, params_input: Mapping[str, Any]) -> None:
-        """Take what was sent: the form is not at hand when a task goes on, and `apply` looks at every field."""
+        """Take what was sent: the form is not at hand when a task goes on, and `apply` checks every field."""
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
         """Fail without another try, which would ask again."""

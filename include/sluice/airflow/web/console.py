@@ -74,7 +74,7 @@ class DagRuns:
             raise RefusedError(f"Airflow started no run of {dag_id}: {error}", fix="see the DAG's page.") from error
         if started is None:
             raise RefusedError(f"Airflow started no run of {dag_id}.", fix="see the DAG's page.")
-        log.info("%s asked the DAG %s for %s", by, dag_id, dict(form))
+        log.info("%s triggered the DAG %s with %s", by, dag_id, dict(form))
         return str(started.run_id)
 
 

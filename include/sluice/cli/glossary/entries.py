@@ -1,4 +1,4 @@
-"""The glossary: every term of the design and every word of an answer, with its meaning and advice."""
+"""The glossary: every term of the design and every value of an answer, with its meaning and advice."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
 
 @dataclass(frozen=True)
 class GlossaryEntry:
-    """One word.
+    """One entry.
 
     Attributes:
         kind: the group that it belongs to, in the plural.
-        word: as it is written there.
+        term: as it is written there.
         meaning: in one clause.
         what_to_do: in one clause; empty if there is nothing to do.
     """
 
     kind: str
-    word: str
+    term: str
     meaning: str
     what_to_do: str = ""
 
@@ -62,15 +62,15 @@ def entries() -> tuple[GlossaryEntry, ...]:
     return tuple(_all())
 
 
-def find(word: str) -> list[GlossaryEntry]:
-    """Return the entries of a word, in any spelling; without one, those that begin with it."""
-    wanted = _plain(word)
-    exact = [entry for entry in entries() if _plain(entry.word) == wanted]
-    return exact or [entry for entry in entries() if wanted and _plain(entry.word).startswith(wanted)]
+def find(term: str) -> list[GlossaryEntry]:
+    """Return the entries of a term, in any spelling; without one, those that begin with it."""
+    wanted = _plain(term)
+    exact = [entry for entry in entries() if _plain(entry.term) == wanted]
+    return exact or [entry for entry in entries() if wanted and _plain(entry.term).startswith(wanted)]
 
 
-def _plain(word: str) -> str:
-    return word.strip().lower().replace("_", " ").replace("-", " ")
+def _plain(text: str) -> str:
+    return text.strip().lower().replace("_", " ").replace("-", " ")
 
 
 def _all() -> Iterator[GlossaryEntry]:

@@ -112,7 +112,7 @@ class Demo:
         The feed's heartbeat lies the watermark's delay behind the end of that interval.
         """
         deadline = self._clock.monotonic() + deadline_seconds
-        delay = self._project.catalog.pipelines[PIPELINE].time.delay
+        delay = self._project.catalog.pipelines[PIPELINE].time_of(FEED).delay
         while True:
             verdicts = self._project.health.verdicts(UNIT)
             ledger = self._project.tables.ledger(PIPELINE)

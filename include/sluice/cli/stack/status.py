@@ -64,7 +64,7 @@ def status(
 def _disk_notes(project: Project) -> Iterator[str]:
     if project.deployment.kafka.kind == "embedded" and (full := full_disk(project.folder)) is not None:
         yield (
-            f"The disk of {full} is full. Free some space: brokers and streams that stopped go on where they were, "
+            f"The disk of {full} is full. Free some space: brokers and streams that stopped resume where they were, "
             "and `sluice up` starts a component that is FATAL."
         )
 

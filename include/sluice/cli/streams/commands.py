@@ -265,7 +265,7 @@ def _end(unit: str, report: DriverReport) -> str:
 
 def _headline(status: UnitStatus) -> str:
     desired, report = status.desired, status.report
-    wanted = "It was never requested to run."
+    wanted = "Its start was never requested."
     if desired is not None:
         why = f" ({desired.why})" if desired.why else ""
         wanted = f"It should be {desired.state}: {desired.by}, {desired.at:%Y-%m-%d %H:%M:%S} UTC{why}."

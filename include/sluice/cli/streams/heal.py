@@ -72,7 +72,8 @@ def _show(project: Project, unit: Unit, healing: Healing) -> None:
             f"reset it to a position of your choice: sluice streams reset {unit.name} --stream {stream} --to …",
         )
     if not (healing.needed or healing.left):
-        skews = {format_duration(project.catalog.pipelines[p].time.clock_skew) for p in unit.pipelines}
+        sources = [source for p in unit.pipelines for source in project.catalog.pipelines[p].every_source.values()]
+        skews = {format_duration(source.time.clock_skew) for source in sources}
         out_lines.print(
             f"{unit.name}: no interval is closed further ahead of the clock than its specs allow "
             f"(future_skew, and clock_skew {', '.join(sorted(skews)) or 'of no pipeline'}).",

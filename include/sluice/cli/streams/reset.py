@@ -121,7 +121,7 @@ def show_resets(planned: Iterable[StreamReset]) -> None:
         table = Table("partition", "from", "to", "repeated", "skipped", box=None)
         for partition, move in one.moves.items():
             now = "not started" if move.now is None else str(move.now)
-            table.add_row(f"{one.topic}/{partition}", now, str(move.then), str(move.repeated), str(move.skipped))
+            table.add_row(partition, now, str(move.then), str(move.repeated), str(move.skipped))
         out.print(table)
         for line in _lines(one):
             out_lines.print(f"  {line}")
@@ -155,7 +155,7 @@ def _stream_as_json(one: StreamReset) -> dict[str, Any]:
         "from": first and first.at.isoformat(),
         "to": last and last.at.isoformat(),
         "partitions": {
-            f"{one.topic}/{partition}": {
+            partition: {
                 "now": move.now,
                 "then": move.then,
                 "repeated": move.repeated,

@@ -45,7 +45,7 @@ def upgrade(
     interval table with it, from the records behind the published rows, and show the differences row by row; nothing
     is published. With --promote, restart the unit. With --rollback, show how to go back.
 
-    Exit codes: 0; 1 --try found a difference, or could not tell, or the unit would not start; 2 a spec or an argument
+    Exit codes: 0; 1 --try found a difference, or proved nothing, or the unit would not start; 2 a spec or an argument
     is wrong; 3 Spark cannot start, or the cluster has no capacity; 4 something did not answer; 5 refused: --promote of
     a unit that is not to run, or another backfill overlaps; 6 a ledger cannot be read.
     """
@@ -58,18 +58,18 @@ def upgrade(
     elif rollback:
         _show_rollback(unit, output)
     else:
-        found = _look(Project.open_strict(settings()), unit)
+        found = _inspect(Project.open_strict(settings()), unit)
         emit(output, upgrade_as_dict(found), lambda: print_upgrade(found))
 
 
-def _look(project: Project, unit: str) -> UnitUpgrade:
+def _inspect(project: Project, unit: str) -> UnitUpgrade:
     project.catalog.unit(unit)
     return unit_upgrade(project, unit, project.streams.life(unit).observe())
 
 
 def _try(unit: str, intervals: int, why: str, output: Output) -> None:
     project = Project.open_strict(settings())
-    found = _look(project, unit)
+    found = _inspect(project, unit)
     rehearsal = None if found.in_force else _rehearse(project, unit)
     specs = [project.catalog.pipelines[each.pipeline] for each in found.pipelines]
     trials = [try_pipeline(project, spec, intervals, why) for spec in specs if spec.has_intervals]
@@ -111,7 +111,7 @@ def _print_trials(unit: str, rehearsal: Rehearsal | None, trials: list[PipelineT
 
 def _promote(unit: str, why: str, deadline: float, output: Output) -> None:
     if not why.strip():
-        raise SpecError("a promotion needs a reason.", fix="give --why; it goes on record.")
+        raise SpecError("a promotion needs a reason.", fix="give --why; it is recorded.")
     project = Project.open_strict(settings())
     project.catalog.unit(unit)
     life = project.streams.life(unit)
@@ -130,24 +130,24 @@ def _promote(unit: str, why: str, deadline: float, output: Output) -> None:
     refuse_ended(unit, claim)
 
 
-def _emit_promoted(upgrade: UnitUpgrade, claim: dict[str, object], told: str, output: Output) -> None:
+def _emit_promoted(upgrade: UnitUpgrade, claim: dict[str, object], text: str, output: Output) -> None:
     commands = upgrade.recompute_commands()
 
     def print_promoted() -> None:
-        out_lines.print(told)
+        out_lines.print(text)
         if commands:
             out_lines.print("Intervals of other code are stale, and stay as they are until you recompute them:")
         for command in commands:
             out_lines.print(f"  {command}")
         if claim:
-            out_lines.print(f"See how it goes on: sluice streams show {upgrade.unit}")
+            out_lines.print(f"Follow it: sluice streams show {upgrade.unit}")
 
     data = {"unit": upgrade.unit, "promoted": bool(claim), "claim": claim, "recompute": list(commands)}
     emit(output, data, print_promoted)
 
 
 def _show_rollback(unit: str, output: Output) -> None:
-    steps = rollback_steps(_look(Project.open_tolerant(settings()), unit))
+    steps = rollback_steps(_inspect(Project.open_tolerant(settings()), unit))
 
     def print_steps() -> None:
         for number, step in enumerate(steps, start=1):

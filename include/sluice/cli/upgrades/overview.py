@@ -45,7 +45,7 @@ def _headline(upgrade: UnitUpgrade) -> str:
     if upgrade.in_force:
         return f"{unit}: generation {generation} runs the code on disk."
     if upgrade.outdated:
-        return f"{unit}: generation {generation} goes on with the code that it was started with until it is restarted."
+        return f"{unit}: generation {generation} keeps the code that it was started with until it is restarted."
     return f"{unit}: generation {generation} has not said which code it runs."
 
 

@@ -156,7 +156,7 @@ def case_as_dict(case: Case) -> dict[str, Any]:
         "id": case.id,
         "pipeline": case.pipeline,
         "state": case.state,
-        "asked": case.selection,
+        "selection": case.selection,
         "records": case.records,
         "reasons": dict(case.reasons),
         "offsets": str(case.positions),

@@ -1,1 +1,1 @@
-"""The pages, one module each: what is asked, what is shown."""
+"""The pages, one module each: what is requested, what is shown."""

@@ -30,7 +30,7 @@ def alerts(request: Request, visitor: VisitorDep, context: ContextDep, number: P
     return page(
         request,
         "alerts.html",
-        lasting=[(each, policy.rule_of(each.newest).tell) for each in open_incidents(history).values()],
+        lasting=[(each, policy.rule_of(each.newest).notify) for each in open_incidents(history).values()],
         policy_note=policy.note,
         undelivered=sum(outcome(alert, history) == DeliveryOutcome.FAILED for alert in newest_first),
         total=len(newest_first),

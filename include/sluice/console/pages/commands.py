@@ -24,7 +24,7 @@ Reason = Annotated[str, Form(min_length=1, max_length=500)]
 
 
 class BackfillForm(BaseModel):
-    """What the dialog of a backfill asks; the names are those of the form of its DAG."""
+    """What the dialog of a backfill asks for; the names are those of the form of its DAG."""
 
     since: str = Field(alias="from", min_length=1, max_length=40)
     until: str = Field(alias="to", min_length=1, max_length=40)
@@ -33,8 +33,8 @@ class BackfillForm(BaseModel):
     reason: str = Field(min_length=1, max_length=500)
 
 
-@router.post("/units/{unit}/ask", dependencies=writes)
-def ask_unit(
+@router.post("/units/{unit}/request", dependencies=writes)
+def request_unit(
     *,
     request: Request,
     unit: SpecName,
@@ -43,14 +43,14 @@ def ask_unit(
     visitor: VisitorDep,
     context: ContextDep,
 ) -> RedirectResponse:
-    """Ask a unit to start, stop, restart or resume."""
+    """Request that a unit starts, stops, restarts or resumes."""
     require_unit(unit, visitor)
     form = {"action": action.value, "reason": reason}
     return _run(request, stream_dag_id(unit), form, visitor, context)
 
 
-@router.post("/intervals/{pipeline}/ask", dependencies=writes)
-def ask_backfill(
+@router.post("/intervals/{pipeline}/request", dependencies=writes)
+def request_backfill(
     *,
     request: Request,
     pipeline: SpecName,
@@ -58,7 +58,7 @@ def ask_backfill(
     visitor: VisitorDep,
     context: ContextDep,
 ) -> RedirectResponse:
-    """Ask for a backfill; its DAG says what is wrong with a range."""
+    """Request a backfill; its DAG says what is wrong with a range."""
     dag_id = backfill_dag_id(pipeline)
     if not visitor.readable([dag_id]):
         raise HTTPException(404, "There is no such pipeline, or it is not yours to see.")
@@ -66,8 +66,8 @@ def ask_backfill(
 
 
 @router.post("/cases/{case_id}/replay", dependencies=writes)
-def ask_replay(request: Request, case_id: str, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
-    """Ask for the replay of a case."""
+def request_replay(request: Request, case_id: str, visitor: VisitorDep, context: ContextDep) -> RedirectResponse:
+    """Request the replay of a case."""
     try:
         case = context.project.records.cases().get(case_id)
     except SpecError as error:
@@ -79,12 +79,12 @@ def ask_replay(request: Request, case_id: str, visitor: VisitorDep, context: Con
     return _run(request, REPLAY, {"case": case.id}, visitor, context)
 
 
-@router.get("/asked/{dag_id}/{run_id}")
-def asked(request: Request, dag_id: str, run_id: str, visitor: VisitorDep) -> HTMLResponse:
-    """Say where to see what becomes of what was asked."""
+@router.get("/requested/{dag_id}/{run_id}")
+def requested(request: Request, dag_id: str, run_id: str, visitor: VisitorDep) -> HTMLResponse:
+    """Say where to see what becomes of a request."""
     if not visitor.readable([dag_id]):
         raise HTTPException(404, "There is no such run, or it is not yours to see.")
-    return page(request, "asked.html", dag_id=dag_id, run_id=run_id)
+    return page(request, "requested.html", dag_id=dag_id, run_id=run_id)
 
 
 def _run(
@@ -93,4 +93,4 @@ def _run(
     if context.runner is None or not visitor.may_run(dag_id):
         raise HTTPException(403, f"You may not start runs of {dag_id}.")
     run_id = context.runner.run(dag_id, form, by=visitor.name)
-    return RedirectResponse(f"{base_of(request)}/asked/{quote(dag_id, safe='')}/{quote(run_id, safe='')}", 303)
+    return RedirectResponse(f"{base_of(request)}/requested/{quote(dag_id, safe='')}/{quote(run_id, safe='')}", 303)

@@ -46,7 +46,7 @@ def stream(request: Request, stream: SpecName, visitor: VisitorDep, context: Con
         stream_status=stream_status,
         settling=() if settling is None else tuple(settling_lines(settling, stream)),
         siblings=[name for name in unit.streams if name != stream],
-        topic=project.catalog.topic_of(stream),
+        topics=project.catalog.topics_of(stream),
         charts=charts_of(logged),
         batches=logged,
         quarantined=quarantined(logged),

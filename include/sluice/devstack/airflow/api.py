@@ -13,7 +13,7 @@ from sluice.errors import SluiceError, UnreachableError
 
 _POLL_SECONDS = 0.5
 _PARSE_SECONDS = 90.0
-"""Two looks of the DAG processor into its folder, and the parsing of all its files on a busy machine."""
+"""Two checks of the DAG processor of its folder, and the parsing of all its files on a busy machine."""
 _ANSWER_SECONDS = 60
 """A new server does not answer while it loads what the first task needs: 23 s were seen on a busy machine."""
 _DATABASE_SECONDS = 30.0
@@ -65,7 +65,7 @@ class AirflowApi:
         return [str(run["dag_run_id"]) for run in reversed(listed)]
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
-        """Look at a run."""
+        """Check a run."""
         path = f"/dags/{dag_id}/dagRuns/{run_id}"
         state = str(self._call("GET", path)["state"])
         tasks = self._call("GET", f"{path}/taskInstances")["task_instances"]

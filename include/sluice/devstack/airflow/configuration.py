@@ -42,7 +42,7 @@ _NETWORK = (
 """How alerts and lineage reach other machines."""
 
 _REFRESH_SECONDS = 5
-"""Between two looks of the DAG processor at what its files read."""
+"""Between two checks of the DAG processor of what its files read."""
 
 BATCH_POOL = "spark_batch"
 """Airflow's pool of the tasks that start Spark."""
@@ -61,7 +61,7 @@ def airflow_url(port: int) -> str:
 
 
 def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, str]:
-    """Return the environment of Airflow's processes in the stack, which start drivers and batches and tell people.
+    """Return the environment of Airflow's processes in the stack, which start drivers and batches and notify people.
 
     They get what every process needs, the way to other machines, all that is Sluice's and OpenLineage's, what the specs
     name for drivers and batches, and the stack's mark.
@@ -169,7 +169,7 @@ def _parsing() -> dict[str, object]:
     bundle = {"name": "dags-folder", "classpath": "sluice.airflow.bundle.SpecsBundle", "kwargs": {}}
     return {
         "dag_bundle_config_list": json.dumps([bundle]),
-        "refresh_interval": _REFRESH_SECONDS - 1,  # counted from the last look's time of day, which is not exact
+        "refresh_interval": _REFRESH_SECONDS - 1,  # counted from the last check's time of day, which is not exact
         "bundle_refresh_check_interval": _REFRESH_SECONDS,
         "min_file_process_interval": 3600,  # the bundle asks for them long before
         "parsing_processes": 2,  # they are there while something is parsed

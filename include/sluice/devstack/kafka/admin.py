@@ -98,7 +98,7 @@ def administrators_client(folder: Path) -> Mapping[str, str]:
         return Administrator(folder, _password(file)).client
     except FileNotFoundError:
         raise NotReadyError(
-            f"Kafka asks who connects, and {file} is not there.",
+            f"Kafka requires a login, and {file} is not there.",
             fix="run `sluice down`, then `sluice up`: it draws a new password.",
         ) from None
 

@@ -50,7 +50,7 @@ def requested_brokers(settings: Settings, kafka: EmbeddedKafka | ExternalKafka, 
     if holding:
         names = ", ".join(broker_name(number) for number in holding)
         raise RefusedError(
-            f"{wanted} brokers were asked for, and {names} may hold replicas that no other broker has.",
+            f"{wanted} brokers were requested, and {names} may hold replicas that no other broker has.",
             fix=f"leave it at {last}; or, if all of their records may go, remove "
             f"{', '.join(str(_folder(settings, number)) for number in holding)} first.",
         )

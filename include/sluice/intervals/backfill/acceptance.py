@@ -32,6 +32,6 @@ def accepting(failed: Backfill, by: str, why: str) -> Request:
         )
     if not why.strip():
         raise SpecError(
-            f"what the gate of {failed.id} has found is only accepted with a reason.", fix="say why; it goes on record."
+            f"what the gate of {failed.id} has found is only accepted with a reason.", fix="say why; it is recorded."
         )
     return replace(failed.request, by=by, why=why.strip(), accepts=failed.id)

@@ -24,7 +24,7 @@ class BackfillState(ExplainedEnum):
     DONE = "done", "it finished, and found nothing wrong"
     FAILED = (
         "failed",
-        "it found a fault, or broke off",
+        "it found a fault, or was interrupted",
         "read its report; running it again with the same key resumes it",
     )
     CANCELLED = (

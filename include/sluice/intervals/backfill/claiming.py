@@ -18,7 +18,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState, OverlapError
 from sluice.intervals.backfill.request import Request
 
-DIED = "its process ended without a word"
+DIED = "its process ended without a message"
 """Why a backfill is FAILED that another process found dead."""
 
 _ID_DIGITS = (4, 16, 64)
@@ -50,8 +50,8 @@ def dead_in_the_way(
         _refuse_other_request(request, own)
         if own.state is BackfillState.RUNNING and alive(own.id):
             raise RefusedError(
-                f"the backfill {own.id} of {_words(own)} is running; this is the same asking (key {own.key!r}).",
-                fix=f"see `sluice backfill status {own.id}`; to ask for another one, use another key.",
+                f"the backfill {own.id} of {_words(own)} is running; this is the same request (key {own.key!r}).",
+                fix=f"see `sluice backfill status {own.id}`; to request another one, use another key.",
             )
     in_the_way = [
         other
@@ -101,7 +101,7 @@ def overlap(one: Interval, other: Interval) -> bool:
 def overlap_error(other: Backfill) -> OverlapError:
     """Return the refusal that names the backfill in the way, and what to do about it."""
     return OverlapError(
-        f"the backfill {other.id} works on {_words(other)}; {other.request.by} asked for it at "
+        f"the backfill {other.id} works on {_words(other)}; {other.request.by} requested it at "
         f"{other.claimed_at:%FT%TZ}. Two backfills never work on one interval.",
         fix=f"wait for it (`sluice backfill status {other.id}`) or end it (`sluice backfill cancel {other.id}`).",
     )

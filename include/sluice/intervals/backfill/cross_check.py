@@ -40,5 +40,5 @@ class CrossCheck:
             found = f"other rows in {self.differing:,}" if self.differing else "the same rows"
             parts.append(f"{found} of {counted(self.intervals, 'interval')} that were chosen")
         if self.not_asked:
-            parts.append(f"not asked: {self.not_asked}")
+            parts.append(f"not compared: {self.not_asked}")
         return "; ".join(parts)

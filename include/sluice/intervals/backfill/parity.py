@@ -127,8 +127,8 @@ class ParityReport:
         at: when it was finished (UTC).
         intervals: those that were compared, in order.
         left: those that were not, with the reason.
-        columns: how the columns differ; only a trial looks.
-        raw: how the raw table compares with Kafka; only a verification looks.
+        columns: how the columns differ; only a trial compares them.
+        raw: how the raw table compares with Kafka; only a verification does.
         cross_check: what DuckDB says; only a verification of a transform in SQL asks.
     """
 

@@ -57,7 +57,7 @@ class Decision:
 def needed_repair(ledger: Ledger, code: str) -> Repair | None:
     """Return the repair of closed intervals that are dirty and can be made good; None if there are none.
 
-    What lies further from the first one than a backfill looks at is left for the next repair.
+    What lies further from the first one than a backfill checks is left for the next repair.
 
     Args:
         ledger: of the pipeline's output.

@@ -15,7 +15,7 @@ from sluice.intervals.ledger import Ledger, LedgerRow, State
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that no writer claims to have finished: this spoils no proof."""
 MAX_INTERVALS = 100_000
-"""How many intervals one backfill looks at, one by one: eleven years of hours."""
+"""How many intervals one backfill checks, one by one: eleven years of hours."""
 NOT_CHECKED = "not compared"
 """How it begins where a backfill took an interval, and did not come to it."""
 
@@ -65,14 +65,14 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
             asked for, whatever state it is in now.
 
     Raises:
-        RefusedError: the range holds more intervals than one backfill looks at, or a recompute of healthy intervals has
+        RefusedError: the range holds more intervals than one backfill checks, or a recompute of healthy intervals has
             no reason.
     """
     if (asked := (request.range.end - request.range.start) // length) > MAX_INTERVALS:
         raise RefusedError(
-            f"{request.range.start:%FT%RZ} to {request.range.end:%FT%RZ} are {asked:,} intervals, and a backfill looks "
-            f"at {MAX_INTERVALS:,} at most.",
-            fix="ask for a shorter range.",
+            f"{request.range.start:%FT%RZ} to {request.range.end:%FT%RZ} are {asked:,} intervals, and a backfill "
+            f"covers {MAX_INTERVALS:,} at most.",
+            fix="choose a shorter range.",
         )
     taken: list[LedgerRow] = []
     left: dict[Interval, str] = {}
@@ -94,7 +94,7 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
     state = row.state(code)
     if request.mode is Mode.RECOMPUTE:
         wanted = {Only.ALL: set(State), Only.DIRTY: {State.DIRTY}, Only.STALE: {State.STALE}}[request.only]
-        return None if state in wanted else f"{state}: only {request.only} intervals were asked for"
+        return None if state in wanted else f"{state}: only {request.only} intervals were requested"
     if request.mode is Mode.TRY and state is State.STALE:  # which is what is to be tried
         return None
     first = ledger.first or row.interval.end
@@ -120,5 +120,5 @@ def _refuse_without_reason(request: Request, taken: list[LedgerRow], code: str) 
         raise RefusedError(
             f"{len(healthy)} of the {len(taken)} intervals are neither dirty nor stale, the first at "
             f"{first.start:%FT%RZ}, and no reason is given for recomputing them.",
-            fix="give a reason; it goes on record.",
+            fix="give a reason; it is recorded.",
         )

@@ -21,7 +21,7 @@ from sluice.kafka.client.connection import client_arguments, host_and_port
 _SECONDS = 3.0
 _ANY_MECHANISM = "SCRAM-SHA-512"
 _PROTOCOLS = {"PLAINTEXT": False, "SASL_PLAINTEXT": True}
-"""The protocols that can be looked into, and whether they name a user."""
+"""The protocols that can be checked, and whether they name a user."""
 _BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
@@ -66,7 +66,7 @@ def _refusal(address: str, client: Mapping[str, str]) -> str:
             return ""
         offered = ", ".join(sorted(answer.mechanisms))
         if not named:
-            return f"it asks who connects (by {offered}), and the client names no user"
+            return f"it requires a login ({offered}), and the client names no user"
         if error is UnsupportedSaslMechanismError:
             return f"it knows {offered}, and the client wants {mechanism}"
         return _login(conversation, mechanism, client) if mechanism in _BY_PASSWORD else ""
@@ -75,7 +75,7 @@ def _refusal(address: str, client: Mapping[str, str]) -> str:
 def _login(conversation: _Conversation, mechanism: str, client: Mapping[str, str]) -> str:
     arguments = client_arguments(client)
     if not {"sasl_plain_username", "sasl_plain_password"} <= arguments.keys():
-        return "it asks who connects, and the client's `sasl.jaas.config` has no username with a password"
+        return "it requires a login, and the client's `sasl.jaas.config` has no username with a password"
     user = arguments["sasl_plain_username"]
     dialogue = get_sasl_mechanism(mechanism)(**arguments)
     while not dialogue.is_done():

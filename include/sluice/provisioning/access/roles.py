@@ -52,7 +52,7 @@ def _of_stream(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
         if not _in_scope(spec, unit.name):
             continue
         pipelines = [catalog.pipelines[name] for name in unit.pipelines]
-        for topic in {*unit.topics, *(pipeline.source for pipeline in pipelines)}:
+        for topic in {*unit.topics, *(topic for pipeline in pipelines for topic in pipeline.topics)}:
             yield from _on(ResourceKind.TOPIC, topic, Operation.READ)
         for output in (output for pipeline in pipelines for output in pipeline.written_topics):
             yield from _on(ResourceKind.TOPIC, output.topic, Operation.WRITE)
@@ -60,8 +60,8 @@ def _of_stream(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
 
 def _of_backfill(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
     for name, pipeline in catalog.interval_pipelines.items():
-        if _in_scope(spec, name):
-            yield from _on(ResourceKind.TOPIC, pipeline.source, Operation.READ)
+        for topic in pipeline.topics if _in_scope(spec, name) else ():
+            yield from _on(ResourceKind.TOPIC, topic, Operation.READ)
 
 
 def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
@@ -70,8 +70,8 @@ def _of_watcher(spec: PrincipalSpec, catalog: Catalog) -> Iterator[Right]:
         if _in_scope(spec, topic):
             yield from _on(ResourceKind.TOPIC, topic, Operation.DESCRIBE)
     for stream, group in catalog.mirrored:
-        if _in_scope(spec, stream.topic):
-            yield from _on(ResourceKind.TOPIC, stream.topic, Operation.READ)
+        for topic in (each for each in stream.topics if _in_scope(spec, each)):
+            yield from _on(ResourceKind.TOPIC, topic, Operation.READ)
             yield from _on(ResourceKind.GROUP, group, Operation.READ)
 
 

@@ -21,7 +21,7 @@ from sluice.wording import listed
 
 FIX = (
     "read `sluice streams show` of what is named: a driver that is down comes back by itself or says why not, one that "
-    "stands still is STALLED, and one that falls behind needs cores. Nothing is undone by this."
+    "makes no progress is STALLED, and one that falls behind needs cores. Nothing is undone by this."
 )
 
 

@@ -166,7 +166,7 @@ def growth_effects(
 def _streams(catalog: Catalog, topic: str, observed: Mapping[str, bool], *, keyed: bool) -> Iterator[AffectedStream]:
     for unit in catalog.units().values():
         for stream in unit.streams:
-            if catalog.topic_of(stream) != topic:
+            if topic not in catalog.topics_of(stream):
                 continue
             pipeline = catalog.pipeline_of(stream)
             if pipeline is None:

@@ -186,7 +186,7 @@ def grown_already(order_break: OrderBreak) -> RefusedError:
     """Return the error for a growth that is on record as done."""
     return RefusedError(
         f"{order_break.topic} has grown to {order_break.after} partitions already.",
-        fix="look again: `sluice topics plan`.",
+        fix="check again: `sluice topics plan`.",
     )
 
 

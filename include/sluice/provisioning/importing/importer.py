@@ -1,4 +1,4 @@
-"""From topics that no spec declares to specs whose plan is empty. Looks at the cluster, and writes nothing."""
+"""From topics that no spec declares to specs whose plan is empty. Checks the cluster, and writes nothing."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Importer:
     ) -> Proposal | Rejection:
         if state is None or isinstance(extent, SluiceError):
             error = extent if isinstance(extent, SluiceError) else None
-            why = error.message.removesuffix(".") if error else "it went while it was looked at"
+            why = error.message.removesuffix(".") if error else "it was deleted while it was checked"
             return Rejection(topic, why, (error.fix if error else "") or "import it again.")
         try:
             sample = read_sample(self.reader, topic, extent)

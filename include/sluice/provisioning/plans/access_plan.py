@@ -77,7 +77,7 @@ def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[st
 
 def revoke(acl: Acl) -> PlannedChange:
     """Take a right from a declared principal that its spec does not give."""
-    why = "neither its role nor its spec asks for it: clients that use it are refused from then on"
+    why = "neither its role nor its spec requires it: clients that use it are refused from then on"
     return PlannedChange(ChangeKind.REVOKE, acl.principal, str(acl), ALLOWED, ABSENT, Risk.APPROVAL, why, acl)
 
 
@@ -97,7 +97,7 @@ def _risk(acl: Acl, spec: PrincipalSpec, *, in_role: bool) -> tuple[Risk, str]:
     if acl.right.resource == CLUSTER and acl.right.operation not in _HARMLESS_ON_CLUSTER:
         return Risk.APPROVAL, "who has it can change the cluster for everybody, and with `alter` give itself any right"
     if not in_role:
-        return Risk.APPROVAL, f"its spec asks for it, and its role ({spec.role}) does not need it"
+        return Risk.APPROVAL, f"its spec requires it, and its role ({spec.role}) does not need it"
     return Risk.SAFE, f"its role ({spec.role}) needs it"
 
 

@@ -1,7 +1,7 @@
 """A retention that is lowered in steps, so that an operator who notices a mistake after the first still has half.
 
 Each step deletes at most a share of what is kept, and waits until the broker has deleted that. A broker deletes whole
-segments and looks only every few minutes: what it has not deleted when a step's time is up is reported, and the next
+segments and checks only every few minutes: what it has not deleted when a step's time is up is reported, and the next
 step follows. Nothing is put on record: the topic's own retention says how far it got, and a plan from there has the
 rest of the steps.
 """
@@ -21,7 +21,7 @@ SHARE = 0.5
 """Of what is kept, at most so much goes in one step. After a first step at least half is there, and
 the number of steps grows with the logarithm of what goes."""
 GRAIN_MS = 300_000
-"""Steps lie on whole multiples of this, the interval in which brokers look by default: finer steps make no difference,
+"""Steps lie on whole multiples of this, the interval in which brokers check by default: finer steps make no difference,
 and the multiples are the same from every starting point."""
 PATIENCE_SECONDS = 600.0
 """How long one step waits: two of these intervals."""
@@ -99,7 +99,7 @@ class Lowered:
         result = f"{RETENTION}={self.retention_ms}: {self.gone:,} of {self.due:,} records went in {self.seconds:.0f} s"
         if self.gone >= self.due:
             return result
-        return f"{result}; the rest is in segments that hold younger records, or the broker has not looked yet"
+        return f"{result}; the rest is in segments that hold younger records, or the broker has not checked yet"
 
 
 def planned_steps(
@@ -107,7 +107,7 @@ def planned_steps(
 ) -> tuple[int, ...]:
     """Return the steps for a topic as it is now, see `steps`. Changes nothing.
 
-    Records count as old as they are when a broker has looked: until then they age.
+    Records count as old as they are when a broker has checked: until then they age.
     """
     then = now + timedelta(milliseconds=GRAIN_MS)
     longest_ms = -((_EPOCH - then) // timedelta(milliseconds=1))

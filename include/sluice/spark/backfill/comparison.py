@@ -148,7 +148,7 @@ def _counted() -> list[Column]:
 
 
 def _one_of_each_side(values: Sequence[str]) -> list[Column]:
-    """Aggregates of one key's rows: the values of one on either side. Dear, so only looked at where there is need."""
+    """Aggregates of one key's rows: the values of one on either side. Dear, so only checked where there is need."""
     example = F.struct(F.lit(0).alias("_"), *map(named, values))
     return [
         F.first(F.when(F.col("_side") == side, example), ignorenulls=True).alias(f"{side}_example") for side in _SIDES

@@ -20,6 +20,7 @@ from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.spark.records.transforms import SelectTransform
 from sluice.specs.code.select import Select
 from sluice.specs.code.select_in_duckdb import UntranslatableError, in_duckdb
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.reading.faults import SpecFaults
 from sluice.wording import counted
 
@@ -36,54 +37,67 @@ class DuckDBCheck:
     Attributes:
         transform: the SELECT, as Spark runs it.
         static: the static inputs by their names.
-        time_column: of the rows: says in which interval a row lies.
+        output: the interval table.
     """
 
     transform: SelectTransform
     static: Mapping[str, DataFrame]
-    time_column: str
+    output: IntervalsOutput
 
     def compare(
         self,
         intervals: Sequence[Interval],
-        behind: Callable[[Interval], DataFrame],
+        behind: Callable[[Interval], Mapping[str, DataFrame]],
         rows: Callable[[Sequence[Interval]], DataFrame],
     ) -> tuple[CrossCheck, dict[Interval, str]]:
         """Return what DuckDB says, and of which intervals it makes other rows: why, in words.
 
         Args:
             intervals: in which Spark's computation agrees with the table.
-            behind: returns the good records that the rows of an interval are made of, with the declared fields.
+            behind: returns the good records that the rows of an interval are made of, by the sources' names.
             rows: returns the rows of some of them that Spark has made.
         """
         chosen = _spread(intervals, _CHOSEN)
         if not chosen:
             return CrossCheck(), {}
         try:
-            query = in_duckdb(Select.of(self.transform.text, self.transform.file))
+            query = in_duckdb(Select.of(self._text, self.transform.file))
         except (UntranslatableError, SpecFaults) as error:
             return CrossCheck(not_asked=str(error)), {}
         static = {name: table.toArrow() for name, table in self.static.items()}
         made, found, asked = rows(chosen).toArrow(), dict[Interval, str](), 0
         for interval in chosen:
-            records = behind(interval).limit(_MOST_RECORDS + 1).toArrow()
-            if records.num_rows > _MOST_RECORDS:
+            records = {name: own.limit(_MOST_RECORDS + 1).toArrow() for name, own in behind(interval).items()}
+            if any(own.num_rows > _MOST_RECORDS for own in records.values()):
                 return CrossCheck(asked, len(found), f"an interval has more than {_MOST_RECORDS:,} records"), found
             try:
-                answer = self._answer(query, {**static, self.transform.records: records})
+                answer = self._answer(query, {**static, **records})
             except SpecError as error:
                 return CrossCheck(asked, len(found), str(error)), found
             asked += 1
-            own = during(self.time_column, interval)
+            own = during(self.output.time_column, interval)
             if why := difference(made.filter(own), answer.filter(own)):
                 found[interval] = f"{Conviction.DUCKDB_DIFFERS.sentence}; {why}"
         return CrossCheck(asked, len(found)), found
 
+    @property
+    def _text(self) -> str:
+        text = self.transform.text
+        if self.output.where is None:
+            return text
+        made = text.rstrip().removesuffix(";")
+        return f"SELECT * FROM (\n{made}\n) AS made WHERE {self.output.where}"  # noqa: S608 - the project's own text
+
     def _answer(self, query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        answer = query_memory(query, tables)
-        index = answer.schema.get_field_index(self.time_column)
+        answer = _named_as_declared(query_memory(query, tables), self.output.time_column)
+        index = answer.schema.get_field_index(self.output.time_column)
         times = answer.column(index).cast(pa.timestamp("us", tz="UTC"))
-        return answer.set_column(index, self.time_column, times)
+        return answer.set_column(index, self.output.time_column, times)
+
+
+def _named_as_declared(answer: pa.Table, column: str) -> pa.Table:
+    """Return an answer with a column under the name that the spec has for it: case makes no other column."""
+    return answer.rename_columns([column if n.lower() == column.lower() else n for n in answer.schema.names])
 
 
 def difference(spark: pa.Table, duck: pa.Table) -> str:

@@ -1,4 +1,4 @@
-"""Looking at a chunk: compute it, stage it, compare it with the table, and judge every interval."""
+"""Checking a chunk: compute it, stage it, compare it with the table, and judge every interval."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.record_positions import RecordPositions
+from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.convicting import convict
 from sluice.spark.backfill.duckdb_check import DuckDBCheck
@@ -26,19 +27,21 @@ from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.transforms import SelectTransform
 from sluice.spark.tables.output import OutputTable, by_version
-from sluice.spark.tables.records import AS_DECLARED, RawTable, Records, Variation
+from sluice.spark.tables.raw_table import RawTable
+from sluice.spark.tables.records import Records
+from sluice.spark.tables.source_records import AS_DECLARED, Variation
 from sluice.specs.model.outputs import IntervalsOutput
 
 
 @dataclass(frozen=True)
 class ExaminedChunk:
-    """A chunk that was looked at.
+    """A chunk that was checked.
 
     Attributes:
         parities: of its intervals, in order.
         computed: what was computed for each interval that could be compared, by its start.
         late: whether late records are in it, likewise.
-        files: what the table's intervals consisted of when they were looked at.
+        files: what the table's intervals consisted of when they were checked.
         stage: the computed rows.
         cross_check: what DuckDB says of them; None unless it was asked.
     """
@@ -58,7 +61,7 @@ class ChunkExaminer:
     Attributes:
         spark: the session.
         code: what makes rows of records.
-        raw: the pinned raw table.
+        raw: the pinned raw tables, by topic.
         table: the published table.
         staging: the folder for stages.
         replays: records that did not decode when they came, and are read again.
@@ -66,7 +69,7 @@ class ChunkExaminer:
 
     spark: SparkSession
     code: PipelineCode
-    raw: RawTable
+    raw: Mapping[str, RawTable]
     table: OutputTable
     staging: Path
     replays: RecordPositions = field(default_factory=RecordPositions)
@@ -81,8 +84,9 @@ class ChunkExaminer:
 
     def records_behind(self, chunk: Sequence[LedgerRow], bounds: Mapping[datetime, IntervalBound]) -> Records:
         """Return the records behind intervals of a chunk, for as few computations as give their rows."""
-        joins = self._output.reaches_beyond and not self._output.called_per_interval
-        return self.records(with_common_reach(bounds, _settled(chunk)) if joins else bounds)
+        records = self.records(bounds)
+        joins = records.is_joined and not self._output.called_per_interval
+        return self.records(with_common_reach(bounds, _settled(chunk))) if joins else records
 
     def examine(self, mode: Mode, chunk: Sequence[LedgerRow], number: int) -> ExaminedChunk:
         """Compute a chunk and compare it.
@@ -125,7 +129,7 @@ class ChunkExaminer:
         if not isinstance(transform, SelectTransform) or pipeline.backfill.cross_check == "none":
             return parities, None
         agree = [p.interval for p in parities if p.outcome is ParityOutcome.IDENTICAL and p.counts.identical]
-        duckdb = DuckDBCheck(transform, self.code.static, self._output.time_column)
+        duckdb = DuckDBCheck(transform, self.code.static, self._output)
         checked, found = duckdb.compare(agree, records.good_behind, partial(self._staged_rows, stage))
         judged = (
             replace(p, outcome=ParityOutcome.DIFFERENT, why=found[p.interval]) if p.interval in found else p
@@ -153,7 +157,7 @@ class ChunkExaminer:
         for parity in parities:
             if parity is first:
                 alone = partial(self._alone, bounds[parity.interval.start])
-                found = convict(alone, parity.interval, self._output)
+                found = convict(alone, parity.interval, self._output, SettlingRules.of(self.code.pipeline))
                 yield parity if found is None else replace(parity, why=found.sentence)
             else:
                 yield parity

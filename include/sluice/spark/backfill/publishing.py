@@ -1,7 +1,7 @@
 """Publishing a chunk: one Delta commit that replaces exactly its intervals, beside writers of others.
 
 Delta lets a replacement and a commit to other partitions both pass, and refuses two that touch the same files. What it
-cannot know is whose interval it is, so this is looked at before the commit (nothing was changed: refused) and once more
+cannot know is whose interval it is, so this is checked before the commit (nothing was changed: refused) and once more
 in the log after it (something was: corruption).
 """
 
@@ -52,7 +52,7 @@ class Publication:
         table: where to.
         entry: what the commit carries; its content names the intervals, those without rows included.
         chunk: the chunk's number, from 0.
-        files: what the intervals consisted of when they were looked at.
+        files: what the intervals consisted of when they were checked.
         still_ours: raises RefusedError if another writer has written one of the intervals since they were chosen.
     """
 
@@ -113,7 +113,7 @@ class Publication:
             )
 
     def _confirm(self) -> int:
-        """Return the version of our commit, having seen in the log that it replaced what had been looked at."""
+        """Return the version of our commit, having seen in the log that it replaced what had been checked."""
         for logged in newest_first(self.table.folder):
             match logged.entry:
                 case BackfillEntry(backfill=self.entry.backfill) as found if found == self.entry:

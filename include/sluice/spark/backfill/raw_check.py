@@ -17,17 +17,23 @@ from sluice.spark.backfill.examination import ChunkExaminer
 _PATIENCE_SECONDS = 5.0
 
 
-def check_raw(project: Project, examiner: ChunkExaminer, rows: Sequence[LedgerRow], seed: str) -> RawParity:
+def check_raw(project: Project, examiner: ChunkExaminer, rows: Sequence[LedgerRow], seed: str) -> RawParity | None:
     """Compare the records that some intervals are made of with Kafka; it may be out of reach, which is then said.
 
     Args:
         project: knows the way to Kafka.
-        examiner: has pinned the raw table.
+        examiner: has pinned the raw tables.
         rows: the intervals.
         seed: chooses the records whose bytes are compared.
     """
-    raw, rules = examiner.raw, SettlingRules.of(examiner.code.pipeline)
-    topic = examiner.code.topic.name
+    each = (_check_topic(project, examiner, rows, seed, topic) for topic in examiner.code.sources)
+    return RawParity.joined(each)
+
+
+def _check_topic(
+    project: Project, examiner: ChunkExaminer, rows: Sequence[LedgerRow], seed: str, topic: str
+) -> RawParity:
+    raw, rules = examiner.raw[topic], SettlingRules.of(examiner.code.pipeline, topic)
     times = [rules.read_range(intervals) for intervals in contiguous(row.interval for row in rows)]
     with ExitStack() as opened:
 

@@ -25,7 +25,8 @@ from sluice.quality.reasons import Outcome
 from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.checks.quarantine import quarantine_of
+from sluice.spark.checks.quarantine import quarantine_of, topic_of_records
+from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import PipelineCode
 
 log = structlog.get_logger()
@@ -69,13 +70,15 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
         return ReplayResult(case, None)
     _refuse(project, case)
     spec = project.catalog.pipelines[case.pipeline]
-    quarantine = quarantine_of(project, spark, spec)
+    code = pipeline_code(project, spark, spec)
+    topic = topic_of_records(project, spec, case.positions)
+    quarantine = quarantine_of(project, spark, code, topic)
     found = quarantine.revalidate(case.positions)
-    log.info("replay looks again", case=case.id, records=case.records, **_words(found))
-    affected, still_open = _affected(project.tables.ledger(case.pipeline), quarantine.code, found)
+    log.info("replay checks again", case=case.id, records=case.records, **_words(found))
+    affected, still_open = _affected(project.tables.ledger(case.pipeline), SettlingRules.of(spec, topic), found)
     if why := _not_yet(case, found, still_open):
         return ReplayResult(case, found, why=why)
-    run = _Run(project, spark, quarantine.code, case, by, clock)
+    run = _Run(project, spark, code, case, by, clock)
     backfills = run.all(contiguous(affected))
     failpoint("before_case_closes", case.pipeline)
     event = CaseEvent(
@@ -100,9 +103,11 @@ def _refuse(project: Project, case: Case) -> None:
         )
 
 
-def _affected(ledger: Ledger, code: PipelineCode, revalidation: Revalidation) -> tuple[list[Interval], list[Interval]]:
+def _affected(
+    ledger: Ledger, rules: SettlingRules, revalidation: Revalidation
+) -> tuple[list[Interval], list[Interval]]:
     """Return the intervals whose rows records may change that are good now: those that are closed, and the others."""
-    rules, until = SettlingRules.of(code.pipeline), ledger.closed_until
+    until = ledger.closed_until
     happened = [Interval(start, start + rules.length) for start in revalidation.intervals]
     intervals = sorted({each for times in happened for each in rules.touched_by_any_of(times)})
     closed = [each for each in intervals if until is not None and each.end <= until]

@@ -38,7 +38,7 @@ class ChunkResult:
         parities: of its intervals, in order.
         gate: what the quality gate said; None if there was nothing to publish.
         to_publish: starts of the intervals that were to be published if the gate let them through.
-        columns: how the columns differ; only a trial looks.
+        columns: how the columns differ; only a trial compares them.
         code: the hash of the code that was tried; empty unless it was a trial.
         raw: what a comparison of the raw table with Kafka found; None unless it was a verification.
         cross_check: what DuckDB says; None unless it was a verification of a transform in SQL.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import structlog
@@ -31,10 +33,10 @@ from sluice.spark.backfill.publishing import chunks_published
 from sluice.spark.backfill.results import CANCELLED, FAILED, ChunkResult, Result, ResultFolder
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
-from sluice.spark.checks.quarantine import Quarantine
+from sluice.spark.checks.quarantine import Quarantine, pinned_raw
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 
 log = structlog.get_logger()
 
@@ -204,22 +206,22 @@ class _Run:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
     def _workbench(self) -> ChunkExaminer:
-        topic = self.code.topic
-        raw = RawTable.pin(
-            self.project.folder.table(topic.raw.table), self.project.tables.raw_position(topic.name), topic
-        )
+        raw = pinned_raw(self.project, self.code.pipeline)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
         return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
 
-    def _replays(self, raw: RawTable) -> RecordPositions:
+    def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""
         case_id = self.backfill.request.replays
         if not case_id:
             return RecordPositions()
-        return Quarantine(self.spark, raw, self.code).outside_their_interval(
-            self.project.records.cases().get(case_id).positions
+        positions = self.project.records.cases().get(case_id).positions
+        each = (
+            Quarantine(self.spark, raw[topic], source, self.code.pipeline).outside_their_interval(positions)
+            for topic, source in self.code.sources.items()
         )
+        return reduce(or_, each)
 
     def _result(self, selection: Selection, found: Mapping[int, ChunkResult], *, cancelled_by: str = "") -> Result:
         results = [found[number] for number in sorted(found)]
@@ -227,7 +229,7 @@ class _Run:
         gates = [chunk.gate for chunk in results if chunk.gate is not None]
         outcome, why = str(report.outcome), report.why
         if cancelled_by:
-            outcome, why = CANCELLED, f"{cancelled_by} asked for its end; what was published until then stays."
+            outcome, why = CANCELLED, f"{cancelled_by} requested its end; what was published until then stays."
         elif gates and not gates[-1].passed:
             outcome, why = GATE_FAILED, f"the quality gate failed: {'; '.join(gates[-1].failures)}"
         published = tuple(start for chunk in results for start in chunk.published)
@@ -268,7 +270,7 @@ def _ended(result: Result, clock: Clock) -> BackfillEnd:
 def _facts(request: Request, result: Result) -> dict[str, str]:
     return {
         "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
-        "Asked by": request.by,
+        "Requested by": request.by,
         **({"Reason": request.why} if request.why else {}),
         **({"Ended": f"{result.outcome}: {result.why}"} if result.outcome in (FAILED, CANCELLED) else {}),
         "Published intervals": f"{len(result.published):,}",

@@ -27,6 +27,7 @@ from sluice.spark.backfill.raw_check import check_raw
 from sluice.spark.backfill.results import ChunkResult, ResultFolder
 from sluice.spark.backfill.trial import try_chunk
 from sluice.spark.checks.interval_quality import IntervalQuality
+from sluice.spark.tables.raw_table import joined_reach
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import ExpectationsSpec
 
@@ -175,18 +176,19 @@ class Steps:
     def _publish(self, mode: Mode, chunk: Chunk, examined: ExaminedChunk, result: ChunkResult) -> None:
         examiner, request, starts = self.examiner, self.backfill.request, result.published
         rows = [row for row in chunk.rows if row.interval.start in starts]
+        reach = joined_reach(examiner.raw)
         again = reduce(or_, (examiner.bound(mode, row).replayed for row in rows))
         entry = BackfillEntry(
             backfill=self.backfill.id,
             mode="correct" if mode is Mode.CORRECT else "recompute",
             by=request.by,
             why=request.why,
-            raw=examiner.raw.reach.offsets,
+            raw=reach.offsets,
             late={start: examined.late[start] for start in starts},
             content={start: examined.computed[start] for start in starts},
             code=examiner.code.code_hash,
             gate=_in_one_line(result.gate) if result.gate else "",
-            topics=examiner.raw.reach.topics,
+            topics=reach.topics,
             replayed=tuple(again.pieces()),
         )
         publication = Publication(

@@ -32,7 +32,7 @@ def take_census(
 ) -> Census:
     """Recompute validation over the raw table, in one pass; in a second one records are compared by their event id."""
     stored = spark.read.format("delta").load(str(raw_table))
-    validated = validate(raw_records(stored), topic.value, pipeline.time, expected)
+    validated = validate(raw_records(stored), topic.value, pipeline.time_of(topic.name), expected)
     breaking = enumerate(column for _, column in broken_expectations(expected, topic.value))
     broken = [F.count_if(column).alias(f"broken_{number}") for number, column in breaking]
     place = F.struct("_partition", "_offset", F.substring("_value", 1, _SAMPLE_BYTES).alias("value"))

@@ -7,6 +7,9 @@ from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.spark.checks.census import take_census
 from sluice.spark.session.session import session
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.expectations.model import Expectation
+from sluice.specs.model.model import PipelineSpec
 
 
 def census_of_feed(project: Project, feed: str) -> list[Census]:
@@ -19,7 +22,7 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
     if feed not in project.catalog.feeds:
         raise SpecError(f"there is no feed {feed!r}; the specs have {', '.join(sorted(project.catalog.feeds))}.")
     topic = project.catalog.topics[project.catalog.feeds[feed].topic]
-    readers = [pipeline for pipeline in project.catalog.pipelines.values() if pipeline.source == topic.name]
+    readers = [pipeline for pipeline in project.catalog.pipelines.values() if topic.name in pipeline.topics]
     if not readers:
         raise NotReadyError(
             f"no pipeline reads the topic {topic.name}, so nothing says what becomes of its records.",
@@ -33,7 +36,15 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
     jars, warehouse = project.settings.jars / "spark", project.settings.state / "warehouse"
     spark = session(f"sluice-check-{feed}", readers[0].resources, jars=jars, warehouse=warehouse)
     try:
-        expected = project.catalog.expected_of_records
-        return [take_census(spark, raw_table, topic, pipeline, expected(pipeline.name)) for pipeline in readers]
+        catalog = project.catalog
+        return [
+            take_census(spark, raw_table, topic, pipeline, _expected(catalog, pipeline, topic.name))
+            for pipeline in readers
+        ]
     finally:
         spark.stop()
+
+
+def _expected(catalog: Catalog, pipeline: PipelineSpec, topic: str) -> tuple[Expectation, ...]:
+    names = (name for name, source in pipeline.every_source.items() if source.topic == topic)
+    return tuple(each for name in names for each in catalog.expected_of_records(pipeline.name, name))

@@ -178,8 +178,8 @@ def _repeated(rows: DataFrame, expectation: Expectation) -> dict[datetime, Measu
     """
     given = cast("Mapping[str, Any]", expectation.kwargs)
     columns = [str(each) for each in given.get("column_list") or [given["column"]]]
-    looked_at = rows.where(_where(expectation) & considered(expectation))
-    per_value = looked_at.groupBy(START, *map(named, columns)).agg(F.count("*").alias("_rows"))
+    checked = rows.where(_where(expectation) & considered(expectation))
+    per_value = checked.groupBy(START, *map(named, columns)).agg(F.count("*").alias("_rows"))
     shared = F.col("_rows") > 1
     text = F.first(F.when(shared, _text(expectation)), ignorenulls=True)
     counted = per_value.groupBy(START).agg(
@@ -200,7 +200,7 @@ def _where(expectation: Expectation) -> Column:
 
 
 def _text(expectation: Expectation) -> Column:
-    """Return what is shown of an unexpected row: the columns that it was looked at for; else the whole row."""
+    """Return what is shown of an unexpected row: the columns that it was checked for; else the whole row."""
     columns = [each.strip() for each in expectation.subject.split(", ")] if expectation.subject != "table" else []
     if not columns:
         return F.to_json(F.struct("*"))

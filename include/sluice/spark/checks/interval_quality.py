@@ -60,7 +60,7 @@ class IntervalQuality:
             records: those behind the intervals.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         if not self.expectations or not starts:
             return ()
@@ -82,7 +82,7 @@ class IntervalQuality:
             known to be incomplete is none of them: it is judged when it is repaired.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         contents = {start: content for start in starts if (content := self._content(start)) is not None}
         if not self.expectations or not contents:
@@ -100,7 +100,7 @@ class IntervalQuality:
         """Return what is on record of each expectation in the last intervals before a time, in the order of time.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         if not self.expectations:
             return []
@@ -122,7 +122,7 @@ class IntervalQuality:
             by: a backfill's id, or `check`.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         at = self.clock.now()
         kept = [

@@ -14,7 +14,7 @@ from sluice.quality.drift import KINDS_OF_TYPE, FieldDrift, JsonKind, NeighbourC
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.rules.contracts import history_of
@@ -41,7 +41,7 @@ class RecordFields:
         spark: the session.
         raw: the pinned raw table.
         heartbeat: the field that marks records which hold nothing else; None for none.
-        asked: which records are looked at.
+        asked: which records are checked.
         framed: whether the values are framed.
     """
 
@@ -79,7 +79,7 @@ class RecordFields:
         if len(groups) > MAX_FIELDS:
             raise RefusedError(
                 f"the records have more than {MAX_FIELDS:,} different fields: their keys are values.",
-                fix="let the producer write a list of objects, and narrow the look by --from and --to.",
+                fix="let the producer write a list of objects, and narrow the range by --from and --to.",
             )
         return [
             ObservedField(
@@ -147,11 +147,11 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
 
 
 def _reader(project: Project, topic: str) -> str:
-    """Return a pipeline that reads the topic: its resources are what a look may take."""
+    """Return a pipeline that reads the topic: its resources are what a check may take."""
     for pipeline in project.catalog.pipelines.values():
-        if pipeline.source == topic:
+        if topic in pipeline.topics:
             return pipeline.name
-    raise SpecError(f"no pipeline reads the topic {topic!r}, so nothing says what Spark may take to look at it.")
+    raise SpecError(f"no pipeline reads the topic {topic!r}, so nothing says which resources Spark may use for that.")
 
 
 def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[JsonKind] | None]:

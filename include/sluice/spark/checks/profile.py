@@ -23,7 +23,7 @@ MAX_INTERVALS = timedelta(days=92)
 
 
 def profile_of(project: Project, spark: SparkSession, pipeline: str) -> Profile:
-    """Look at what is published.
+    """Check what is published.
 
     Raises:
         NotReadyError: no interval is closed yet.

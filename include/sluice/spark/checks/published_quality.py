@@ -21,9 +21,10 @@ from sluice.project.project import Project
 from sluice.quality.gate import GateResult
 from sluice.reports.quality import quality_page
 from sluice.spark.checks.interval_quality import interval_quality
+from sluice.spark.checks.quarantine import pinned_raw
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.tables.output import OutputTable
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.records import Records
 
 _DEFAULT_RANGE = timedelta(days=31)
 _KEPT = 100
@@ -71,8 +72,7 @@ def _check(
     checked = check.range or _last(ledger, pipeline)
     closed = _closed(ledger, checked, pipeline)
     rows = table.rows(spark, closed, table.version())
-    topic = project.catalog.topics[spec.source]
-    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position(topic.name), topic)
+    raw = pinned_raw(project, spec)
     bounds = {start: published_bound(row) for start, row in closed.items()}
     code = pipeline_code(project, spark, spec)
     records = Records(spark, raw, code, bounds)
@@ -102,8 +102,8 @@ def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, 
     if (asked := sum(span.count for span in spans)) > MAX_INTERVALS:
         raise RefusedError(
             f"{asked:,} intervals of {pipeline} are closed from {checked.start:%F} to {until:%F}, and a check "
-            f"looks at {MAX_INTERVALS:,} at most.",
-            fix="ask for a shorter range.",
+            f"covers {MAX_INTERVALS:,} at most.",
+            fix="choose a shorter range.",
         )
     closed = {row.interval.start: row for span in spans for row in span.each()}
     if not closed:

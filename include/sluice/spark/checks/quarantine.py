@@ -12,18 +12,18 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.errors import SpecError
 from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.quarantine import Browsed, Quarantined, QuarantineFilter, Revalidation
 from sluice.quality.reasons import Outcome, Reason, counts_of, details_of
-from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.instants import instant
 from sluice.spark.records.offsets import positions_of, rows_at
-from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.records.pipeline import PipelineCode, SourceCode
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations
 from sluice.spark.sinks.raw import happened, raw_records
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.patches import Patch
 
@@ -37,17 +37,19 @@ _PLACE = ("_topic_id AS topic_id", "_partition AS partition", "_offset AS offset
 
 @dataclass(frozen=True)
 class Quarantine:
-    """What a pipeline's validation refuses of its topic.
+    """What a pipeline's validation refuses of one topic.
 
     Attributes:
         spark: the session.
         raw: the pinned raw table.
-        code: the pipeline's, as it is today.
+        source: what is done with the topic's records, as it is today.
+        pipeline: its spec.
     """
 
     spark: SparkSession
     raw: RawTable
-    code: PipelineCode
+    source: SourceCode
+    pipeline: PipelineSpec
 
     def browse(self, selection: QuarantineFilter, limit: int) -> Browsed:
         """Count the records that were asked for, and return the newest ones."""
@@ -88,7 +90,7 @@ class Quarantine:
 
     def revalidate(self, positions: RecordPositions) -> Revalidation:
         """Return what today's rules make of records."""
-        value, output = self.code.topic.value, self.code.pipeline.intervals
+        value, output = self.source.value, self.pipeline.intervals
         start = F.when(
             F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.LATE.value),
             F.unix_micros(F.date_trunc(output.interval, F.col(value.event_time))),
@@ -111,16 +113,16 @@ class Quarantine:
 
     def with_patches(self, patches: Sequence[Patch]) -> Quarantine:
         """Return the quarantine as it would be with further patches."""
-        topic = self.code.topic
+        topic = self.source.topic
         value = topic.value.model_copy(update={"patches": (*topic.value.patches, *patches)})
-        return replace(self, code=replace(self.code, topic=topic.model_copy(update={"value": value})))
+        return replace(self, source=replace(self.source, topic=topic.model_copy(update={"value": value})))
 
     def outside_their_interval(self, positions: RecordPositions) -> RecordPositions:
         """Return those of the records whose time in the raw table is not theirs: no interval finds them by it.
 
         They did not decode when they came, or a patch has changed their time.
         """
-        value = self.code.topic.value
+        value = self.source.value
         rows = rows_at(self.raw.rows(self.spark), positions, self.spark).withColumnRenamed("event_time", _THEN)
         decoded = decode(raw_records(rows, _THEN), value)
         return positions_of(decoded.where(~happened(value).eqNullSafe(F.col(_THEN))).selectExpr(*_PLACE))
@@ -133,10 +135,10 @@ class Quarantine:
         return self._validated(rows).where(wanted)
 
     def _validated(self, rows: DataFrame) -> DataFrame:
-        return validate(raw_records(rows), self.code.topic.value, self.code.pipeline.time, self.code.expected)
+        return self.source.validated(raw_records(rows))
 
     def _shown(self, records: DataFrame, *, whole: bool = False) -> DataFrame:
-        broken = [column for _, column in broken_expectations(self.code.expected, self.code.topic.value)]
+        broken = [column for _, column in broken_expectations(self.source.expected, self.source.value)]
         key, value = (
             F.col(name) if whole else F.substring(name, 1, MAX_BYTES).alias(name) for name in ("_key", "_value")
         )
@@ -153,7 +155,7 @@ class Quarantine:
 
     def _record(self, row: Row) -> Quarantined:
         reason = Reason(row["reason"])
-        named = [f"{e.expect} ({e.subject})" for e, b in zip(self.code.expected, row["broken"], strict=True) if b]
+        named = [f"{e.expect} ({e.subject})" for e, b in zip(self.source.expected, row["broken"], strict=True) if b]
         return Quarantined(
             position=tuple(row["place"]),
             at=instant(row["at"]).astimezone(UTC),
@@ -168,15 +170,43 @@ class Quarantine:
         )
 
 
-def quarantine_of(project: Project, spark: SparkSession, spec: PipelineSpec) -> Quarantine:
-    """Return a pipeline's quarantine, with the raw table as it is now.
+def quarantine_of(project: Project, spark: SparkSession, code: PipelineCode, topic: str) -> Quarantine:
+    """Return what a pipeline refuses of one of its topics, with the raw table as it is now.
 
     Raises:
         NotReadyError: there is no raw table yet.
     """
-    topic = project.catalog.topics[spec.source]
-    raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position(topic.name), topic)
-    return Quarantine(spark, raw, pipeline_code(project, spark, spec))
+    return Quarantine(spark, _pinned(project, topic), code.sources[topic], code.pipeline)
+
+
+def topic_of_records(project: Project, spec: PipelineSpec, positions: RecordPositions) -> str:
+    """Return which of a pipeline's topics records are of.
+
+    Raises:
+        SpecError: of none of them.
+    """
+    ids = {topic_id for topic_id, _, _ in positions.pieces()}
+    for topic in spec.topics:
+        if len(spec.topics) == 1 or ids & set(project.tables.raw_position(topic).reach.topics):
+            return topic
+    raise SpecError(
+        f"the records are of topics with the ids {', '.join(sorted(ids))}, and {spec.name} reads none of them.",
+        fix="discard the case, and open one for what the pipeline reads now.",
+    )
+
+
+def pinned_raw(project: Project, spec: PipelineSpec) -> dict[str, RawTable]:
+    """Return the raw tables of a pipeline's topics as they are now, by topic.
+
+    Raises:
+        NotReadyError: there is none of one of them yet.
+    """
+    return {topic: _pinned(project, topic) for topic in spec.topics}
+
+
+def _pinned(project: Project, name: str) -> RawTable:
+    topic = project.catalog.topics[name]
+    return RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position(name), topic)
 
 
 def condition(selection: QuarantineFilter) -> Column:

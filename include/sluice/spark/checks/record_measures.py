@@ -96,8 +96,7 @@ class _Intervals:
         column = CountedArguments.model_validate(expectation.kwargs).column
         total = F.count("*") if column == "*" else F.coalesce(F.sum(named(column)), F.lit(0))
         counted = {row[START]: int(row["n"]) for row in self.rows.groupBy(START).agg(total.alias("n")).collect()}
-        start = self.records.start(self.records.event_time).alias(START)
-        good = {row[START]: row["count"] for row in self.records.good().groupBy(start).count().collect()}
+        good = {row["start"]: row["count"] for row in self.records.good_starts().groupBy("start").count().collect()}
         return {
             instant(at): Measured(
                 counted.get(at, 0),

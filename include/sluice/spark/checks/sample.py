@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.instants import instant
 from sluice.spark.records.pipeline import (
     PipelineCode,
+    SourceCode,
     good_records,
     partition_column,
     partitioned,
@@ -35,11 +36,10 @@ from sluice.spark.records.pipeline import (
 )
 from sluice.spark.records.static import read_static
 from sluice.spark.records.unbounded import refuse_unbounded
-from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, validate
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON
 from sluice.spark.tables.ranges import kept, within
 from sluice.specs.code.static import locate
-from sluice.specs.expectations.model import Expectation
-from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 
@@ -47,11 +47,10 @@ def preview(
     spark: SparkSession,
     home: Path,
     pipeline: PipelineSpec,
-    topic: TopicSpec,
-    lines: Sequence[bytes],
+    sources: Mapping[str, SourceCode],
+    lines: Mapping[str, Sequence[bytes]],
     *,
-    arrived_at: datetime | None = None,
-    expected: Sequence[Expectation] = (),
+    arrived_at: Mapping[str, datetime] | None = None,
 ) -> Preview:
     """Validate and transform a sample.
 
@@ -59,10 +58,9 @@ def preview(
         spark: a session of `sluice.spark.session.session`.
         home: the project with the transform and the static inputs.
         pipeline: what to run.
-        topic: the topic that it reads.
-        lines: one value per line, as sent.
-        expected: what must hold for each record.
-        arrived_at: the broker's timestamp of every line; without one no arrival time is held against it.
+        sources: what is done with the records of each topic.
+        lines: one value per line, as sent, by topic.
+        arrived_at: the broker's timestamp of every line, by topic; without one no arrival time is held against it.
 
     Raises:
         SpecError: the transform cannot be loaded, raises (with its line), or returns what an output cannot take.
@@ -71,26 +69,32 @@ def preview(
         name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
     }
     # What a sample gives is compared with nothing, so the code needs no identity.
-    code = PipelineCode(pipeline, topic, static, code_hash="", expected=tuple(expected))
-    records = _kafka_read(spark, lines, arrived_at)
-    judged = _judge(records, code, lines)
+    code = PipelineCode(pipeline, sources, static, code_hash="")
+    times = arrived_at or {}
+    records = {topic: _kafka_read(spark, lines[topic], times.get(topic)) for topic in sources}
+    judged = tuple(
+        line
+        for topic, source in sources.items()
+        for line in _judge(records[topic], source, lines[topic], name=source.name if len(sources) > 1 else "")
+    )
     with _transforms_of(home), _faults_of(pipeline, home):
-        columns, values = _made(good_records(records, code), code)
+        good = {topic: good_records(records[topic], source) for topic, source in sources.items()}
+        columns, values = _made(good, code)
     return Preview(pipeline.name, judged, columns, values)
 
 
-def _made(good: DataFrame, code: PipelineCode) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
+def _made(good: Mapping[str, DataFrame], code: PipelineCode) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
     """Return the columns of the rows that are made of good records, by name, and the rows.
 
     Raises:
         SpecError: an output cannot take them.
     """
     pipeline, rows = code.pipeline, transformed(good, code)
-    refuse_unwritable(rows, pipeline.every_output)
+    refuse_unwritable(rows, [*pipeline.side_outputs, *([pipeline.intervals] if pipeline.has_intervals else [])])
     first, results = list[str](), [rows]
     if pipeline.has_intervals:
         output = pipeline.intervals
-        refuse_unbounded(rows, good, output)
+        refuse_unbounded(rows, good.values(), output)
         first, results = [output.time_column], list(_results(good, rows, output, code))
         rows = partitioned(rows, output)
     columns = {field.name: field.dataType.simpleString() for field in rows.schema}
@@ -99,26 +103,37 @@ def _made(good: DataFrame, code: PipelineCode) -> tuple[dict[str, str], tuple[di
     return columns, tuple(json.loads(row[0]) for row in found)
 
 
-def _results(good: DataFrame, rows: DataFrame, output: IntervalsOutput, code: PipelineCode) -> Iterator[DataFrame]:
+def _results(
+    good: Mapping[str, DataFrame], rows: DataFrame, output: IntervalsOutput, code: PipelineCode
+) -> Iterator[DataFrame]:
     """Yield the rows of an interval table, in order: those of each call of the transform.
 
     Raises:
         RefusedError: no record of their interval has made some, and a settler would refuse them.
     """
-    rules, event, column = SettlingRules.of(code.pipeline), code.topic.value.event_time, partition_column(output)
-    hours = good.select(F.unix_micros(F.date_trunc("hour", event)).alias("hour")).distinct().collect()
-    happened = sorted(Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in hours))
+    rules, column = SettlingRules.of(code.pipeline), partition_column(output)
+    hours = {topic: _hours(own, code.sources[topic]) for topic, own in good.items()}
+    happened = sorted(hour for own in hours.values() for hour in own)
     if not output.called_per_interval or not happened:
         made = partitioned(rows, output)
         if happened:
             refuse_strays(output.table, _span(made, column), Interval(happened[0].start, happened[-1].end), rules)
         yield made
         return
-    for interval in sorted({each for hour in happened for each in rules.touched_by_any_of(hour)}):
-        read = rules.read_range(interval)
-        made = rows_of(good.where(within(event, [read])), code)
-        refuse_strays(output.table, _span(made, column), read, rules)
+    each = SettlingRules.by_topic(code.pipeline)
+    touched = {interval for topic, own in hours.items() for h in own for interval in each[topic].touched_by_any_of(h)}
+    for interval in sorted(touched):
+        ranges = {topic: [own.read_range(interval)] for topic, own in each.items()}
+        read = {topic: within(code.sources[topic].value.event_time, ranges[topic]) for topic in good}
+        made = rows_of({topic: own.where(read[topic]) for topic, own in good.items()}, code)
+        refuse_strays(output.table, _span(made, column), rules.read_range(interval), rules)
         yield kept(made, within(column, [interval]))
+
+
+def _hours(good: DataFrame, source: SourceCode) -> list[Interval]:
+    """Return the hours in which good records happened."""
+    hour = F.unix_micros(F.date_trunc("hour", source.value.event_time)).alias("hour")
+    return [Interval(at, at + HOUR) for at in (instant(row["hour"]) for row in good.select(hour).distinct().collect())]
 
 
 def _span(rows: DataFrame, column: str) -> tuple[datetime, datetime] | None:
@@ -147,9 +162,8 @@ def _kafka_read(spark: SparkSession, lines: Sequence[bytes], arrived_at: datetim
     )
 
 
-def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tuple[JudgedLine, ...]:
-    value = code.topic.value
-    validated = validate(records, value, code.pipeline.time, code.expected)
+def _judge(records: DataFrame, source: SourceCode, lines: Sequence[bytes], *, name: str) -> tuple[JudgedLine, ...]:
+    value, validated = source.value, source.validated(records)
     fields = as_json(validated.select(*value.fields).schema)
     rows = sorted(validated.select("_offset", OUTCOME, REASON, DETAIL, fields.alias("fields")).collect())
     return tuple(
@@ -160,6 +174,7 @@ def _judge(records: DataFrame, code: PipelineCode, lines: Sequence[bytes]) -> tu
             fields=json.loads(row["fields"]),
             text=line.decode("utf-8", errors="replace"),
             detail=row[DETAIL],
+            source=name,
         )
         for row, line in zip(rows, lines, strict=True)
     )

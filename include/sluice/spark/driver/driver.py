@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 _POLL_SECONDS = 0.25
 _POLLS_AT_REST = 4
-"""A look asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
+"""A check asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
 _DRAIN_SECONDS = 60.0
 _OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_OF_MEMORY})
 """What one stream meets and no other escapes."""
@@ -74,9 +74,9 @@ class Driver:
         return self._outcome(runs)
 
     def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
-        """Wait until the streams are looked at again: for longer at rest, where each look finds what the last one did.
+        """Wait until the streams are checked again: for longer at rest, where each check finds what the last one did.
 
-        A stop, or a batch that raises, is seen without a look, and not waited for longer.
+        A stop, or a batch that raises, is seen without a check, and not waited for longer.
         """
         for _ in range(_POLLS_AT_REST if all(run.at_rest or run.failure for run in runs) else 1):
             clock.sleep(_POLL_SECONDS)
@@ -135,7 +135,7 @@ class Driver:
             return self._exit_report.write(*(self._fenced() or failure))
         if self._last_end is not None and not self._stop.asked:
             return self._exit_report.write(*self._last_end)
-        log.info("driver ends", why="stopped as asked" if self._stop.asked else "read all there was")
+        log.info("driver ends", why="stopped on request" if self._stop.asked else "read all there was")
         return ExitCode.STOPPED
 
     def _fenced(self) -> tuple[Exception, str] | None:
@@ -148,6 +148,6 @@ class Driver:
                 stream.check_fence()
             except FencedError as fenced:
                 return fenced, stream.name
-            except Exception:  # what cannot be looked at explains nothing
-                log.warning("the fence could not be looked at", stream=stream.name, exc_info=True)
+            except Exception:  # what cannot be checked explains nothing
+                log.warning("the fence could not be checked", stream=stream.name, exc_info=True)
         return None

@@ -40,22 +40,22 @@ class UnitFile:
         self._identity = identity
         self._executors = executors
         self._clock = clock or SystemClock()
-        self._told: tuple[int, int] | None = None
+        self._written: tuple[int, int] | None = None
         self._next: float | None = None
         self._on_file = False
 
     def update(self) -> bool:
-        """Look, at most every two seconds, and write what is new. Return whether there is an executor to run a task."""
+        """Observe them, at most every two seconds, and write what is new. Return whether one can run a task."""
         if self._next is None or self._clock.monotonic() >= self._next:
-            self._look()
-        return self._told is None or self._told[0] > 0
+            self._observe()
+        return self._written is None or self._written[0] > 0
 
-    def _look(self) -> None:
+    def _observe(self) -> None:
         first, self._next = self._next is None, self._clock.monotonic() + _SECONDS
         found = self._executors()
-        if found == self._told and self._on_file:
+        if found == self._written and self._on_file:
             return
-        self._told = found
+        self._written = found
         count, cores = found or (None, None)
         if not first:
             log.info("executors changed", executors=count, cores=cores)

@@ -83,7 +83,7 @@ class ExitReport:
         try:
             replace_json(self._folder / FILE, to_record(failure))
         except OSError as error:  # a full disk may be the very failure; the exit code says the class all the same
-            log.warning("the driver's last words are not on disk", why=str(error))
+            log.warning("the driver's failure report is not on disk", why=str(error))
 
 
 def _together(error: NotStartableError) -> tuple[str, str, str]:

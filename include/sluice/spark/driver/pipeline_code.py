@@ -6,7 +6,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.project.project import Project
-from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode, sources_of
 from sluice.spark.records.static import read_static
 from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.code.static import locate
@@ -24,18 +24,18 @@ def keep_code(project: Project, pipeline: str) -> str:
     try:
         return parts.keep(project.folder.code)
     except OSError as error:
-        log.warning("the parts of this code are not on record", pipeline=pipeline, why=str(error))
+        log.warning("the parts of this code are not recorded", pipeline=pipeline, why=str(error))
         return parts.hash
 
 
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:
     """Return what turns records into rows, with the hash that names it."""
-    include, topic = project.settings.home / "include", project.catalog.topics[pipeline.source]
-    expected = project.catalog.expected_of_records(pipeline.name)
+    include, catalog, sources = project.settings.home / "include", project.catalog, pipeline.every_source
+    by_source = {name: catalog.topics[source.topic] for name, source in sources.items()}
+    expected = {name: catalog.expected_of_records(pipeline.name, name) for name in sources}
     return PipelineCode(
         pipeline=pipeline,
-        topic=topic,
+        sources=sources_of(pipeline, catalog.topics, expected),
         static={n: read_static(spark, static, locate(static, include)) for n, static in pipeline.static.items()},
-        code_hash=pipeline_hash(project.settings.home, pipeline, topic, expected),
-        expected=expected,
+        code_hash=pipeline_hash(project.settings.home, pipeline, by_source, catalog.expected_of_records(pipeline.name)),
     )

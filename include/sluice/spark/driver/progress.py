@@ -81,7 +81,7 @@ def _keep(file: Path, batch: dict[str, Any]) -> None:
     try:
         append_batch(file, batch)
     except OSError as error:
-        log.warning("cannot keep what a batch was; it goes on", file=str(file), why=str(error))
+        log.warning("cannot record the batch; the stream continues", file=str(file), why=str(error))
 
 
 def _selected(data: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def replace_if_possible(path: Path, data: dict[str, Any]) -> bool:
     try:
         replace_json(path, data)
     except OSError as error:
-        log.warning("cannot tell how it goes; it goes on", file=str(path), why=str(error))
+        log.warning("cannot write the progress; the stream continues", file=str(path), why=str(error))
         return False
     return True
 

@@ -19,7 +19,7 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.model.model import PipelineSpec
 from sluice.streams.failures.classification import classify
 from sluice.streams.failures.failure import FailureClass
-from sluice.streams.position.epochs import Epoch
+from sluice.streams.position.epochs import Epoch, joined_ids
 from sluice.topics.administration import TopicExtent
 
 OPEN_INTERVALS = "open intervals"
@@ -33,14 +33,14 @@ def is_incompatible(error: Exception) -> bool:
 
 
 def new_beginning(
-    project: Project, code: PipelineCode, extent: TopicExtent, *, number: int, now: datetime
+    project: Project, code: PipelineCode, extents: Mapping[str, TopicExtent], *, number: int, now: datetime
 ) -> Epoch | None:
     """Return the epoch in which a stream of a pipeline reads its open intervals again.
 
     Args:
         project: its tables.
         code: that the state does not fit.
-        extent: what its topic holds.
+        extents: what its topics hold, by their names.
         number: of the epoch.
         now: UTC.
 
@@ -50,19 +50,23 @@ def new_beginning(
     pipeline = code.pipeline
     if not pipeline.has_intervals:
         return None
-    offsets = _open_offsets(project, pipeline, extent)
-    first = {f"{pipeline.source}/{partition}": offset for partition, offset in extent.beginnings.items()}
+    offsets = _open_offsets(project, pipeline, extents)
+    first = {f"{topic}/{p}": offset for topic, extent in extents.items() for p, offset in extent.beginnings.items()}
     if any(offsets[partition] < offset for partition, offset in first.items() if partition in offsets):
         return None
     why = f"the state in the checkpoint does not fit the code {code.code_hash[:8]}; open intervals are read again"
-    return Epoch(number, extent.topic_id, {**first, **offsets}, OPEN_INTERVALS, "the driver", why, now)
+    identity = joined_ids([extent.topic_id for extent in extents.values()])
+    return Epoch(number, identity, {**first, **offsets}, OPEN_INTERVALS, "the driver", why, now)
 
 
-def _open_offsets(project: Project, pipeline: PipelineSpec, extent: TopicExtent) -> Mapping[str, int]:
+def _open_offsets(project: Project, pipeline: PipelineSpec, extents: Mapping[str, TopicExtent]) -> Mapping[str, int]:
     """Return where the records of open intervals begin; nothing if no interval is settled yet."""
     settled = state_of_log(project.folder, pipeline).settled_until
     if settled is None:
         return {}
-    raw = project.folder.table(project.catalog.topics[pipeline.source].raw.table)
-    since = settled - SettlingRules.of(pipeline).lookback
-    return first_offsets(raw, pipeline.source, extent.topic_id, since) or {}
+    offsets: dict[str, int] = {}
+    for topic, extent in extents.items():
+        raw = project.folder.table(project.catalog.topics[topic].raw.table)
+        since = settled - SettlingRules.of(pipeline, topic).lookback
+        offsets |= first_offsets(raw, topic, extent.topic_id, since) or {}
+    return offsets

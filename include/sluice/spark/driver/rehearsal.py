@@ -1,6 +1,6 @@
 """Whether what a stream remembers fits its code: Spark says so when it plans a batch, so one is planned on a copy.
 
-The copy holds what Spark looks at before it runs a batch: the newest plan, and the schemas of the state. It has no
+The copy holds what Spark checks before it runs a batch: the newest plan, and the schemas of the state. It has no
 state and no commit of that plan, so Spark plans the batch once more, checks everything, and hands it to a sink that
 does nothing. The checkpoint itself is only read.
 """
@@ -21,7 +21,6 @@ from sluice.errors import CorruptionError, UnreachableError
 from sluice.launch.processes import wait_until
 from sluice.streams.position.checkpoint import Checkpoint, location
 
-_PLANS = ("metadata", "sources/0/0")
 _STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")
 """Where Spark's state stores keep what their rows look like, below the folder of an operator: beside their partitions
 or in the first of them."""
@@ -67,7 +66,8 @@ def _refuse_damaged(checkpoint: Path, newest: int) -> None:
 
 
 def _copy(checkpoint: Path, copy: Path, newest: int) -> None:
-    plans = [*_PLANS, f"offsets/{newest}", f"offsets/{newest - 1}", f"commits/{newest - 1}"]
+    beginnings = [str(found.relative_to(checkpoint)) for found in checkpoint.glob("sources/*/0")]
+    plans = ["metadata", *beginnings, f"offsets/{newest}", f"offsets/{newest - 1}", f"commits/{newest - 1}"]
     schemas = [found for below in _STATE_SCHEMAS for found in checkpoint.glob(f"state/*/{below}")]
     for source in (*(checkpoint / name for name in plans), *schemas):
         target = copy / source.relative_to(checkpoint)

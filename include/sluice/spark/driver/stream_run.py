@@ -95,7 +95,7 @@ class StreamRun:
 
     @property
     def raised(self) -> bool:
-        """Whether a batch of it has raised; costs no look into the JVM."""
+        """Whether a batch of it has raised; costs no check of the JVM."""
         return self._raised is not None
 
     @property

@@ -23,7 +23,7 @@ def unbounded_topics(project: Project, unit: Unit) -> tuple[str, ...]:
     A topic whose configurations the driver's user may not see is left out.
     """
     catalog = project.catalog
-    names = sorted({*unit.topics, *(catalog.pipelines[name].source for name in unit.pipelines)})
+    names = sorted({*unit.topics, *(topic for name in unit.pipelines for topic in catalog.pipelines[name].topics)})
     try:
         with project.kafka.administration(Role.STREAM) as cluster:
             in_force = cluster.configs_in_force(names)
@@ -32,7 +32,7 @@ def unbounded_topics(project: Project, unit: Unit) -> tuple[str, ...]:
         return ()
     warnings = []
     for name in (name for name in names if name in in_force):
-        skew = longest_skew(catalog.readers.get(name, ()))
+        skew = longest_skew(name, catalog.readers.get(name, ()))
         if warning := unbounded_stamps(catalog.topics[name], in_force[name], skew):
             log.warning("producers' times are not bounded", topic=name, why=warning)
             warnings.append(warning)

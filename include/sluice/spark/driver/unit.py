@@ -49,7 +49,7 @@ def run_unit(
 
 
 def rehearse_unit(project: Project, name: str, generation: int) -> None:
-    """Look at everything that a start of a unit needs, in a session of its own, and change nothing.
+    """Check everything that a start of a unit needs, in a session of its own, and change nothing.
 
     Raises:
         SluiceError: what stands against a start, or Spark could not be started.

@@ -1,4 +1,4 @@
-"""The streams of a unit, made from the specs: looked at all together, then opened."""
+"""The streams of a unit, made from the specs: checked all together, then opened."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from sluice.spark.driver.progress import replace_if_possible
 from sluice.spark.driver.rebuilding import is_incompatible, new_beginning
 from sluice.spark.driver.rehearsal import refuse_incompatible
 from sluice.spark.driver.stream_run import Stream
-from sluice.spark.records.kafka_source import KafkaTopic
+from sluice.spark.records.kafka_source import KafkaTopic, identity_of
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.settling.stream import SettlingContext, prepare_settled
+from sluice.spark.settling.stream import SettledTopic, SettlingContext, prepare_settled
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.history import SourceHistory
@@ -120,7 +120,7 @@ def refuse_unstartable(project: Project, spark: SparkSession, unit: Unit, genera
 
 
 class _Preparation:
-    """Looks at everything that a start needs. It changes nothing."""
+    """Checks everything that a start needs. It changes nothing."""
 
     def __init__(self, project: Project, spark: SparkSession, unit: Unit, generation: int) -> None:
         self._project = project
@@ -183,8 +183,8 @@ class _Preparation:
             if pipeline is None or not is_incompatible(error):
                 raise
             number, now = stream.epoch.number + 1, SystemClock().now()
-            code, extent = self._code(pipeline), self._extents[pipeline.source]
-            epoch = new_beginning(self._project, code, extent, number=number, now=now)
+            code, extents = self._code(pipeline), {topic: self._extents[topic] for topic in pipeline.topics}
+            epoch = new_beginning(self._project, code, extents, number=number, now=now)
             if epoch is None:
                 raise
             self._again[stream.name] = epoch
@@ -195,21 +195,21 @@ class _Preparation:
     def _makers(self) -> list[tuple[str, Sequence[str], Callable[[str], PreparedStream]]]:
         """Return name, topics and maker of each stream, in the order in which they start."""
         raw = [(raw_stream(t), (t,), partial(self._raw, self._project.catalog.topics[t])) for t in self._unit.topics]
-        intervals = [(p.name, (p.source,), partial(self._intervals, p)) for p in self._pipelines if p.has_intervals]
+        intervals = [(p.name, p.topics, partial(self._intervals, p)) for p in self._pipelines if p.has_intervals]
         side = [
-            (live_stream(p) or p.name, (p.source, *_written(p)), partial(self._side_outputs, p))
+            (live_stream(p) or p.name, (*p.topics, *_written(p)), partial(self._side_outputs, p))
             for p in self._pipelines
             if p.side_outputs
         ]
         dead = [
-            (name, (p.source, p.dead_letters.topic), partial(self._dead_letters, p))
+            (name, (*p.topics, p.dead_letters.topic), partial(self._dead_letters, p))
             for p in self._pipelines
             if (name := dead_stream(p)) is not None and p.dead_letters is not None
         ]
         return [*raw, *intervals, *side, *dead]
 
     def _read_topics(self, cluster: KafkaPythonAdministration) -> None:
-        sources = {pipeline.source for pipeline in self._pipelines}
+        sources = {topic for pipeline in self._pipelines for topic in pipeline.topics}
         written = {o.topic for pipeline in self._pipelines for o in pipeline.written_topics}
         names = sorted({*self._unit.topics, *sources, *written})
         bootstrap, client = self._project.kafka.bootstrap(), self._project.kafka.client(Role.STREAM)
@@ -220,18 +220,18 @@ class _Preparation:
                     self._extents[name] = told
 
     def _read_beginnings(self, cluster: KafkaPythonAdministration) -> None:
-        raw = [(Edge.EARLIEST, topic, [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
-        pipelines = [(p.start, p.source, [stream.name for stream in streams_of(p)]) for p in self._pipelines]
-        for start, topic, streams in (*raw, *pipelines):
-            if topic in self._topics:
+        raw = [(Edge.EARLIEST, (topic,), [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
+        pipelines = [(p.start, p.topics, [stream.name for stream in streams_of(p)]) for p in self._pipelines]
+        for start, topics, streams in (*raw, *pipelines):
+            if all(topic in self._topics for topic in topics):
                 with self._preflight.of(streams[0]):
                     epochs = {stream: self._epochs(stream) for stream in streams}
-                    self._first |= beginnings(start, topic, epochs, cluster, SystemClock())
+                    self._first |= beginnings(start, topics, epochs, cluster, SystemClock())
 
     def _epochs(self, stream: str) -> Epochs:
         return self._project.streams.epochs(stream)
 
-    def _epoch(self, stream: str, source: KafkaTopic) -> EpochInForce:
+    def _epoch(self, stream: str, *sources: KafkaTopic) -> EpochInForce:
         """Return the epoch that a stream goes on with.
 
         Raises:
@@ -240,10 +240,11 @@ class _Preparation:
         if stream in self._again:
             return self._epochs(stream).in_future(self._again[stream])
         epoch = self._epochs(stream).in_force(self._first.get(stream))
-        if epoch.topic_id and epoch.topic_id != source.topic_id:
+        if epoch.topic_id and epoch.topic_id != (identity := identity_of(sources)):
+            names = " and ".join(source.name for source in sources)
             raise DataLossError(
-                f"epoch {epoch.number} of {stream} counts in offsets of the topic {source.name} with the id "
-                f"{epoch.topic_id}; the topic was created again since, and is {source.topic_id} now. Nothing was read.",
+                f"epoch {epoch.number} of {stream} counts in offsets of {names} with the id {epoch.topic_id}; a topic "
+                f"was created again since, or the pipeline reads others: it is {identity} now. Nothing was read.",
                 fix=f"stop the unit, then run `sluice streams reset` with `--stream {stream} --to earliest`.",
             )
         return epoch
@@ -261,28 +262,36 @@ class _Preparation:
         prepared = prepare_raw(
             self._spark, topic, source, table=table, epoch=epoch, generation=self._generation, staging=staging
         )
-        readers = [p for p in self._project.catalog.pipelines.values() if p.source == topic.name]
+        readers = [p for p in self._project.catalog.pipelines.values() if topic.name in p.topics]
         seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
         return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
-        code, table, topic = self._code(pipeline), self._project.folder.table, self._topics[pipeline.source]
-        epoch = self._epoch(name, topic)
+        code, table, topics = self._code(pipeline), self._project.folder.table, self._read_by(pipeline)
+        epoch = self._epoch(name, *topics)
         cluster = partial(self._project.kafka.administration, Role.STREAM)
         file = self._project.folder.settling_file(pipeline.name)
         context = SettlingContext(
-            topic,
-            table(code.topic.raw.table),
+            [self._settled_topic(topic, code) for topic in topics],
             table(pipeline.intervals.table),
             cluster,
             self._project.folder.staging / f"settle_{pipeline.name}",
-            position=partial(self._project.tables.raw_position, pipeline.source),
-            raw_ended=partial(self._ended.get, raw_stream(pipeline.source)),
             report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
+
+    def _read_by(self, pipeline: PipelineSpec) -> list[KafkaTopic]:
+        return [self._topics[topic] for topic in pipeline.topics]
+
+    def _settled_topic(self, topic: KafkaTopic, code: PipelineCode) -> SettledTopic:
+        return SettledTopic(
+            topic,
+            self._project.folder.table(code.sources[topic.name].topic.raw.table),
+            partial(self._project.tables.raw_position, topic.name),
+            partial(self._ended.get, raw_stream(topic.name)),
+        )
 
     def _report_settling(self, pipeline: str, file: Path, status: SettlingStatus) -> None:
         self._settled[pipeline] = status.settled_until
@@ -290,14 +299,14 @@ class _Preparation:
 
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)
-        epoch = self._epoch(name, context.source)
+        epoch = self._epoch(name, *context.sources)
         prepared = prepare_outputs(self._spark, code, context, stream=name, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
 
     def _dead_letters(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code, output = self._output_context(pipeline), self._code(pipeline), pipeline.dead_letters
         assert output is not None  # noqa: S101 - it has such a stream
-        epoch = self._epoch(name, context.source)
+        epoch = self._epoch(name, *context.sources)
         prepared = prepare_dead_letters(
             self._spark, code, output, context, stream=name, epoch=epoch, generation=self._generation
         )
@@ -305,13 +314,17 @@ class _Preparation:
 
     def _output_context(self, pipeline: PipelineSpec) -> OutputContext:
         settled_until = partial(self._settled.get, pipeline.name)
-        topics, table = self._topics, self._project.folder.table
-        return OutputContext(topics[pipeline.source], topics, table, connection_url, settled_until)
+        table = self._project.folder.table
+        return OutputContext(self._read_by(pipeline), self._topics, table, connection_url, settled_until)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
-        source, raw = self._topics[code.topic.name], self._project.folder.table(code.topic.raw.table)
-        history = SourceHistory(self._spark, code, source, raw)
-        guarded = partial(_behind_breaker, stream=name, epoch=epoch, code=code, history=history)
+        histories = {
+            topic: SourceHistory(
+                self._spark, source, self._topics[topic], self._project.folder.table(source.topic.raw.table)
+            )
+            for topic, source in code.sources.items()
+        }
+        guarded = partial(_behind_breaker, stream=name, epoch=epoch, code=code, histories=histories)
         return PreparedStream(name, prepared, epoch, code.pipeline.trigger.total_seconds(), guarded)
 
 
@@ -344,10 +357,11 @@ def _under(epoch: EpochInForce, sink: BatchFunction) -> BatchFunction:
 
 
 def _behind_breaker(
-    sink: BatchFunction, stream: str, epoch: EpochInForce, code: PipelineCode, history: SourceHistory
+    sink: BatchFunction, stream: str, epoch: EpochInForce, code: PipelineCode, histories: Mapping[str, SourceHistory]
 ) -> BatchFunction:
     """Return a sink that gets no batch of which more is quarantined than the pipeline allows."""
     limit = code.pipeline.circuit_breaker
     if limit is None:
         return sink
-    return Breaker(limit, code, stream, Checkpoint(epoch.checkpoint), history.between).before(sink)
+    between = {topic: history.between for topic, history in histories.items()}
+    return Breaker(limit, code, stream, Checkpoint(epoch.checkpoint), between).before(sink)

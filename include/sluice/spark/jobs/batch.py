@@ -133,15 +133,15 @@ def _parser() -> argparse.ArgumentParser:
     backfill.add_argument(
         "--only", type=Only, choices=list(Only), default=Only.ALL, help="which intervals of the range"
     )
-    backfill.add_argument("--by", required=True, help="who asks; goes on record")
-    backfill.add_argument("--why", default="", help="the reason on record")
+    backfill.add_argument("--by", required=True, help="who requests it; recorded")
+    backfill.add_argument("--why", default="", help="the reason; recorded")
     backfill.add_argument("--accepts", default="", help="the backfill whose gate failed, and is overridden")
-    backfill.add_argument("--key", required=True, help="names the asking: the same key resumes what was interrupted")
-    backfill.add_argument("--submitted", action="store_true", help="it is on record, and may have been cancelled")
+    backfill.add_argument("--key", required=True, help="names the request: the same key resumes what was interrupted")
+    backfill.add_argument("--submitted", action="store_true", help="it is recorded, and may have been cancelled")
     quality = commands.add_parser("quality", help="run the pipeline's suite on what is published")
     replaying = commands.add_parser("replay", help="put the records of a case into the results")
     replaying.add_argument("--case", required=True, help="its id")
-    replaying.add_argument("--by", required=True, help="who asks; goes on record")
+    replaying.add_argument("--by", required=True, help="who requests it; recorded")
     for command in (backfill, quality, replaying):
         command.add_argument("--pipeline", required=True)
     for command, required in ((backfill, True), (quality, False)):

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--unit", required=True, help="the driver's name in the specs")
     parser.add_argument("--generation", required=True, type=int, help="the attempt's number, which fences older ones")
-    parser.add_argument("--rehearse", action="store_true", help="only look at what a start needs, and change nothing")
+    parser.add_argument("--rehearse", action="store_true", help="only check what a start needs, and change nothing")
     parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
     options = parser.parse_args(arguments)
     folder, hidden = settings().driver, set(_secrets(environment()))

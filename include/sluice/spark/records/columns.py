@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
@@ -42,9 +43,27 @@ def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
             )
         if isinstance(output, IntervalsOutput):
             refuse_other_windows(rows, output)
+        _refuse_condition(rows, output)
     names = [name.lower() for name in rows.columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise SpecError(f"the transform returns {', '.join(twice)} more than once: {returned}.", fix="rename one.")
+
+
+def taken_by(rows: DataFrame, output: Output) -> DataFrame:
+    """Return those of the transform's rows that an output takes."""
+    where = None if isinstance(output, DeadLettersOutput) else output.where
+    return rows if where is None else rows.where(where)
+
+
+def _refuse_condition(rows: DataFrame, output: Output) -> None:
+    try:
+        taken_by(rows, output)
+    except AnalysisException as error:
+        why = str(error).partition("\n")[0].partition(" SQLSTATE:")[0]
+        raise SpecError(
+            f"the condition of the `{output.kind}` output does not fit what the transform returns: {why}",
+            fix="correct its `where`.",
+        ) from error
 
 
 def _times(output: Output) -> Iterator[tuple[str, str, str]]:

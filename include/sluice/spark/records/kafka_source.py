@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.intervals.reach import topic_name
 from sluice.kafka.client.java_client import java_settings
+from sluice.streams.position.epochs import joined_ids
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class KafkaTopic:
         """How Spark reaches it: options of its source and its sink."""
         client = {f"kafka.{key}": value for key, value in java_settings(self.options).items()}
         return {**client, "kafka.bootstrap.servers": ",".join(self.bootstrap)}
+
+
+def identity_of(topics: Sequence[KafkaTopic]) -> str:
+    """Return what names the topics that one stream reads: their ids, and so another one if any is created again."""
+    return joined_ids([topic.topic_id for topic in topics])
 
 
 EARLIEST = -2
@@ -64,6 +71,26 @@ def read_stream(
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
     }
     return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
+
+
+def read_streams(
+    spark: SparkSession,
+    topics: Sequence[KafkaTopic],
+    *,
+    start: Mapping[str, int] | None = None,
+    most: int | None = None,
+) -> dict[str, DataFrame]:
+    """Return topics as streams, by their names; see `read_stream`.
+
+    Each is a source of its own in the query's checkpoint, so that none is read for another's sake.
+    """
+    starts = {topic.name: None if start is None else own_offsets(start, topic.name) for topic in topics}
+    return {topic.name: read_stream(spark, topic, start=starts[topic.name], most=most) for topic in topics}
+
+
+def own_offsets(offsets: Mapping[str, int], topic: str) -> dict[str, int]:
+    """Return those of one topic's partitions."""
+    return {partition: offset for partition, offset in offsets.items() if topic_name(partition) == topic}
 
 
 def _starting(topic: KafkaTopic, start: Mapping[str, int]) -> str:

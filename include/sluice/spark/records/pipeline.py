@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 
@@ -11,28 +11,79 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome
+from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.transforms import Transform, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec, TopicValue
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import RecordPart, TimeRules
 
 INTERVAL = "interval_start"
 """The partition column of tables whose rows say when in their interval they belong."""
 
 
+_PARTS: Mapping[RecordPart, str] = {
+    RecordPart.KEY: "_key",
+    RecordPart.HEADERS: "_headers",
+    RecordPart.PARTITION: "_partition",
+    RecordPart.OFFSET: "_offset",
+    RecordPart.BROKER_TIME: "_timestamp",
+}
+
+
+@dataclass(frozen=True)
+class SourceCode:
+    """What turns the records of one topic into those that a transform is given.
+
+    Attributes:
+        name: under which the transform takes them.
+        topic: the topic's spec.
+        time: the pipeline's rules for it.
+        expected: what must hold for each record.
+        columns: further columns by name: what a record has beside its value.
+    """
+
+    name: str
+    topic: TopicSpec
+    time: TimeRules
+    expected: tuple[Expectation, ...] = ()
+    columns: Mapping[str, RecordPart] = field(default_factory=dict)
+
+    @property
+    def value(self) -> TopicValue:
+        """What the bytes of a record mean."""
+        return self.topic.value
+
+    def validated(self, records: DataFrame) -> DataFrame:
+        """Return what `validate` makes of records with the columns of `read_stream`."""
+        return validate(records, self.value, self.time, self.expected)
+
+    def given(self, good: DataFrame) -> DataFrame:
+        """Return the columns that the transform is given of good records: the declared fields, and `columns`."""
+        return good.select(
+            *self.value.fields, *(F.col(_PARTS[part]).alias(name) for name, part in self.columns.items())
+        )
+
+
 @dataclass(frozen=True)
 class PipelineCode:
-    """What turns records into rows: the spec, its topic, static inputs, what must hold for each record; their hash."""
+    """What turns records into rows.
+
+    Attributes:
+        pipeline: its spec.
+        sources: what is done with the records of each topic, by the topic's name.
+        static: the static inputs.
+        code_hash: names all of it.
+    """
 
     pipeline: PipelineSpec
-    topic: TopicSpec
+    sources: Mapping[str, SourceCode]
     static: Mapping[str, DataFrame]
     code_hash: str
-    expected: tuple[Expectation, ...] = ()
 
     @cached_property
     def transform(self) -> Transform:
@@ -40,39 +91,63 @@ class PipelineCode:
         return load_transform(self.pipeline)
 
 
-def result_rows(records: DataFrame, code: PipelineCode, *, late: Column | None = None) -> DataFrame:
+def sources_of(
+    pipeline: PipelineSpec, topics: Mapping[str, TopicSpec], expected: Mapping[str, Sequence[Expectation]]
+) -> dict[str, SourceCode]:
+    """Return what is done with the records of each topic of a pipeline, by the topic's name.
+
+    Args:
+        pipeline: the spec.
+        topics: the specs of its topics, by their names.
+        expected: what must hold for each record of a source, by the source's name.
+    """
+    return {
+        source.topic: SourceCode(
+            name, topics[source.topic], source.time, tuple(expected.get(name, ())), dict(source.columns)
+        )
+        for name, source in pipeline.every_source.items()
+    }
+
+
+def result_rows(
+    records: Mapping[str, DataFrame], code: PipelineCode, *, late: Mapping[str, Column] | None = None
+) -> DataFrame:
     """Return the pipeline's result: validation, then the transform over what is good.
 
     The same for a stream and a batch; on a batch the watermark does nothing.
 
     Args:
-        records: the columns of `read_stream`.
+        records: the columns of `read_stream`, by topic.
         code: the pipeline's.
-        late: whether a late record counts as good; never in a stream.
+        late: whether a late record counts as good, by topic; never in a stream.
 
     Returns:
         The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp). Where a call is
         given the records of one interval, no good records make no rows.
     """
-    return rows_of(good_records(records, code, late=late), code)
+    late = late or {}
+    good = {t: good_records(records[t], source, late=late.get(t)) for t, source in code.sources.items()}
+    return rows_of(good, code)
 
 
-def rows_of(good: DataFrame, code: PipelineCode) -> DataFrame:
+def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return what one call of the transform makes of good records; see `result_rows`."""
-    output, rows = code.pipeline.intervals, transformed(good, code)
-    if output.called_per_interval and makes_rows_of_nothing(rows) and good.isEmpty():
+    output, made = code.pipeline.intervals, transformed(good, code)
+    rows = taken_by(made, output)
+    nothing_given = output.called_per_interval and makes_rows_of_nothing(made)
+    if nothing_given and all(each.isEmpty() for each in good.values()):
         rows = rows.limit(0)
     return partitioned(rows, output)
 
 
 def good_records(
-    records: DataFrame, code: PipelineCode, *, late: Column | None = None, counting: bool = False
+    records: DataFrame, source: SourceCode, *, late: Column | None = None, counting: bool = False
 ) -> DataFrame:
     """Return the records that the transform is given.
 
     Args:
-        records: see `result_rows`.
-        code: see `result_rows`.
+        records: the columns of `read_stream`, of the source's topic.
+        source: what is done with them.
         late: see `result_rows`.
         counting: let each batch of a stream report how many records are quarantined.
 
@@ -80,29 +155,29 @@ def good_records(
         The columns of `validate`: those of `read_stream`, the declared fields, and ours with `_` before their names.
         The event time carries the watermark.
     """
-    pipeline, value = code.pipeline, code.topic.value
+    value = source.value
     taken = F.col(OUTCOME).isin(Outcome.GOOD.value, Outcome.CONTROL.value)
     if late is not None:  # a choice, not a disjunction: the outcome is worked out once
         taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
-    validated = validate(records, value, pipeline.time, code.expected)
-    accepted = (counting_quarantined(validated) if counting else validated).where(taken)
-    marked = accepted.withWatermark(value.event_time, f"{int(pipeline.time.delay.total_seconds())} seconds")
+    validated = source.validated(records)
+    accepted = (counting_quarantined(validated, source.topic.name) if counting else validated).where(taken)
+    marked = accepted.withWatermark(value.event_time, f"{int(source.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
     # filter below the watermark, where the heartbeat would be lost.
     return marked.where(~is_heartbeat(value) | F.col(value.event_time).isNull())
 
 
-def transformed(good: DataFrame, code: PipelineCode) -> DataFrame:
+def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return the rows that the transform makes of good records.
 
     Args:
-        good: see `good_records`; the transform gets the declared fields alone.
+        good: see `good_records`, by topic; the transform gets the columns of `SourceCode.given` alone.
         code: the pipeline's.
 
     Returns:
         The transform's own columns.
     """
-    return code.transform(good.select(*code.topic.value.fields), **code.static)
+    return code.transform({source.name: source.given(good[t]) for t, source in code.sources.items()}, code.static)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

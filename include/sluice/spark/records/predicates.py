@@ -61,7 +61,7 @@ def unexpected(expectation: Expectation, schema: StructType) -> Column:
 
 
 def considered(expectation: Expectation) -> Column:
-    """Return whether a row counts among those that an expectation looks at, of which `mostly` is a share."""
+    """Return whether a row counts among those that an expectation checks, of which `mostly` is a share."""
     name, given = expectation.expect, cast(Arguments, expectation.kwargs)
     if name in _OF_VALUES or name == "expect_column_values_to_be_unique":
         return _column(str(given["column"])).isNotNull()

@@ -14,14 +14,15 @@ from sluice.spark.records.validation import REASON
 _NAME = "quarantined"
 
 
-def counting_quarantined(validated: DataFrame) -> DataFrame:
+def counting_quarantined(validated: DataFrame, topic: str) -> DataFrame:
     """Let every batch of a stream report how many records each reason refuses. It costs no pass of its own.
 
     Args:
         validated: what `validate` returns; `_reason` is read, and all columns are returned.
+        topic: whose records they are: a query counts those of each of its topics.
     """
     counts = [F.count_if(F.col(REASON) == reason.value).alias(reason.value) for reason in Reason]
-    return validated.observe(_NAME, *counts)
+    return validated.observe(f"{_NAME}/{topic}", *counts)
 
 
 def quarantined_in(progress: Mapping[str, Any]) -> dict[str, int] | None:
@@ -30,5 +31,9 @@ def quarantined_in(progress: Mapping[str, Any]) -> dict[str, int] | None:
     Args:
         progress: of a query, as Spark writes it in JSON.
     """
-    observed = (progress.get("observedMetrics") or {}).get(_NAME)
-    return None if observed is None else {reason: int(count) for reason, count in observed.items() if count}
+    observed = progress.get("observedMetrics") or {}
+    counted = [counts for name, counts in observed.items() if name.partition("/")[0] == _NAME]
+    if not counted:
+        return None
+    total = {reason: sum(int(counts.get(reason) or 0) for counts in counted) for reason in counted[0]}
+    return {reason: count for reason, count in total.items() if count}

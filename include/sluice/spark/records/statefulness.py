@@ -26,6 +26,24 @@ def state_in(rows: DataFrame) -> str | None:
     return _state_below(rows._jdf.queryExecution().analyzed())  # noqa: SLF001 - PySpark shows no plan
 
 
+def output_mode(rows: DataFrame, *, appended: bool) -> str:
+    """Return in which of Spark's output modes a stream runs: `append` or `update`.
+
+    Of a join of two streams a row never changes, and Spark takes no other mode.
+
+    Args:
+        rows: a streaming DataFrame of any columns; only its plan is read.
+        appended: whether an output takes each row once.
+    """
+    return "append" if appended or _joins_streams(rows._jdf.queryExecution().analyzed()) else "update"  # noqa: SLF001
+
+
+def _joins_streams(operator: Any) -> bool:  # noqa: ANN401 - an object of the JVM
+    inputs = [operator.children().apply(number) for number in range(operator.children().size())]
+    streams = sum(bool(each.isStreaming()) for each in inputs)
+    return (operator.nodeName() == "Join" and streams > 1) or any(map(_joins_streams, inputs))
+
+
 def _state_below(operator: Any) -> str | None:  # noqa: ANN401 - an object of the JVM
     if not operator.isStreaming():
         return None

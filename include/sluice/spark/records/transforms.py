@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from threading import Lock
@@ -16,8 +16,11 @@ from sluice.errors import SpecError
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import position
 
-Transform = Callable[..., DataFrame]
-"""`DataFrame -> DataFrame`, with static inputs as keyword-only parameters."""
+Inputs = Mapping[str, DataFrame]
+"""DataFrames by the names under which a transform takes them."""
+
+Transform = Callable[[Inputs, Inputs], DataFrame]
+"""Makes rows of the records of each source, and of static inputs."""
 
 _PACKAGE = "transforms"
 _VIEWS = Lock()
@@ -42,8 +45,7 @@ def _function(name: str) -> Transform:
         raise SpecError(f"transform {name!r} cannot be loaded: {error}.", fix="run `sluice check`.") from error
     if not callable(target):
         raise SpecError(f"transform {name!r} is a {type(target).__name__}, not a function.")
-    transform: Transform = target
-    return transform
+    return FunctionTransform(target)
 
 
 def _select(pipeline: PipelineSpec) -> Transform:
@@ -52,7 +54,20 @@ def _select(pipeline: PipelineSpec) -> Transform:
     except (ImportError, OSError, UnicodeDecodeError) as error:
         message = f"transform {pipeline.transform!r} cannot be loaded: {error}."
         raise SpecError(message, fix="run `sluice check`.") from error
-    return SelectTransform(f"spark_jobs/{_PACKAGE}/{pipeline.transform}", text, pipeline.source)
+    return SelectTransform(f"spark_jobs/{_PACKAGE}/{pipeline.transform}", text)
+
+
+@dataclass(frozen=True)
+class FunctionTransform:
+    """A Python function as a transform. It takes the records of its one source first, those of several by name."""
+
+    function: Callable[..., DataFrame]
+
+    def __call__(self, records: Inputs, static: Inputs) -> DataFrame:
+        """Return what the function returns."""
+        if len(records) == 1:
+            return self.function(*records.values(), **static)
+        return self.function(**records, **static)
 
 
 @dataclass(frozen=True)
@@ -62,30 +77,29 @@ class SelectTransform:
     Attributes:
         file: the name that errors show.
         text: the SELECT.
-        records: the name of the records in it.
     """
 
     file: str
     text: str
-    records: str
 
-    def __call__(self, records: DataFrame, **static: DataFrame) -> DataFrame:
+    def __call__(self, records: Inputs, static: Inputs) -> DataFrame:
         """Return the rows of the SELECT.
 
         Raises:
             SpecError: Spark refuses it; with line and column.
         """
-        spark = records.sparkSession
+        spark = next(iter(records.values())).sparkSession
         with _VIEWS:
             try:
-                records.createOrReplaceTempView(self.records)
+                for name, rows in records.items():
+                    rows.createOrReplaceTempView(name)
                 for name, rows in static.items():
                     _view_in(spark, name, rows)
                 return spark.sql(self.text)
             except AnalysisException as error:
                 raise SpecError(self._message(error), fix="mend the SELECT.") from error
             finally:
-                for name in (self.records, *static):
+                for name in (*records, *static):
                     spark.catalog.dropTempView(name)
 
     def _message(self, error: AnalysisException) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,12 +17,12 @@ _Plan = Any
 _PANDAS = ("FlatMapGroupsInPandas", "FlatMapGroupsInArrow")
 
 
-def refuse_unbounded(rows: DataFrame, records: DataFrame, output: IntervalsOutput) -> None:
+def refuse_unbounded(rows: DataFrame, records: Iterable[DataFrame], output: IntervalsOutput) -> None:
     """Make sure that no row depends on how many intervals one call of the transform is given.
 
     Args:
         rows: what the transform returns; only its plan is read.
-        records: what it was given.
+        records: what it was given, of each source.
         output: the table.
 
     Raises:
@@ -30,7 +30,7 @@ def refuse_unbounded(rows: DataFrame, records: DataFrame, output: IntervalsOutpu
     """
     if output.called_per_interval:
         return
-    leaves = [leaf for leaf in _nodes(_analyzed(records)) if not _list(leaf.children())]
+    leaves = [leaf for each in records for leaf in _nodes(_analyzed(each)) if not _list(leaf.children())]
     if found := next(_unbounded(_analyzed(rows), leaves), None):
         raise SpecError(f"the transform does not fit the table {output.table}: {found.message}", fix=found.fix)
 

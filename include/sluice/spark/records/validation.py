@@ -1,6 +1,6 @@
 """Validation: the pure step in front of every transform, the same for stream and batch.
 
-It looks at nothing but the record: no clock, no other record. Every record gets exactly one outcome, and a quarantined
+It checks nothing but the record: no clock, no other record. Every record gets exactly one outcome, and a quarantined
 one the first reason that applies.
 """
 
@@ -17,7 +17,8 @@ from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.records.decoding import FAULT, FAULT_DETAIL, columns_schema, decode
 from sluice.spark.records.predicates import unexpected
 from sluice.specs.expectations.model import Expectation, Severity
-from sluice.specs.model.model import FieldType, TimeRules, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, TopicValue, ValueField
+from sluice.specs.model.sources import TimeRules
 from sluice.topics.json_object import EARLIEST, LATEST
 
 OUTCOME, REASON, DETAIL = "_outcome", "_reason", "_detail"

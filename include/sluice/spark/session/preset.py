@@ -63,7 +63,7 @@ def preset(resources: Resources) -> dict[str, str]:
         "spark.sql.streaming.stopTimeout": "60s",
         "spark.databricks.delta.snapshotPartitions": "2",
         # Delta refuses any version older than a week, whether or not its files are there. A raw table only grows, and
-        # whether a published version is still whole is looked at (`OutputTable.unreadable`).
+        # whether a published version is still whole is checked (`OutputTable.unreadable`).
         "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         "spark.ui.port": "0",
@@ -140,7 +140,7 @@ def _local(jars: list[Path]) -> dict[str, str]:
         return _LOOPBACK
     return {
         **_LOOPBACK,
-        # Spark looks at files before it loads its jars; and only classes of the class path are in a class archive.
+        # Spark checks files before it loads its jars; and only classes of the class path are in a class archive.
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         "spark.executor.extraClassPath": os.pathsep.join(map(str, bare)),
         "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",

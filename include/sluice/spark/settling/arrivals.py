@@ -22,7 +22,8 @@ from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.instants import instant
-from sluice.specs.model.model import TimeRules, TopicSpec
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.sources import TimeRules
 
 _COLUMNS = ["topic_id", "partition", "offset", "event_time", "arrival_time", "timestamp"]
 _MICROSECOND = timedelta(microseconds=1)

@@ -8,10 +8,10 @@ brings no batch: what its silence completes, or a person, is settled beside batc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -31,9 +31,10 @@ from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentit
 from sluice.settling.status import SettlingStatus, status_after, status_of_log
 from sluice.settling.wording import disorder_text
 from sluice.spark.records.columns import refuse_unwritable
-from sluice.spark.records.kafka_source import KafkaTopic, read_stream
+from sluice.spark.records.kafka_source import KafkaTopic, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.records.unbounded import refuse_unbounded
+from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.ends import Extents, log_ends
 from sluice.spark.settling.periodic_task import PeriodicTask
 from sluice.spark.settling.raw_source import RawTableSource
@@ -64,28 +65,39 @@ def settler_name(pipeline: str) -> str:
 
 
 @dataclass(frozen=True)
+class SettledTopic:
+    """A topic that a settler reads.
+
+    Attributes:
+        kafka: the topic.
+        raw: the folder of its raw table.
+        position: returns how far the raw table goes, and which topics of this name it has read; None: its log says it.
+        raw_ended: returns why the raw stream has ended beside this one, for good; None while it runs.
+    """
+
+    kafka: KafkaTopic
+    raw: Path
+    position: Callable[[], RawPosition] | None = None
+    raw_ended: Callable[[], Exception | None] = lambda: None
+
+
+@dataclass(frozen=True)
 class SettlingContext:
     """Where a settler reads and writes.
 
     Attributes:
-        source: the topic.
-        raw: the folder of its raw table.
+        topics: that it reads.
         table: the folder of the interval table.
         cluster: see `Cluster`.
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
-        position: returns how far the raw table goes, and which topics of this name it has read; None: its log says it.
-        raw_ended: returns why the raw stream has ended beside this one, for good; None while it runs.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
     """
 
-    source: KafkaTopic
-    raw: Path
+    topics: Sequence[SettledTopic]
     table: Path
     cluster: Cluster
     staging: Path
-    position: Callable[[], RawPosition] | None = None
-    raw_ended: Callable[[], Exception | None] = lambda: None
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
 
@@ -121,16 +133,17 @@ class SettleSink:
         self._identity = SettlerIdentity(settler_name(code.pipeline.name), generation, code.code_hash)
         self._code = code
         self._settler: Settler[CollectedRows | StagedRows] | None = None
-        self._rules = SettlingRules.of(code.pipeline)
+        self._rules = SettlingRules.by_topic(code.pipeline)
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
         self._given_up = False
         self.between_batches = PeriodicTask(self._settle_without_a_batch, self._seconds_without_a_batch, self._clock)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Wait until the raw table holds the batch, then settle what is complete."""
+        """Wait until the raw tables hold the batch, then settle what is complete."""
         batch = planned_batch(self._checkpoint, batch_id)
-        self._await_raw(Reach(batch.end.offsets, (self._context.source.topic_id,)))
+        for topic in self._context.topics:
+            self._await_raw(topic, Reach(own_offsets(batch.end.offsets, topic.kafka.name), (topic.kafka.topic_id,)))
         with self._at_work:
             self._settle(rows.sparkSession)
 
@@ -147,10 +160,11 @@ class SettleSink:
             return None
         if self._status.advance is not None:
             return _DECISION_SECONDS
-        if self._rules.idle is None:
+        lengths = [rules.idle for rules in self._rules.values() if rules.idle is not None]
+        if not lengths:
             return None
         least, most = _SILENCE_SECONDS
-        return max(least, min(self._rules.idle.total_seconds() / 10, most))
+        return max(least, min(min(lengths).total_seconds() / 10, most))
 
     def _settle(self, spark: SparkSession) -> None:
         if self._settler is None:  # kept from batch to batch: it knows what it has examined since its last commit
@@ -164,8 +178,8 @@ class SettleSink:
             self._refuse_if_given_up()
             if done.outcome is RoundOutcome.RAW_BEHIND:
                 raise CorruptionError(
-                    f"{self._context.raw} holds the batch, and lacks records that {self._context.table} was settled "
-                    "from.",
+                    f"{' and '.join(str(topic.raw) for topic in self._context.topics)} hold the batch, and lack "
+                    f"records that {self._context.table} was settled from.",
                     fix="restore the raw table; until then nothing is settled.",
                 )
             done = self._round(settler)
@@ -181,10 +195,9 @@ class SettleSink:
     def _first_status(self) -> SettlingStatus:
         """Return what was reported last, unless the log says otherwise: it is true also where nobody reported."""
         reported, state = self._context.reported(), self._table.read()
-        if reported is not None and reported.settled_until == state.settled_until:
-            status = replace(reported, declared_disorder=self._rules.arrival_disorder, idle=self._rules.idle)
-        else:
-            status = status_of_log(state, self._rules, self._clock.now())
+        status = status_of_log(state, self._rules, self._clock.now())
+        if reported is not None and reported.settled_until == state.settled_until and reported.topic == status.topic:
+            status = replace(reported, declared_disorder=status.declared_disorder, idle=status.idle)
         self._context.report(status)
         return status
 
@@ -198,38 +211,51 @@ class SettleSink:
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
         context = self._context
         staging = context.staging / f"{context.table.name}_{self._identity.generation}"
-        source = RawTableSource(
-            spark,
-            context.raw,
-            self._code,
+        sources = {topic.kafka.name: self._source(spark, topic) for topic in context.topics}
+        computation = RawComputation(sources, self._code, staging)
+        return Settler(
+            self._identity,
             self._rules,
-            self._ends,
-            staging,
-            settled=context.table,
-            position=context.position,
+            sources,
+            computation,
+            self._table,
+            clock=self._clock,
+            nonce=lambda: uuid4().hex,
         )
-        return Settler(self._identity, self._rules, source, self._table, clock=self._clock, nonce=lambda: uuid4().hex)
 
-    def _ends(self) -> Reach:
+    def _source(self, spark: SparkSession, topic: SettledTopic) -> RawTableSource:
+        name = topic.kafka.name
+        return RawTableSource(
+            spark,
+            topic.raw,
+            self._code.sources[name],
+            self._rules[name],
+            partial(self._ends, name),
+            self._code.pipeline.intervals,
+            settled=self._context.table,
+            position=topic.position,
+        )
+
+    def _ends(self, topic: str) -> Reach:
         with self._context.cluster() as cluster:
-            return log_ends(cluster, self._context.source.name)
+            return log_ends(cluster, topic)
 
-    def _await_raw(self, target: Reach) -> None:
+    def _await_raw(self, topic: SettledTopic, target: Reach) -> None:
         deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
-        while not (position := raw_position(self._context.raw)).reach.covers(target):
-            if (ended := self._context.raw_ended()) is not None:
+        while not (position := raw_position(topic.raw)).reach.covers(target):
+            if (ended := topic.raw_ended()) is not None:
                 raise UnreachableError(
-                    f"the raw stream of {self._context.source.name} has ended, and {self._context.raw} lacks records "
-                    "that are in the topic. Nothing is settled until it goes on.",
+                    f"the raw stream of {topic.kafka.name} has ended, and {topic.raw} lacks records "
+                    "that are in the topic. Nothing is settled until it continues.",
                     fix="see why the raw stream has ended.",
                 ) from ended
             if position.version != before:
                 deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
             if self._clock.monotonic() > deadline:
                 raise UnreachableError(
-                    f"{self._context.raw} ends at {dict(position.reach.offsets)} and has not grown for "
+                    f"{topic.raw} ends at {dict(position.reach.offsets)} and has not grown for "
                     f"{_PATIENCE_SECONDS:.0f} s; the topic has records up to {dict(target.offsets)}.",
-                    fix=f"see why the raw stream of {self._context.source.name} does not go on.",
+                    fix=f"see why the raw stream of {topic.kafka.name} does not continue.",
                 )
             self.check_fence()
             self._refuse_if_given_up()
@@ -239,7 +265,7 @@ class SettleSink:
         if self._given_up:
             raise NotReadyError(
                 f"the driver stops before {self._context.table.name} is settled as far as it could be.",
-                fix="nothing: the next driver goes on here.",
+                fix="nothing: the next driver continues here.",
             )
 
     def _warn(self, status: SettlingStatus) -> None:
@@ -275,26 +301,28 @@ def prepare_settled(
     Raises:
         SpecError: the transform cannot be loaded, or returns what the output cannot take.
     """
-    output = code.pipeline.intervals
-    records = read_stream(spark, context.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
-    nothing = spark.createDataFrame([], records.schema)
+    output, topics = code.pipeline.intervals, [topic.kafka for topic in context.topics]
+    streams = read_streams(spark, topics, start=epoch.start, most=code.pipeline.max_records_per_batch)
+    nothing = {topic: spark.createDataFrame([], records.schema) for topic, records in streams.items()}
     rows = result_rows(nothing, code)
     refuse_unwritable(rows, [output])
-    refuse_unbounded(rows, nothing, output)
+    refuse_unbounded(rows, nothing.values(), output)
     schema, column = rows.schema.json(), partition_column(output)
+    ranges = reduce(DataFrame.unionByName, streams.values())
 
     def opened() -> Opened:
         ensure_table(context.table, schema, partition_by=[column])
-        beginning = None if epoch.start is None else Reach(epoch.start, (context.source.topic_id,))
-        name, rules = settler_name(code.pipeline.name), SettlingRules.of(code.pipeline)
+        begun = {t.name: Reach(own_offsets(epoch.start or {}, t.name), (t.topic_id,)) for t in topics}
+        beginning = None if epoch.start is None else begun
+        name, rules = settler_name(code.pipeline.name), SettlingRules.by_topic(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
         rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
         sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, spark, generation=generation)
-        return Opened(records, sink, between_batches=sink.between_batches, give_up=sink.give_up)
+        return Opened(ranges, sink, between_batches=sink.between_batches, give_up=sink.give_up)
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
-    return Prepared(records, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
+    return Prepared(ranges, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
 
 
 def _refuse_state(checkpoint: Path, stream: str) -> None:

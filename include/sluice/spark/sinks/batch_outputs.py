@@ -7,7 +7,7 @@ written where it is missing and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
 from typing import Protocol
@@ -44,6 +44,41 @@ class BatchOutput(Protocol):
 
     def expire(self) -> None:
         """Remove rows that do not belong to it any more; most outputs keep all."""
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """An output that takes some of the rows. It implements `BatchOutput`.
+
+    Attributes:
+        output: which.
+        where: the condition, in SQL.
+    """
+
+    output: BatchOutput
+    where: str
+
+    @property
+    def name(self) -> str:
+        """See `BatchOutput`."""
+        return self.output.name
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """See `BatchOutput`."""
+        return self.output.latest
+
+    def check_fence(self) -> None:
+        """See `BatchOutput`."""
+        self.output.check_fence()
+
+    def write(self, rows: DataFrame, batch: MicroBatch) -> None:
+        """See `BatchOutput`."""
+        self.output.write(rows.where(self.where), batch)
+
+    def expire(self) -> None:
+        """See `BatchOutput`."""
+        self.output.expire()
 
 
 class Inheritance(Protocol):
@@ -158,7 +193,7 @@ def _repeats(batch: MicroBatch, floor: Mapping[str, int], held: Position) -> boo
 def _torn(name: str, position: Position, batch: MicroBatch) -> RefusedError:
     return RefusedError(
         f"{name} holds results up to {dict(position.offsets)}, in the middle of batch {batch.batch_id} of a new "
-        f"checkpoint, and another output of the stream stands elsewhere: rows would be repeated or left out.",
+        f"checkpoint, and another output of the stream is at another position: rows would be repeated or left out.",
         fix="restore the checkpoint, or give the outputs pipelines of their own.",
     )
 

@@ -1,4 +1,4 @@
-"""Looks at a batch before anything of it is written: whether so much is quarantined that the stream has to stop.
+"""Checks a batch before anything of it is written: whether so much is quarantined that the stream has to stop.
 
 The records are read and validated once more for that. It is the price of an exact answer before the first output is
 written: what a batch's own plan could report is known only when its rows have been delivered.
@@ -13,11 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.quality.breaker import Rejected, Tally, refuse_drift
 from sluice.quality.reasons import Reason
-from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.records.validation import REASON, validate
+from sluice.spark.records.pipeline import PipelineCode, SourceCode
+from sluice.spark.records.validation import REASON
 from sluice.spark.sinks.sink import planned_batch
 from sluice.specs.model.circuit_breaker import CircuitBreaker
 from sluice.streams.position.checkpoint import Checkpoint
+
+Between = Callable[[Mapping[str, int], Mapping[str, int]], DataFrame]
+"""Returns the records of a topic from the first offsets up to the next ones, by `topic/partition`."""
 
 
 class Breaker:
@@ -28,7 +31,7 @@ class Breaker:
         code: the pipeline's: says what is quarantined.
         stream: names the stream in messages.
         checkpoint: of the stream.
-        between: returns the records from the first offsets up to the next ones, by `topic/partition`.
+        between: returns the records of each topic from the first offsets up to the next ones.
     """
 
     def __init__(
@@ -37,7 +40,7 @@ class Breaker:
         code: PipelineCode,
         stream: str,
         checkpoint: Checkpoint,
-        between: Callable[[Mapping[str, int], Mapping[str, int]], DataFrame],
+        between: Mapping[str, Between],
     ) -> None:
         self._limit = limit
         self._code = code
@@ -64,26 +67,31 @@ class Breaker:
         span = sum(end - batch.start.get(partition, 0) for partition, end in batch.end.offsets.items())
         if span < self._limit.records:  # offsets have gaps, never fewer numbers than records
             return
-        tally = tally_of(self._between(batch.start, batch.end.offsets), self._code)
+        records = {topic: read(batch.start, batch.end.offsets) for topic, read in self._between.items()}
+        tally = tally_of(records, self._code)
         refuse_drift(tally, self._limit, batch=f"batch {batch_id} of {self._stream}")
 
 
-def tally_of(records: DataFrame, code: PipelineCode) -> Tally:
-    """Count what validation makes of records, in one pass.
+def tally_of(records: Mapping[str, DataFrame], code: PipelineCode) -> Tally:
+    """Count what validation makes of records, in one pass over each topic.
 
     Args:
-        records: the columns of `read_stream`.
+        records: the columns of `read_stream`, by topic.
         code: the pipeline's.
     """
-    topic = code.topic
+    each = [_tally_of_source(own, code.sources[topic]) for topic, own in records.items()]
+    return Tally(sum(own.records for own in each), tuple(rejected for own in each for rejected in own.rejected))
+
+
+def _tally_of_source(records: DataFrame, source: SourceCode) -> Tally:
     groups = (
-        validate(records, topic.value, code.pipeline.time, code.expected)
+        source.validated(records)
         .groupBy(REASON, "_partition")
         .agg(F.count("*").alias("records"), F.min("_offset").alias("first"), F.max("_offset").alias("last"))
         .collect()
     )
     rejected = tuple(
-        Rejected(Reason(g[REASON]), f"{topic.name}/{g['_partition']}", g["records"], g["first"], g["last"])
+        Rejected(Reason(g[REASON]), f"{source.topic.name}/{g['_partition']}", g["records"], g["first"], g["last"])
         for g in groups
         if g[REASON] is not None
     )

@@ -6,7 +6,8 @@ a prefix of our own; they say where a record was and why it was refused, and quo
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
+from functools import partial, reduce
 from itertools import chain
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -14,13 +15,18 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.writers import writer_id
 from sluice.quality.reasons import Outcome, Reason
-from sluice.spark.records.kafka_source import read_stream
-from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations, validate
+from sluice.spark.records.kafka_source import identity_of, read_streams
+from sluice.spark.records.pipeline import PipelineCode, SourceCode
+from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expectations
 from sluice.spark.sinks.batch_outputs import BatchOutputsSink, all_known
-from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, held_by_all, refuse_unfit_deliveries
+from sluice.spark.sinks.output_stream import (
+    OutputContext,
+    deliveries_log,
+    held_by_all,
+    refuse_unfit_deliveries,
+    unread,
+)
 from sluice.spark.sinks.preparation import Opened, Prepared
-from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text_header
 from sluice.specs.model.outputs import DeadLettersOutput
 from sluice.streams.position.checkpoint import Checkpoint
@@ -32,21 +38,24 @@ PREFIX = "__sluice.errors."
 _STAGE = "VALIDATION"
 
 
-def refused(records: DataFrame, code: PipelineCode) -> DataFrame:
+def refused(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return what validation quarantines.
 
     Args:
-        records: the columns of `read_stream`.
+        records: the columns of `read_stream`, by topic.
         code: the pipeline's.
 
     Returns:
-        The columns of `read_stream`, `_reason` (string) and `_message` (string): what is wrong, as a sentence.
+        The columns of `read_stream`, `_topic` (string), `_reason` (string) and `_message` (string): what is wrong, as a
+        sentence.
     """
-    topic = code.topic
-    validated = validate(records, topic.value, code.pipeline.time, code.expected)
-    quarantined = validated.where(F.col(OUTCOME) == Outcome.QUARANTINED.value)
+    return reduce(DataFrame.unionByName, (_refused(own, code.sources[topic]) for topic, own in records.items()))
+
+
+def _refused(records: DataFrame, source: SourceCode) -> DataFrame:
+    quarantined = source.validated(records).where(F.col(OUTCOME) == Outcome.QUARANTINED.value)
     kept = ("_topic_id", "_partition", "_offset", "_timestamp", "_key", "_value", "_headers", REASON)
-    return quarantined.select(*kept, _message(code).alias("_message"))
+    return quarantined.select(*kept, F.lit(source.topic.name).alias("_topic"), _message(source).alias("_message"))
 
 
 def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation: int, position: int) -> DataFrame:
@@ -64,7 +73,7 @@ def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation:
     """
     place = F.concat_ws("-", "_topic_id", "_partition", "_offset")
     said = {
-        "topic": F.lit(code.topic.name),
+        "topic": F.col("_topic"),
         "topic.id": F.col("_topic_id"),
         "partition": F.col("_partition").cast("string"),
         "offset": F.col("_offset").cast("string"),
@@ -98,26 +107,26 @@ def prepare_dead_letters(
 ) -> Prepared:
     """Return the stream that sends what validation quarantines."""
     topic = context.topics[output.topic]
-    writer = writer_id(stream, context.source.topic_id, epoch.number)
-    source = read_stream(spark, context.source, start=epoch.start, most=code.pipeline.max_records_per_batch)
+    writer = writer_id(stream, identity_of(context.sources), epoch.number)
+    source = read_streams(spark, context.sources, start=epoch.start, most=code.pipeline.max_records_per_batch)
 
     def opened() -> Opened:
         log = deliveries_log(context, output, code, writer, generation)
         make = partial(letters, code=code, partitions=topic.partitions)
         records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
         held = held_by_all([records])
-        unsent = source.where(beyond(held, "_partition", "_offset")) if held else source
+        unsent = unread(source, held)
         sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
         return Opened(refused(unsent, code), sink)
 
     return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output),), opened)
 
 
-def _message(code: PipelineCode) -> Column:
+def _message(source: SourceCode) -> Column:
     meant = F.create_map(*map(F.lit, chain.from_iterable((str(r), r.meaning) for r in Reason)))
     named = [
         F.when(broken, F.lit(f"{each.expect} ({each.subject})"))
-        for each, broken in broken_expectations(code.expected, code.topic.value)
+        for each, broken in broken_expectations(source.expected, source.value)
     ]
     message = F.concat_ws(": ", F.element_at(meant, F.col(REASON)), F.col(DETAIL))
     if not named:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -24,10 +24,17 @@ from sluice.intervals.writers import writer_id
 from sluice.live.store import LatestStore, LatestTable
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.records.columns import refuse_unwritable
-from sluice.spark.records.kafka_source import KafkaTopic, read_stream
+from sluice.spark.records.kafka_source import KafkaTopic, identity_of, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
-from sluice.spark.records.statefulness import state_in
-from sluice.spark.sinks.batch_outputs import BatchOutput, BatchOutputsSink, Inheritance, WholeWindows, all_known
+from sluice.spark.records.statefulness import output_mode, state_in
+from sluice.spark.sinks.batch_outputs import (
+    BatchOutput,
+    BatchOutputsSink,
+    ChosenRows,
+    Inheritance,
+    WholeWindows,
+    all_known,
+)
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.preparation import Opened, Prepared
@@ -48,14 +55,14 @@ class OutputContext:
     """Where a stream finds what it reads and writes.
 
     Attributes:
-        source: the topic that it reads.
+        sources: the topics that it reads.
         topics: the topics that it writes, by name.
         table: returns the folder of a Delta table.
         connection: returns the URL of a database by the connection's name.
         settled_until: returns how far the pipeline's interval table is settled; None if that is not known.
     """
 
-    source: KafkaTopic
+    sources: Sequence[KafkaTopic]
     topics: Mapping[str, KafkaTopic]
     table: Callable[[str], Path]
     connection: Callable[[str], str]
@@ -77,34 +84,50 @@ def prepare_outputs(
         SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
     """
     pipeline = code.pipeline
-    records = read_stream(spark, context.source, start=epoch.start, most=pipeline.max_records_per_batch)
-    rows = transformed(good_records(records, code, counting=True), code)
+    records = read_streams(spark, context.sources, start=epoch.start, most=pipeline.max_records_per_batch)
+    rows = _streamed(records, code)
     refuse_unwritable(rows, pipeline.side_outputs)
     state = state_in(rows)
     appended = any(isinstance(output, RowsOutput) for output in pipeline.side_outputs)
     _refuse_stateful_rows(pipeline.name, state if appended else None)
-    writer = writer_id(stream, context.source.topic_id, epoch.number)
+    writer = writer_id(stream, identity_of(context.sources), epoch.number)
     outputs = _Outputs(code, context, rows, writer, epoch.number, generation)
 
     def opened() -> Opened:
         found = [outputs.open(output) for output in pipeline.side_outputs]
         floor = None if state is not None else held_by_all(found)
-        read = rows
-        if floor:
-            unread = records.where(beyond(floor, "_partition", "_offset"))
-            read = transformed(good_records(unread, code, counting=True), code)
+        read = _streamed(unread(records, floor), code) if floor else rows
         known = all_known if state is None else _whole_windows(spark, code, context)
         sink = BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known)
         return Opened(read, sink, sink.expire)
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
-    return Prepared(rows, checks, opened, "append" if appended else "update")
+    return Prepared(rows, checks, opened, output_mode(rows, appended=appended))
+
+
+def _streamed(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
+    good = {t: good_records(own, code.sources[t], counting=True) for t, own in records.items()}
+    return transformed(good, code)
+
+
+def unread(records: Mapping[str, DataFrame], held: Mapping[str, int] | None) -> dict[str, DataFrame]:
+    """Return the records of each topic that lie behind those offsets which every output holds."""
+    ends = {topic: own_offsets(held or {}, topic) for topic in records}
+    return {t: own.where(beyond(ends[t], "_partition", "_offset")) if ends[t] else own for t, own in records.items()}
 
 
 def _whole_windows(spark: SparkSession, code: PipelineCode, context: OutputContext) -> Inheritance:
-    history = SourceHistory(spark, code, context.source, context.table(code.topic.raw.table))
+    histories = [
+        SourceHistory(spark, code.sources[t.name], t, context.table(code.sources[t.name].topic.raw.table))
+        for t in context.sources
+    ]
+
+    def newest_before(origin: Mapping[str, int]) -> datetime | None:
+        found = (history.newest_before(origin) for history in histories)
+        return max((newest for newest in found if newest is not None), default=None)
+
     time_column = code.pipeline.intervals.time_column if code.pipeline.has_intervals else None
-    return WholeWindows(time_column, history.newest_before)
+    return WholeWindows(time_column, newest_before)
 
 
 def _refuse_stateful_rows(pipeline: str, state: str | None) -> None:
@@ -156,7 +179,7 @@ def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generati
 
 @dataclass(frozen=True)
 class _Outputs:
-    """The outputs of one stream: looked at, and opened: created where they are not there, and taken over."""
+    """The outputs of one stream: checked, and opened: created where they are not there, and taken over."""
 
     code: PipelineCode
     context: OutputContext
@@ -187,6 +210,10 @@ class _Outputs:
         Raises:
             FencedError: a newer generation owns it.
         """
+        opened = self._open(output)
+        return opened if output.where is None else ChosenRows(opened, output.where)
+
+    def _open(self, output: SideOutput) -> BatchOutput:
         match output:
             case RowsOutput():
                 return self._rows(output)
@@ -209,12 +236,16 @@ class _Outputs:
     def _latest(self, output: LatestOutput) -> LatestRows:
         pipeline, kept, table = self.code.pipeline, None, self._described(output)
         if output.keep == "open":
-            kept = OpenWindows(self.context.settled_until, pipeline.intervals.window, pipeline.time.delay)
+            kept = OpenWindows(self.context.settled_until, pipeline.intervals.window, self._delay)
         store = self._store(output, table)
         store.open()
         folder = self.context.table(output.table)
         appeared = (lambda: uncommitted_data(folder)) if output.store == "delta" else None
         return LatestRows(table, store, kept, appeared)
+
+    @property
+    def _delay(self) -> timedelta:
+        return max(source.time.delay for source in self.code.sources.values())
 
     def _described(self, output: LatestOutput) -> LatestTable:
         return LatestTable(

@@ -1,6 +1,6 @@
 """A stream before it starts: what is known of it without a change to anything, and how its outputs are opened.
 
-A start has two parts. First everything is looked at, for all streams of a unit; only if nothing stands against any of
+A start has two parts. First everything is checked, for all streams of a unit; only if nothing stands against any of
 them, tables are created or get their new columns, and are marked for this generation.
 """
 
@@ -42,7 +42,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A stream that was looked at. Nothing was changed for it yet.
+    """A stream that was checked. Nothing was changed for it yet.
 
     Attributes:
         rows: what its code makes of its records.

@@ -42,6 +42,11 @@ from sluice.streams.position.epochs import EpochInForce
 
 _log = structlog.get_logger()
 
+_RAW_SCHEMA = (
+    "topic_id string, partition int, offset long, timestamp timestamp, key binary, value binary, "
+    "headers array<struct<key: string, value: binary>>"
+)
+
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
     """Return the rows of the raw table.
@@ -93,6 +98,11 @@ def raw_records(raw_table: DataFrame, *kept: str) -> DataFrame:
         F.col("headers").alias("_headers"),
         *kept,
     )
+
+
+def empty_raw_rows(spark: SparkSession) -> DataFrame:
+    """Return the rows of a raw table of which nothing is written yet, as far as `raw_records` reads them."""
+    return spark.createDataFrame([], _RAW_SCHEMA)
 
 
 def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:

@@ -50,7 +50,7 @@ class Catalog:
         absent: topics that there shall no longer be.
         doubtful_suites: files of suites that are broken, with the pipeline that each guards; None where that is not
             certain. They are here so that no pipeline loses its gate by a slip in a file.
-        alerts: who is told of what, by deployment.
+        alerts: who is notified of what, by deployment.
         users: every principal whose own file is sound. While another spec is broken, what `access` needs is unknown,
             and processes connect as before.
     """
@@ -88,28 +88,34 @@ class Catalog:
         declared = self.streams.get(stream)
         return None if declared is None else declared.pipeline
 
-    def topic_of(self, stream: str) -> str:
-        """Return the topic that a stream reads; of a stream that no spec declares any more, by its name."""
+    def topics_of(self, stream: str) -> tuple[str, ...]:
+        """Return the topics that a stream reads; of a stream that no spec declares any more, by its name."""
         declared = self.streams.get(stream)
-        return topic_of_raw(stream) if declared is None else declared.topic
+        return (topic_of_raw(stream),) if declared is None else declared.topics
+
+    def topic_of(self, stream: str) -> str:
+        """Return the topic of a raw stream, which reads one; of another stream, the first that it reads."""
+        return self.topics_of(stream)[0]
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
         """The pipelines of each topic that is read."""
         by_topic: dict[str, list[PipelineSpec]] = defaultdict(list)
         for pipeline in self.pipelines.values():
-            by_topic[pipeline.source].append(pipeline)
+            for topic in pipeline.topics:
+                by_topic[topic].append(pipeline)
         return {topic: tuple(readers) for topic, readers in by_topic.items()}
 
     def units_at(self, topic: str) -> frozenset[str]:
         """Return the units whose streams read a topic or write it."""
-        at = (p.driver for p in self.pipelines.values() if topic in {p.source, *(o.topic for o in p.written_topics)})
+        at = (p.driver for p in self.pipelines.values() if topic in {*p.topics, *(o.topic for o in p.written_topics)})
         return frozenset(at) | ({self.topics[topic].raw.driver} if topic in self.topics else set())
 
     def raw_units_of(self, unit: Unit) -> tuple[str, ...]:
         """Return the other units that fill the raw tables which a unit's interval tables are settled from."""
         settled = (self.pipelines[name] for name in unit.pipelines if self.pipelines[name].has_intervals)
-        return tuple(sorted({self.topics[pipeline.source].raw.driver for pipeline in settled} - {unit.name}))
+        read = {topic for pipeline in settled for topic in pipeline.topics}
+        return tuple(sorted({self.topics[topic].raw.driver for topic in read} - {unit.name}))
 
     def deadlines_of(self, stream: str) -> StreamDeadlines:
         """Return what a stream promises; nothing if no spec declares it."""
@@ -164,14 +170,20 @@ class Catalog:
         suite = self.suite_of(pipeline)
         return None if suite is None else suite.gate
 
-    def expected_of_records(self, pipeline: str) -> tuple[Expectation, ...]:
-        """Return what must hold for each record of a pipeline, beyond what its topic declares.
+    def expected_of_records(self, pipeline: str, source: str | None = None) -> tuple[Expectation, ...]:
+        """Return what must hold for each record of a pipeline, beyond what its topics declare.
+
+        Args:
+            pipeline: its name.
+            source: the name of the source whose records are meant; None: those of all.
 
         Raises:
             SpecError: see `suite_of`.
         """
         suite = self.suite_of(pipeline)
-        return () if suite is None else suite.about(Subject.RECORD)
+        expected = () if suite is None else suite.about(Subject.RECORD)
+        # Of a pipeline with one source, what names none is about that one.
+        return expected if source is None else tuple(each for each in expected if each.source in (None, source))
 
     def unit(self, name: str) -> Unit:
         """Return a unit.

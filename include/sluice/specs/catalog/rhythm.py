@@ -29,11 +29,16 @@ UNDECLARED = Rhythm()
 
 
 def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
-    """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic."""
-    topic, pipeline = catalog.topics.get(catalog.topic_of(stream)), catalog.pipeline_of(stream)
-    retention = topic.retention if topic is not None and isinstance(topic.retention, timedelta) else None
+    """Return how a stream reads. A raw stream keeps up with the fastest pipeline of its topic.
+
+    Of several topics that a stream reads, the one counts that deletes its records first.
+    """
+    pipeline = catalog.pipeline_of(stream)
+    topics = [catalog.topics[name] for name in catalog.topics_of(stream) if name in catalog.topics]
+    retention = min((t.retention for t in topics if isinstance(t.retention, timedelta)), default=None)
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
+    topic = topics[0] if topics else None
     readers = [reader.trigger for reader in catalog.readers.get(topic.name, ())] if topic else []
     cap = None if topic is None else topic.raw.max_records_per_batch
     return Rhythm(min(readers, default=DEFAULT_TRIGGER), cap, retention)

@@ -34,7 +34,7 @@ class DeclaredStream:
     Attributes:
         name: unique in a project.
         kind: what it is for.
-        topic: the topic that it reads.
+        topics: the topics that it reads; one of a raw stream.
         owner: of its pipeline, or of the topic of a raw stream; empty if none is named.
         deadlines: what it promises while it runs.
         outputs: what it delivers; none of a raw stream.
@@ -43,7 +43,7 @@ class DeclaredStream:
 
     name: str
     kind: StreamKind
-    topic: str
+    topics: tuple[str, ...]
     owner: str
     deadlines: StreamDeadlines
     outputs: tuple[Output, ...] = ()
@@ -79,7 +79,7 @@ def dead_stream(pipeline: PipelineSpec) -> str | None:
 
 def raw_stream_of(topic: TopicSpec) -> DeclaredStream:
     """Return the raw stream of a topic."""
-    return DeclaredStream(raw_stream(topic.name), StreamKind.RAW, topic.name, topic.owner or "", topic.raw.deadlines)
+    return DeclaredStream(raw_stream(topic.name), StreamKind.RAW, (topic.name,), topic.owner or "", topic.raw.deadlines)
 
 
 def streams_of(pipeline: PipelineSpec) -> Iterator[DeclaredStream]:
@@ -93,5 +93,5 @@ def streams_of(pipeline: PipelineSpec) -> Iterator[DeclaredStream]:
     ):
         if name is not None:
             yield DeclaredStream(
-                name, kind, pipeline.source, pipeline.owner, pipeline.deadlines, tuple(outputs), pipeline
+                name, kind, pipeline.topics, pipeline.owner, pipeline.deadlines, tuple(outputs), pipeline
             )

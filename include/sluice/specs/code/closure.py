@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sluice.disk import replacing
@@ -17,6 +17,10 @@ from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import SourceSpec
+
+_TIMES_WITHOUT_MEANING = {"watermark_delay", "arrival_disorder", "max_advance", "idle"}
+"""How long is waited for records changes no result; the watermark delay in force is said beside them."""
 
 _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "name": True,
@@ -32,7 +36,8 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
     "mirror_group": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
-    "time": {"watermark_delay", "arrival_disorder", "max_advance", "idle"},
+    "time": _TIMES_WITHOUT_MEANING,
+    "sources": True,  # each is said with its topic
     "output": True,
     "outputs": True,
 }
@@ -42,8 +47,12 @@ Of the outputs only the interval table's windows count: what else is delivered i
 """
 
 _NO_WINDOWS = {"table", "keys"}
-_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope"}
+_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope", "where"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
+
+_SHORT_FORM = {"source": True, "time": True}
+"""Keys of a pipeline that there are only where it has no `sources`."""
+_UNLESS_OMITTED_OF_SOURCE = {"lookback", "lookahead", "columns"}
 
 _WITHOUT_MEANING_OF_VALUE: dict[str, bool | dict[str, set[str]]] = {
     "event_id": True,
@@ -76,20 +85,55 @@ def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(sorted(closure))
 
 
-def meaning(pipeline: PipelineSpec, topic: TopicSpec, expected: Sequence[Expectation] = ()) -> dict[str, object]:
+def meaning(
+    pipeline: PipelineSpec, topics: Mapping[str, TopicSpec], expected: Sequence[Expectation] = ()
+) -> dict[str, object]:
     """Return what the specs say about results, as JSON values: how to read a record and what to make of it.
 
     Spark settings count: some change results, and there is no full list of them.
+
+    Args:
+        pipeline: its spec.
+        topics: the spec of each source's topic, by the source's name.
+        expected: what must hold for records, of all sources.
     """
-    delay = int(pipeline.time.delay.total_seconds())
+    exclude = {**_WITHOUT_MEANING, **(_SHORT_FORM if pipeline.sources else {})}
     intervals = _windows(pipeline.intervals) if pipeline.has_intervals else None
-    judged = [(e.expect, e.kwargs) for e in expected if e.severity is Severity.CRITICAL]
+    judged = [_asked(each, pipeline) for each in expected if each.severity is Severity.CRITICAL]
     return {
         **({"expected": judged} if judged else {}),
-        "pipeline": {**pipeline.model_dump(mode="json", exclude=_WITHOUT_MEANING), "output": intervals},
-        "watermark_delay_seconds": delay,
-        "value": topic.value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
+        "pipeline": {**pipeline.model_dump(mode="json", exclude=exclude), "output": intervals},
+        **_read(pipeline, topics),
     }
+
+
+def _read(pipeline: PipelineSpec, topics: Mapping[str, TopicSpec]) -> dict[str, object]:
+    """Return how records are read.
+
+    Of the short form it says the same as before there were `sources`: what was computed then is not stale.
+    """
+    read = {
+        name: {
+            "watermark_delay_seconds": int(source.time.delay.total_seconds()),
+            "value": topics[name].value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
+        }
+        for name, source in pipeline.every_source.items()
+    }
+    if pipeline.sources:
+        return {"sources": {name: {**_declared(source), **read[name]} for name, source in pipeline.sources.items()}}
+    (only,) = read.values()
+    return only
+
+
+def _declared(source: SourceSpec) -> dict[str, object]:
+    written = source.model_dump(mode="json", exclude={"time": _TIMES_WITHOUT_MEANING})
+    omitted = _UNLESS_OMITTED_OF_SOURCE - source.model_dump(exclude_defaults=True).keys()
+    return {key: value for key, value in written.items() if key not in omitted}
+
+
+def _asked(expectation: Expectation, pipeline: PipelineSpec) -> tuple[object, ...]:
+    asked = (expectation.expect, expectation.kwargs)
+    return (*asked, expectation.source) if pipeline.sources else asked
 
 
 def _windows(output: IntervalsOutput) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sluice.settings import PACKAGE
@@ -17,19 +17,19 @@ from sluice.specs.model.model import PipelineSpec, TopicSpec
 def pipeline_hash(
     home: Path,
     pipeline: PipelineSpec,
-    topic: TopicSpec,
+    topics: Mapping[str, TopicSpec],
     expected: Sequence[Expectation] = (),
     *,
     package: Path = PACKAGE,
 ) -> str:
     """Return the hash that names a pipeline's code; the arguments are those of `pipeline_parts`."""
-    return pipeline_parts(home, pipeline, topic, expected, package=package).hash
+    return pipeline_parts(home, pipeline, topics, expected, package=package).hash
 
 
 def pipeline_parts(
     home: Path,
     pipeline: PipelineSpec,
-    topic: TopicSpec,
+    topics: Mapping[str, TopicSpec],
     expected: Sequence[Expectation] = (),
     *,
     package: Path = PACKAGE,
@@ -39,8 +39,8 @@ def pipeline_parts(
     Args:
         home: the project.
         pipeline: its spec.
-        topic: the spec of its source.
-        expected: what must hold for each record.
+        topics: the spec of each source's topic, by the source's name.
+        expected: what must hold for records, of all sources.
         package: Sluice, as it is installed: the parts are the same wherever that is.
 
     Raises:
@@ -55,7 +55,7 @@ def pipeline_parts(
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
     return CodeParts.of(
         ((_name(path, home, package), path.read_bytes()) for path in closure),
-        meaning(pipeline, topic, expected),
+        meaning(pipeline, topics, expected),
         static,
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sluice.specs.code.closure import import_closure
 from sluice.specs.code.determinism import undetermined
+from sluice.specs.code.join_rules import TimeJoins
 from sluice.specs.code.modules import parse_module
 from sluice.specs.code.scope_rules import UnboundedExpression
 from sluice.specs.code.unbounded import unbounded_expressions
@@ -60,7 +61,9 @@ class PythonTransform:
             message = f"{self.reading.file(self.path)} defines no function {self._function!r} at its top level."
             yield ("transform",), message, _functions(module)
             return
-        yield from _unfit_parameters(definition, list(self.pipeline.static))
+        sources = list(self.pipeline.sources)
+        yield from _unfit_sources(definition, sources) if len(sources) > 1 else _unfit_source(definition)
+        yield from _unfit_static(definition, [key for key in self.pipeline.static if key not in sources])
 
     def windows(self) -> tuple[WindowCall, ...]:
         """Return the windows that it makes."""
@@ -70,14 +73,45 @@ class PythonTransform:
         """Return what it does with all records that a call is given."""
         return unbounded_expressions(self.path, self._function)
 
+    def joins(self) -> TimeJoins:
+        """Return nothing: which columns a function joins by, reading it does not tell."""
+        return TimeJoins()
 
-def _unfit_parameters(definition: ast.FunctionDef, declared: list[str]) -> Iterator[SpecMisfit]:
+
+def _unfit_source(definition: ast.FunctionDef) -> Iterator[SpecMisfit]:
+    """Yield why a function cannot be given the records of its one source, which it may call anything."""
     arguments, function = definition.args, definition.name
     if len(arguments.posonlyargs + arguments.args) != 1 or arguments.vararg or arguments.kwarg:
         message = f"{function}({ast.unparse(arguments)}) must take the records as its one positional parameter."
         fix = f"write `def {function}(records, *, <static inputs>)`."
         yield ("transform",), message, fix
-    taken = [argument.arg for argument in arguments.kwonlyargs]
+
+
+def _unfit_sources(definition: ast.FunctionDef, declared: list[str]) -> Iterator[SpecMisfit]:
+    """Yield why a function cannot be given the records of several sources, which it calls by their names."""
+    arguments, function = definition.args, definition.name
+    fix = f"write `def {function}({', '.join(declared)}, *, <static inputs>)`."
+    if arguments.posonlyargs or arguments.vararg or arguments.kwarg:
+        message = f"{function}({ast.unparse(arguments)}) must take each source by its name: a parameter for each."
+        yield ("transform",), message, fix
+        return
+    taken = [argument.arg for argument in arguments.args]
+    untaken, unknown = [k for k in declared if k not in taken], [t for t in taken if t not in declared]
+    if len(untaken) == len(unknown) == 1:  # one of the two is misspelt
+        message = f"{function} takes the records {unknown[0]!r}, and this source is named {untaken[0]!r}."
+        yield ("sources", untaken[0]), message, "name both alike."
+        return
+    for key in untaken:
+        message = f"{function} takes no positional parameter {key!r}; it takes {', '.join(taken) or 'none'}."
+        yield ("sources", key), message, fix
+    for parameter in unknown:
+        message = f"{function} takes the records {parameter!r}, which is no source of this pipeline."
+        yield ("sources",), message, f"declare sources.{parameter}, or put what is a static input behind `*`."
+
+
+def _unfit_static(definition: ast.FunctionDef, declared: list[str]) -> Iterator[SpecMisfit]:
+    """Yield where the static inputs of a spec are not those that a function takes."""
+    function, taken = definition.name, [argument.arg for argument in definition.args.kwonlyargs]
     untaken, undeclared = set(declared) - set(taken), set(taken) - set(declared)
     if len(untaken) == len(undeclared) == 1:  # one of the two is misspelt
         (key,), (parameter,) = untaken, undeclared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -53,11 +53,11 @@ def _undetermined(select: Select) -> Iterator[tuple[str, NonDeterminism, int]]:
 
 
 def unknown_tables(select: Select, known: Iterable[str]) -> Iterator[Fault]:
-    """Yield a fault for every table that is neither the records, nor a static input, nor named by WITH.
+    """Yield a fault for every table that is neither a source, nor a static input, nor named by WITH.
 
     Args:
         select: the transform.
-        known: the names of the records and of the static inputs.
+        known: the names of the sources and of the static inputs.
     """
     names = list(known)
     for table in select.tables():
@@ -65,7 +65,7 @@ def unknown_tables(select: Select, known: Iterable[str]) -> Iterator[Fault]:
             whole = ".".join(part.name for part in table.parts)
             yield select.fault(table, *NonDeterminism.OUTSIDE.refusal(f"the table {whole}"))
         elif table.name.lower() not in {*names, *select.common_tables}:
-            message = f"{table.name!r} is neither the topic that it reads, nor a static input, nor named by WITH."
+            message = f"{table.name!r} is neither a source, nor a static input, nor named by WITH."
             yield select.fault(table, message, nearest(table.name, [*names, *select.common_tables]))
 
 
@@ -76,7 +76,7 @@ def unknown_columns(select: Select, tables: Mapping[str, Iterable[str]]) -> Iter
 
     Args:
         select: the transform.
-        tables: the columns of the records and of the static inputs, by table.
+        tables: the columns of the sources and of the static inputs, by table.
     """
     if select.tree.find(exp.Pivot) is not None:
         return
@@ -146,15 +146,15 @@ def _length(argument: exp.Expr) -> timedelta | None:
     return length_of(argument.name) if isinstance(argument, exp.Literal) else None
 
 
-def unbounded_in(select: Select, records: str) -> Iterator[UnboundedExpression]:
+def unbounded_in(select: Select, sources: Collection[str]) -> Iterator[UnboundedExpression]:
     """Yield what it does with all records that a call is given, whatever their time.
 
     Args:
         select: the transform.
-        records: the name of the records.
+        sources: their names.
     """
     for query in select.tree.find_all(exp.Select, exp.SetOperation):
-        if select.reads(query, records):
+        if any(select.reads(query, source) for source in sources):
             if isinstance(query, exp.Select):
                 yield from _in_select(select, query)
             for key in ("limit", "offset"):

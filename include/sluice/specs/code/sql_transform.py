@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from sluice.specs.code.join_bounds import time_joins
+from sluice.specs.code.join_rules import TimeJoins
 from sluice.specs.code.scope_rules import UnboundedExpression
 from sluice.specs.code.select import Select
 from sluice.specs.code.select_rules import unbounded_in, undetermined_in, unknown_columns, unknown_tables, windows_in
 from sluice.specs.code.window_rules import WindowCall
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.reading.faults import Fault, SpecFaults
 from sluice.specs.reading.reading import Reading, SpecMisfit
 
@@ -41,19 +43,36 @@ class SqlTransform:
         except SpecFaults as error:
             yield from error.faults
             return
-        pipeline, topic = self.pipeline, self.reading.catalog.topics.get(self.pipeline.source)
         yield from undetermined_in(select)
-        yield from unknown_tables(select, (pipeline.source, *pipeline.static))
-        if topic is not None and topic.name not in pipeline.static:
-            static = {name: tuple(each.columns) for name, each in pipeline.static.items()}
-            yield from unknown_columns(select, {topic.name: tuple(topic.value.fields), **static})
+        yield from unknown_tables(select, (*self.pipeline.every_source, *self.pipeline.static))
+        if columns := self._columns:
+            yield from unknown_columns(select, columns)
+
+    @cached_property
+    def _topics(self) -> dict[str, TopicSpec]:
+        """The topic of each source, by the source's name; none of a topic that has a fault."""
+        topics, sources = self.reading.catalog.topics, self.pipeline.every_source
+        return {name: topics[source.topic] for name, source in sources.items() if source.topic in topics}
+
+    @cached_property
+    def _columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of all tables, by their names; {} where a topic or a name has a fault of its own."""
+        sources, static = self.pipeline.every_source, self.pipeline.static
+        if len(self._topics) < len(sources) or sources.keys() & static.keys():
+            return {}
+        read = {name: (*topic.value.fields, *sources[name].columns) for name, topic in self._topics.items()}
+        return {**read, **{name: tuple(each.columns) for name, each in static.items()}}
 
     def misfits(self) -> Iterator[SpecMisfit]:
         """Yield where spec and SELECT do not fit: inputs that it does not read."""
         read = {table.name.lower() for table in self._select.tables()}
-        if self.pipeline.source not in read:
-            message = f"{self.reading.file(self.path)} does not read {self.pipeline.source!r}."
-            yield ("source",), message, f"write `FROM {self.pipeline.source}`, or correct the name."
+        for name in self.pipeline.every_source:
+            if name not in read:
+                message = f"{self.reading.file(self.path)} does not read {name!r}."
+                fix = f"write `FROM {name}`, or correct the name."
+                if len(self.pipeline.sources) > 1:
+                    fix = f"join {name!r}, correct the name, or remove the source."
+                yield ("sources", name) if self.pipeline.sources else ("source",), message, fix
         for key in self.pipeline.static:
             if key == self.pipeline.source:
                 yield ("static", key), "the topic has this name, too, and a table has one.", "give it another name."
@@ -67,4 +86,9 @@ class SqlTransform:
 
     def unbounded(self) -> tuple[UnboundedExpression, ...]:
         """Return what it does with all records that a call is given."""
-        return tuple(unbounded_in(self._select, self.pipeline.source))
+        return tuple(unbounded_in(self._select, tuple(self.pipeline.every_source)))
+
+    def joins(self) -> TimeJoins:
+        """Return how far apart in time it joins the records of several sources."""
+        event_times = {name: topic.value.event_time for name, topic in self._topics.items()}
+        return time_joins(self._select, self._columns, event_times) if len(event_times) > 1 else TimeJoins()

@@ -36,7 +36,7 @@ def locate_file(package: str | None, name: str, include: Path) -> Path:
         folders, place, fix = [include], "include/", "a path without `package` is below `include/`."
     else:
         folders = _folders(package)
-        place, fix = f"the package {package}", "look at the files that the package installs."
+        place, fix = f"the package {package}", "check the files that the package installs."
     for folder in folders:
         if (folder / path).is_file():
             return folder / path
@@ -45,7 +45,7 @@ def locate_file(package: str | None, name: str, include: Path) -> Path:
 
 def static_inputs_exist(reading: Reading) -> Iterator[Finding]:
     """Every static input is a file, and a CSV file has the declared columns."""
-    located, header_of = cache(locate_file), cache(_header)  # pipelines share inputs: each is looked at once
+    located, header_of = cache(locate_file), cache(_header)  # pipelines share inputs: each is checked once
     for name, pipeline in reading.catalog.pipelines.items():
         for key, static in pipeline.static.items():
             try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from sluice.specs.code.join_rules import TimeJoins, short_reaches
 from sluice.specs.code.python_transform import PythonTransform
 from sluice.specs.code.scope_rules import UnboundedExpression
 from sluice.specs.code.window_rules import WindowCall, unfit_windows
@@ -31,19 +32,23 @@ class TransformFile(Protocol):
     def unbounded(self) -> tuple[UnboundedExpression, ...]:
         """Return what it does with all records that a call is given, whatever their time; in order."""
 
+    def joins(self) -> TimeJoins:
+        """Return how far apart in time it joins the records of several sources, as far as that is seen."""
+
 
 def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     judged: dict[_Use, _Judged] = {}
     for name, pipeline in reading.catalog.pipelines.items():
-        use = (pipeline.transform, pipeline.source, *pipeline.static)
+        sources = tuple((each, source.topic, *source.columns) for each, source in pipeline.every_source.items())
+        use = (pipeline.transform, bool(pipeline.sources), sources, *pipeline.static)
         if use not in judged:
             judged[use] = _judge(pipeline, reading)
         yield from _findings(name, pipeline, judged[use], reading)
 
 
-_Use = tuple[str, ...]
-"""A transform, the topic that it reads and its static inputs: where they are the same, it is judged once."""
+_Use = tuple[object, ...]
+"""A transform, its sources and its static inputs: where they are the same, it is judged once."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class _Judged:
     misfits: tuple[SpecMisfit, ...] = ()
     windows: tuple[WindowCall, ...] = ()
     unbounded: tuple[UnboundedExpression, ...] = ()
+    joins: TimeJoins = field(default_factory=TimeJoins)
 
 
 def _judge(pipeline: PipelineSpec, reading: Reading) -> _Judged:
@@ -64,7 +70,7 @@ def _judge(pipeline: PipelineSpec, reading: Reading) -> _Judged:
         return _Judged(faults)
     if misfits := tuple(transform.misfits()):
         return _Judged(misfits=misfits)
-    return _Judged(windows=transform.windows(), unbounded=transform.unbounded())
+    return _Judged(windows=transform.windows(), unbounded=transform.unbounded(), joins=transform.joins())
 
 
 def _transform(path: Path, pipeline: PipelineSpec, reading: Reading) -> TransformFile:
@@ -84,6 +90,8 @@ def _findings(name: str, pipeline: PipelineSpec, judged: _Judged, reading: Readi
     for window, message, fix in unfit_windows(judged.windows, pipeline.intervals):
         where = f"line {window.line} of {reading.file(window.file)}"
         yield reading.finding(Kind.PIPELINE, name, ("transform",), f"{pipeline.transform}: {where}: {message}", fix)
+    for misfit in short_reaches(judged.joins, pipeline, file):
+        yield reading.finding(Kind.PIPELINE, name, *misfit)
     for found in () if pipeline.intervals.called_per_interval else judged.unbounded:
         message = f"{pipeline.transform}: line {found.line} of {file}: {found.message}"
         yield reading.finding(Kind.PIPELINE, name, ("transform",), message, found.fix)

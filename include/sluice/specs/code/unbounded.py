@@ -43,7 +43,7 @@ class _Transform:
     def __init__(self, definition: ast.FunctionDef, imported: dict[str, str]) -> None:
         self._definition = definition
         self._imported = imported
-        self._records = definition.args.args[0].arg
+        self._records = {argument.arg for argument in definition.args.args}
         self._others = {argument.arg for argument in definition.args.kwonlyargs}
 
     def expressions(self) -> Iterator[UnboundedExpression]:
@@ -80,7 +80,7 @@ class _Transform:
     def _is_column(self, name: str) -> bool:
         """Whether a name is assigned once, and stands for no table."""
         values = self._assigned[name]
-        return len(values) == 1 and _root(values[0]) not in {self._records, *self._others, *self._assigned}
+        return len(values) == 1 and _root(values[0]) not in {*self._records, *self._others, *self._assigned}
 
     def _is_unbounded_window(self, node: ast.expr) -> bool:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "over"):
@@ -122,12 +122,12 @@ class _Transform:
         return {name: values for name, values in given.items() if name not in otherwise}
 
     def _is_records(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether an expression is made of the records by calls of methods, and of nothing else."""
+        """Whether an expression is made of records by calls of methods, and of nothing else."""
         root = _root(node)
         if root is None or root in seen:
             return root is not None
         values = self._values(root)
-        return (bool(values) or root == self._records) and all(self._is_records(v, seen | {root}) for v in values)
+        return (bool(values) or root in self._records) and all(self._is_records(v, seen | {root}) for v in values)
 
     def _is_grouped(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
         if isinstance(node, ast.Name) and node.id not in seen:

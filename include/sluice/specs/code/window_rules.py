@@ -11,6 +11,7 @@ from typing import Literal
 
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.sources import SourceSpec
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -64,6 +65,12 @@ def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Ite
     yield from _other_lengths(windows, output)
 
 
+def reach_of(source: SourceSpec, output: IntervalsOutput) -> tuple[timedelta, timedelta]:
+    """Return how far before an interval the records of a source begin, and how far behind its end they go on."""
+    back, ahead = source.lookback, source.lookahead
+    return output.lookback if back is None else back, output.lookahead if ahead is None else ahead
+
+
 def _unfit(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
     if window.session:
         yield from _unfit_session(window, output)
@@ -113,7 +120,7 @@ def _declare(window: WindowCall, ahead: timedelta, back: timedelta) -> str:
 
 def _unfit_session(window: WindowCall, output: IntervalsOutput) -> Iterator[Misfit]:
     if window.edge == "start":
-        message = f"a session has its place in the {output.interval} in which it ends, and `time_column` is its start."
+        message = f"a session belongs to the {output.interval} in which it ends, and `time_column` is its start."
         yield window, message, "return `session_window.end` as the time column, and the start as `since_column`."
         return
     missing = [key for key in ("lookback", "since_column") if not getattr(output, key)]

@@ -89,6 +89,8 @@ class Expectation(Spec):
     """Its arguments, under Great Expectations' names."""
     on: tuple[Subject, ...] = Field(default=(Subject.TABLE,), json_schema_extra={"minItems": 1})
     """Where it holds; both where record and row have its columns."""
+    source: Name | None = None
+    """Whose records it is about, where the pipeline reads several topics: the name of one of its sources."""
     severity: Severity = Severity.CRITICAL
     description: str = ""
     """Why it must hold, for readers of a failure."""
@@ -102,15 +104,26 @@ class Expectation(Spec):
             raise ValueError("it needs at least one entry")
         return tuple(dict.fromkeys(on))
 
+    @field_validator("source")
+    @classmethod
+    def _is_of_records(cls, source: str | None, info: ValidationInfo) -> str | None:
+        on = info.data.get("on")
+        if source is not None and on is not None and Subject.RECORD not in on:
+            raise ValueError(
+                "it says whose records are meant, and this is not about records; remove it, or add `record` to `on`"
+            )
+        return source
+
     @property
     def key(self) -> str:
         """Name what is asked: the same however often, and by whatever suite; changed with an argument."""
-        asked = [self.expect, self.kwargs, None if self.history is None else self.history.model_dump(mode="json")]
+        history = None if self.history is None else self.history.model_dump(mode="json")
+        asked = [self.expect, self.kwargs, history, *([] if self.source is None else [self.source])]
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def subject(self) -> str:
-        """The columns that it looks at, separated by commas; `table` where it names none."""
+        """The columns that it checks, separated by commas; `table` where it names none."""
         values = [self.kwargs[key] for key in _SUBJECT_KEYS if key in self.kwargs]
         columns = [str(c) for value in values for c in (value if isinstance(value, list) else [value])]
         return ", ".join(columns) or "table"

@@ -82,7 +82,7 @@ class ReferenceArguments(Spec):
     static: str | None = None
     """A static input of the pipeline."""
     table: Name | None = None
-    """An output table of the project, as it is when it is looked at."""
+    """An output table of the project, as it is when it is checked."""
     reference_column: str | None = None
     """The column there; by default of the same name."""
     mostly: float = Field(default=1, gt=0, le=1)

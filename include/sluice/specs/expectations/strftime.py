@@ -67,7 +67,7 @@ def text_format(strftime_format: str) -> TextFormat:
                 known = ", ".join(f"%{each}" for each in DIRECTIVES)
                 raise ValueError(f"{part!r} is no directive that can be read here; those are {known}, %%")
             if directive in groups:
-                raise ValueError(f"{part} stands there twice")
+                raise ValueError(f"{part} appears there twice")
             groups[directive] = len(groups) + 1
             pattern += f"({DIRECTIVES[directive]})"
         else:

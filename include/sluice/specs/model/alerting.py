@@ -1,4 +1,4 @@
-"""An alert policy: who is told of what, when, how often, and of its end."""
+"""An alert policy: who is notified of what, when, how often, and of its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sluice.wording import ExplainedEnum
 
 
 class AlertClass(ExplainedEnum):
-    """What an alert is about. One that lasts is told once for its subject and class, until it is over."""
+    """What an alert is about. One that lasts is sent once for its subject and class, until it is over."""
 
     FAILED_RUN = "failed-run", "a task or a run failed for good", "fix what its error says, then clear the run"
     HALTED = "halted", "a unit does not start until a person resumes it", "fix the cause; `sluice streams resume`"
@@ -62,11 +62,11 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _CLOCK = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 _LONGEST_QUIET = 8
-"""Days that are looked at: hours that cover a whole week would never end."""
+"""Days that are checked: hours that cover a whole week would never end."""
 
 
 class QuietHours(Spec):
-    """When no alert is sent. What still lasts at their end is sent then; what is over by then is only on record."""
+    """When no alert is sent. What still lasts at their end is sent then; what is over by then is only recorded."""
 
     days: tuple[Day, ...] = Field(default=DAYS, min_length=1)
     """The days on which they begin."""
@@ -90,7 +90,7 @@ class QuietHours(Spec):
     def _ends(self) -> QuietHours:
         some_time = datetime(2026, 1, 6, 12, tzinfo=UTC)
         if self.over_at(some_time) >= some_time + timedelta(days=_LONGEST_QUIET):  # a gap comes again within a week
-            raise ValueError("they cover the whole week: no alert would ever be sent; use a rule with `tell: []`")
+            raise ValueError("they cover the whole week: no alert would ever be sent; use a rule with `notify: []`")
         return self
 
     def over_at(self, at: datetime) -> datetime:
@@ -121,7 +121,7 @@ MIN_REPEAT = timedelta(minutes=5)
 
 
 class AlertRule(Spec):
-    """Who is told of some alerts. The first rule that fits an alert decides."""
+    """Who is notified of some alerts. The first rule that fits an alert decides."""
 
     classes: tuple[AlertClass, ...] = ()
     """What it is about; omitted: everything."""
@@ -129,14 +129,14 @@ class AlertRule(Spec):
     """Patterns of subjects, such as `stream departures*` or `topic flights`; omitted: all."""
     owners: tuple[str, ...] = ()
     """Patterns of owners; omitted: all."""
-    tell: tuple[Name, ...]
-    """The channels; none: it is only on record."""
+    notify: tuple[Name, ...]
+    """The channels; none: it is only recorded."""
     after: Duration = timedelta()
     """How long it must last before an alert is sent."""
     quiet: Name | None = None
-    """The quiet hours that hold."""
+    """The quiet hours that apply."""
     repeat: Duration | None = timedelta(days=1)
-    """How often it is told again while it lasts; null: never."""
+    """How often it is sent again while it lasts; null: never."""
     resolve: bool = True
     """Whether its end is sent to those who got the alert."""
 
@@ -163,7 +163,7 @@ def _among(text: str, patterns: tuple[str, ...]) -> bool:
 
 
 class AlertPolicySpec(Spec):
-    """`include/alerts/<deployment>.yaml`: who is told there. Without one, the connection `sluice_alerts` is."""
+    """`include/alerts/<deployment>.yaml`: who is notified there. Without one, `sluice_alerts` is."""
 
     name: Name
     """The deployment's."""
@@ -179,7 +179,7 @@ class AlertPolicySpec(Spec):
         """Return the rule that decides about an alert."""
         return next((rule for rule in self.rules if rule.fits(alert_class, subject, owner)), self.rules[-1])
 
-    def time_to_tell(self, rule: AlertRule, since: datetime, now: datetime) -> datetime:
+    def time_to_notify(self, rule: AlertRule, since: datetime, now: datetime) -> datetime:
         """Return when an alert may be sent about what has been so for a while: now, or later (UTC)."""
         ready = max(now, since + rule.after)
         hours = None if rule.quiet is None else self.quiet_hours.get(rule.quiet)
@@ -189,6 +189,6 @@ class AlertPolicySpec(Spec):
 EVERYTHING_TO_ONE = AlertPolicySpec(
     name="none",
     channels={"everybody": Channel(connection="sluice_alerts")},
-    rules=(AlertRule(tell=("everybody",)),),
+    rules=(AlertRule(notify=("everybody",)),),
 )
-"""What holds where no policy is declared, and where the declared one is broken."""
+"""What applies where no policy is declared, and where the declared one is broken."""

@@ -1,4 +1,4 @@
-"""Data alerts: rules about the newest values of an output, told to people as soon as one holds."""
+"""Data alerts: rules about the newest values of an output, sent to people as soon as one holds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Bound(Spec):
 
 
 class DataAlert(Spec):
-    """A rule: it begins to hold for a key, and is told; it ceases to, and that is told."""
+    """A rule: an alert is sent when it begins to hold for a key, and when it ceases to."""
 
     name: Name
     """Of no other rule of the pipeline."""
@@ -59,7 +59,7 @@ class DataAlert(Spec):
     message: Annotated[str, StringConstraints(max_length=500)] = ""
     """What it means and what to do, for its recipient."""
     most_per_hour: int = Field(default=20, ge=1, le=1_000)
-    """How many keys are told of in an hour; the others are told of together."""
+    """For how many keys an alert is sent in an hour; the others share one."""
 
     def words(self) -> str:
         """Return the rule as people say it."""

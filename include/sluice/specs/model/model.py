@@ -6,6 +6,7 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -18,10 +19,9 @@ from sluice.specs.model.backfill_rules import BackfillRules
 from sluice.specs.model.circuit_breaker import CircuitBreaker
 from sluice.specs.model.data_alerts import DataAlert
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
-from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.duration import Duration
 from sluice.specs.model.encoding import Encoding
 from sluice.specs.model.outputs import (
-    DAY,
     DeadLettersOutput,
     IntervalsOutput,
     Output,
@@ -32,6 +32,7 @@ from sluice.specs.model.outputs import (
 )
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
+from sluice.specs.model.sources import SourceSpec, TimeRules, faulty_sources
 from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.time_forms import EpochUnit, Zone
@@ -156,7 +157,7 @@ class TopicValue(Encoding):
                 raise ValueError(f"{name!r} is no field of this value; it has {', '.join(fields)}")
             if not fields[name].required:
                 raise ValueError(
-                    f"the field {name!r} may be absent, and tells no event from another then; say `required: true`"
+                    f"the field {name!r} may be absent, and does not distinguish events then; write `required: true`"
                 )
             if fields[name].type is FieldType.DOUBLE:
                 raise ValueError(
@@ -207,51 +208,6 @@ class StaticInput(Spec):
     columns: dict[Name, FieldType] = Field(min_length=1)
 
 
-CLOCK_SKEW = timedelta(minutes=10)
-"""How far a producer's clock may be ahead of the broker's, unless a spec says otherwise."""
-
-
-class TimeRules(Spec):
-    """How late and how early a record may be."""
-
-    allowed_lateness: Duration
-    """A record is late when arrival time - event time is strictly greater."""
-    future_skew: Duration
-    """A record is quarantined as `future` when event time - arrival time is strictly greater."""
-    clock_skew: Duration = CLOCK_SKEW
-    """How far a producer's clock may be ahead of the broker's: a record whose arrival time is a field is quarantined as
-    `future` when arrival time - the broker's timestamp is strictly greater."""
-    watermark_delay: Duration | None = None
-    """Omitted: allowed_lateness + future_skew, the least that drops nothing on time."""
-    arrival_disorder: Duration = timedelta(0)
-    """How far the arrival time of a record may lie below the greatest one that was appended to the topic before it.
-    An interval is complete that much later; a record beyond it marks its interval dirty."""
-    max_advance: Duration = DAY
-    """The longest gap between two arrival times of the topic that needs no other evidence: behind a longer one
-    nothing is settled until another partition, the clock or a person bears it out."""
-    idle: Duration | None = None
-    """How long nothing may be appended to the topic before time goes on without it: from then on arrival times count
-    as if they had gone on by our own clock, so that its last intervals are settled, too. Omitted: the intervals wait
-    for the next record."""
-
-    @field_validator("watermark_delay")
-    @classmethod
-    def _delay_suffices(cls, delay: timedelta | None, info: ValidationInfo) -> timedelta | None:
-        parts = [info.data.get("allowed_lateness"), info.data.get("future_skew")]
-        least = sum((part for part in parts if part is not None), timedelta())
-        if delay is not None and delay < least:
-            raise ValueError(
-                f"{format_duration(delay)} is less than allowed_lateness + future_skew ({format_duration(least)}): "
-                "Spark would drop records that are on time"
-            )
-        return delay
-
-    @property
-    def delay(self) -> timedelta:
-        """The watermark delay in force."""
-        return self.watermark_delay or self.allowed_lateness + self.future_skew
-
-
 GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]
 """A consumer group of Kafka."""
 
@@ -262,13 +218,16 @@ class PipelineSpec(Spec):
     name: Name
     description: str = ""
     owner: str = "sluice"
-    source: Annotated[Name, BeforeValidator(one_topic)]
-    """The topic spec that it reads."""
+    source: Annotated[Name | None, BeforeValidator(one_topic)] = None
+    """The topic spec that it reads: short for `sources` with this one under its own name, with `time` for its rules."""
     transform: Annotated[str, StringConstraints(pattern=TRANSFORM_PATTERN)]
-    """Below `spark_jobs/transforms/`: `module:function`, DataFrame -> DataFrame with static inputs by keyword; or
-    `name.sql`, one SELECT over the topic and the static inputs by their names."""
+    """Below `spark_jobs/transforms/`: `module:function`, which takes the records of each source and, by keyword, the
+    static inputs, and returns a DataFrame; or `name.sql`, one SELECT over sources and static inputs by their names."""
     static: dict[Name, StaticInput] = Field(default_factory=dict)
-    time: TimeRules
+    time: TimeRules | None = None
+    """How late and how early a record of `source` may be."""
+    sources: dict[Name, SourceSpec] = Field(default_factory=dict, validate_default=True)
+    """The topics that it reads, by the names under which its transform takes them."""
     output: SingleOutput = None
     """Short for `outputs` with this one."""
     outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
@@ -296,6 +255,20 @@ class PipelineSpec(Spec):
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 
+    @field_validator("source", "time")
+    @classmethod
+    def _is_written_out(cls, value: object, info: ValidationInfo) -> object:
+        if value is None and info.mode == "json":  # a default is not asked: the key is in the file
+            raise ValueError(f"found nothing where {'text' if info.field_name == 'source' else 'a mapping'} is needed")
+        return value
+
+    @field_validator("sources")
+    @classmethod
+    def _sources_are_said_once(cls, sources: dict[str, SourceSpec], info: ValidationInfo) -> dict[str, SourceSpec]:
+        if fault := faulty_sources(sources, info.data):
+            raise ValueError(fault)
+        return sources
+
     @field_validator("outputs")
     @classmethod
     def _outputs_fit(cls, outputs: tuple[Output, ...], info: ValidationInfo) -> tuple[Output, ...]:
@@ -303,7 +276,7 @@ class PipelineSpec(Spec):
             return outputs
         single: IntervalsOutput | None = info.data["output"]
         if single is not None and outputs:
-            raise ValueError("the key `output` stands beside it; move what it says into this list")
+            raise ValueError("the key `output` is given, too; move what it says into this list")
         if fault := faulty_outputs((single,) if single else outputs):
             raise ValueError(fault)
         return outputs
@@ -314,6 +287,26 @@ class PipelineSpec(Spec):
             return self
         there = tuple(each.in_deployment(name) if isinstance(each, WrittenTopic) else each for each in self.outputs)
         return self.model_copy(update={"outputs": there})
+
+    @property
+    def every_source(self) -> Mapping[str, SourceSpec]:
+        """All sources by name, however they are written down."""
+        if self.source is None or self.time is None:
+            return self.sources
+        return {self.source: SourceSpec(topic=self.source, time=self.time)}
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that it reads."""
+        if self.source is not None:  # asked of every pipeline for every topic: no source is built for the answer
+            return (self.source,)
+        return tuple(source.topic for source in self.sources.values())
+
+    def time_of(self, topic: str) -> TimeRules:
+        """Return how late and how early a record of one of its topics may be."""
+        if self.time is not None and topic == self.source:
+            return self.time
+        return next(source.time for source in self.sources.values() if source.topic == topic)
 
     @property
     def is_sql(self) -> bool:
@@ -327,10 +320,25 @@ class PipelineSpec(Spec):
 
     @property
     def intervals(self) -> IntervalsOutput:
-        """The interval table, which only `has_intervals` promises.
+        """The interval table, with the widest `lookback` and `lookahead` of its sources.
 
         Raises:
-            SpecError: it has none.
+            SpecError: it has none; `has_intervals` says so before.
+        """
+        declared = self.declared_intervals
+        back = [source.lookback for source in self.sources.values() if source.lookback is not None]
+        ahead = [source.lookahead for source in self.sources.values() if source.lookahead is not None]
+        if not (back or ahead):
+            return declared
+        reach = {"lookback": max([declared.lookback, *back]), "lookahead": max([declared.lookahead, *ahead])}
+        return declared.model_copy(update=reach)
+
+    @property
+    def declared_intervals(self) -> IntervalsOutput:
+        """The interval table as the spec says it.
+
+        Raises:
+            SpecError: see `intervals`.
         """
         for output in self.every_output:
             if isinstance(output, IntervalsOutput):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
@@ -14,6 +14,10 @@ from sluice.specs.model.topic_shape import TopicShape
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
+
+
+Condition = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+"""A condition in SQL about the columns of one row."""
 
 
 class IntervalsOutput(Spec):
@@ -28,7 +32,7 @@ class IntervalsOutput(Spec):
     interval: Literal["hour", "day"]
     """The physical partition and the unit of ownership, backfill and publish."""
     keys: tuple[Name, ...] = ()
-    """Columns that tell the rows of one window apart. With them a parity report says `different` where it could
+    """Columns that distinguish the rows of one window. With them a parity report says `different` where it could
     otherwise only say `missing` and `extra`."""
     lookback: Duration = timedelta(0)
     """How far before an interval the records begin that its rows are made of."""
@@ -40,6 +44,8 @@ class IntervalsOutput(Spec):
     scope: Literal["range", "interval"] = "range"
     """What one call of the transform is given. `range`: the records of one interval or of many, so no row may depend on
     how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
 
     @field_validator("window")
     @classmethod
@@ -81,6 +87,8 @@ class RowsOutput(Spec):
 
     kind: Literal["rows"]
     table: Name
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
 
 
 class LatestOutput(Spec):
@@ -88,6 +96,8 @@ class LatestOutput(Spec):
 
     kind: Literal["latest"]
     table: Name
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all. A row whose newest values do not fit stays as it was."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """The columns that name a row; none of them is ever null."""
     newest_by: Name | None = None
@@ -126,9 +136,11 @@ class WrittenTopic(Spec):
 
 
 class TopicOutput(WrittenTopic):
-    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers tell a replay from news."""
+    """One Kafka record per row: its keys as key, all of it as value, both JSON; headers mark what is repeated."""
 
     kind: Literal["topic"]
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """The columns in a record's key: rows of one key stay in order."""
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"

@@ -35,7 +35,7 @@ class Replacement(Spec):
     """Text in a value, and what is read instead."""
 
     pattern: str = Field(min_length=1)
-    """A regular expression of Java and of Python alike; it is looked for in the value's bytes, everywhere."""
+    """A regular expression of Java and of Python alike; it is searched for in the value's bytes, everywhere."""
     by: str
     """`$1` is the first group of the pattern, and so on; a backslash makes the next character an ordinary one."""
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.model import CLOCK_SKEW, PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.sources import CLOCK_SKEW
 from sluice.specs.model.topic_shape import TopicShape
 
 STAMPED_BY = "message.timestamp.type"
@@ -27,9 +28,9 @@ def broker_stamps(topic: TopicShape) -> bool:
     return topic.configs.get(STAMPED_BY) == _BY_BROKER
 
 
-def longest_skew(readers: Iterable[PipelineSpec]) -> timedelta:
+def longest_skew(topic: str, readers: Iterable[PipelineSpec]) -> timedelta:
     """Return the longest skew that a topic's readers allow: what one of them believes, the broker must let in."""
-    return max((reader.time.clock_skew for reader in readers), default=CLOCK_SKEW)
+    return max((reader.time_of(topic).clock_skew for reader in readers), default=CLOCK_SKEW)
 
 
 def bounded(topic: TopicSpec, readers: Iterable[PipelineSpec]) -> TopicSpec:
@@ -41,7 +42,7 @@ def bounded(topic: TopicSpec, readers: Iterable[PipelineSpec]) -> TopicSpec:
     """
     if broker_stamps(topic) or MAX_AHEAD in topic.configs:
         return topic
-    bound = {MAX_AHEAD: str(_milliseconds(longest_skew(readers)))}
+    bound = {MAX_AHEAD: str(_milliseconds(longest_skew(topic.name, readers)))}
     return topic.model_copy(update={"configs": {**topic.configs, **bound}})
 
 

@@ -1,4 +1,4 @@
-"""What a broker is told of a topic, and what may become of it."""
+"""The settings of a topic at the brokers, and how they may change."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _DIFFERENT = ("partitions", "replication", "retention", "placement", "protected"
 
 
 class TopicShape(Spec):
-    """What a broker is told of a topic."""
+    """The settings of a topic at the brokers."""
 
     partitions: int = Field(ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1, le=32)
@@ -125,6 +125,6 @@ def one_topic(source: object) -> object:
     """Refuse a list of topics, in other words than that it is no text."""
     if isinstance(source, list):
         raise ValueError(  # noqa: TRY004 - pydantic tells of a ValueError only
-            "found a list, and one pipeline reads one topic so far; name one, and write a pipeline for each other"
+            "found a list; name one topic, or write `sources:` with a name for each"
         )
     return source

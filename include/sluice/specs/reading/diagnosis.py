@@ -69,6 +69,8 @@ _ONE_WORD, _DIGITS = re.compile(r"[\w.:-]+"), re.compile(r"[-+]?[0-9]+(\.[0-9]+)
 _OTHERWISE = "found {found}: {message}."
 _WITHDRAWN_KEYS = {"engine": "remove it: every interval table is settled, and none is appended to any more."}
 """Keys that specs had, and what to do about them."""
+_RENAMED_KEYS = {"tell": "notify"}
+"""Keys that specs had, and what they are called now."""
 _WIDTH = 60
 """How much of a value fits beside a path in a terminal."""
 
@@ -118,8 +120,14 @@ def _follows(loc: Loc, error: ErrorDetails, meant: set[Loc], misspelt_in: set[Lo
 
 
 def _meant(model: type[Spec], loc: Loc) -> Loc:
-    """Return the place of the known key that an unknown one resembles, or the unknown one's own."""
-    return (*loc[:-1], *(get_close_matches(str(loc[-1]), known_keys(model, loc[:-1]), n=1) or loc[-1:]))
+    """Return the place of the known key that an unknown one resembles or became, or the unknown one's own."""
+    key, known = str(loc[-1]), known_keys(model, loc[:-1])
+    return (*loc[:-1], *(_renamed(key, known) or get_close_matches(key, known, n=1) or loc[-1:]))
+
+
+def _renamed(key: str, known: Iterable[str]) -> list[str]:
+    """Return what a key is called now, if it was renamed at its place."""
+    return [name for name in known if name == _RENAMED_KEYS.get(key)]
 
 
 def _written(error: ErrorDetails, data: object) -> Loc:
@@ -151,8 +159,7 @@ def _is_of_secret(loc: Loc) -> bool:
 def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
     match error["type"]:
         case "extra_forbidden":
-            key = str(loc[-1])
-            return _WITHDRAWN_KEYS.get(key) or nearest(key, known_keys(model, loc[:-1]))
+            return _fix_of_key(str(loc[-1]), known_keys(model, loc[:-1]))
         case "enum" | "literal_error" if isinstance(error["input"], str):
             expected = error["ctx"]["expected"].replace(" or ", ", ").split(", ")
             words = [word.strip("'") for word in expected]
@@ -163,6 +170,13 @@ def _fix(error: ErrorDetails, model: type[Spec], loc: Loc) -> str:
             return f"write its keys below it: {', '.join(known_keys(model, loc))}."
         case kind:  # it may show the value
             return "" if _is_of_secret(loc) else _fix_of_type(kind, error["input"])
+
+
+def _fix_of_key(key: str, known: list[str]) -> str:
+    """Return what to write instead of a key that is not known."""
+    if renamed := _renamed(key, known):
+        return f"it is called `{renamed[0]}` now."
+    return _WITHDRAWN_KEYS.get(key) or nearest(key, known)
 
 
 def _fix_of_type(kind: str, value: object) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from sluice.contracts.breach import Loc
 from sluice.specs.catalog.catalog import Catalog
@@ -26,6 +27,25 @@ class Finding:
 
 SpecMisfit = tuple[Loc, str, str]
 """Where in a spec, what is wrong there, and what to do."""
+
+
+ANY = "*"
+"""Each key of a mapping, in a path of keys."""
+
+
+@dataclass(frozen=True)
+class SpecReference:
+    """A place where a spec names another one.
+
+    Attributes:
+        owner: the spec that names it.
+        loc: where.
+        name: the other's.
+    """
+
+    owner: Key
+    loc: Loc
+    name: str
 
 
 @dataclass(frozen=True)
@@ -61,15 +81,37 @@ class Reading:
         """Return what is wrong with naming a spec that does not exist, and what to do."""
         return f"there is no {kind} {name!r} in include/{kind.folder}.", nearest(name, self.names(kind))
 
-    def references(self, kind: Kind, key: str) -> dict[Key, str]:
-        """Return which spec of a kind names which other under a key: from its text, so that its faults hide none."""
-        named = {own: (document.data or {}).get(key) for own, document in self.documents.items() if own[0] is kind}
-        # What is no name is a fault of its own.
-        return {own: name for own, name in named.items() if isinstance(name, str) and re.match(NAME_PATTERN, name)}
+    def references(self, kind: Kind, *paths: Sequence[str]) -> Iterator[SpecReference]:
+        """Yield where specs of a kind name others: from their texts, so that their faults hide none.
+
+        Args:
+            kind: of the specs that are read.
+            paths: the keys that lead to a name; `ANY` stands for each key of a mapping.
+        """
+        for own, document in self.documents.items():
+            if own[0] is kind:
+                found = (each for path in paths for each in _values_at(document.data, tuple(path)))
+                # What is no name is a fault of its own.
+                yield from (
+                    SpecReference(own, loc, v) for loc, v in found if isinstance(v, str) and re.match(NAME_PATTERN, v)
+                )
 
     def file(self, path: Path) -> str:
         """Return a file's name as faults show it."""
         return path.relative_to(self.home).as_posix()
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and re.match(NAME_PATTERN, value) is not None
+
+
+def _values_at(data: object, path: tuple[str, ...], loc: Loc = ()) -> Iterator[tuple[Loc, object]]:
+    if not path:
+        yield loc, data
+    elif isinstance(data, Mapping):
+        for key in data if path[0] == ANY else (path[0],):
+            if key in data:
+                yield from _values_at(data[key], path[1:], (*loc, key))
 
 
 Rule = Callable[[Reading], Iterator[Finding]]

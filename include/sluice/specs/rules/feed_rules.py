@@ -1,4 +1,4 @@
-"""What a feed over a file needs of its topic. What its lines need is looked at by `sluice.feeds.lines`."""
+"""What a feed over a file needs of its topic. What its lines need is checked by `sluice.feeds.lines`."""
 
 from __future__ import annotations
 

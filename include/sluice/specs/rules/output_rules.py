@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sluice.contracts.breach import Loc
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput, WrittenTopic
+from sluice.specs.model.outputs import (
+    DeadLettersOutput,
+    IntervalsOutput,
+    LatestOutput,
+    Output,
+    TopicOutput,
+    WrittenTopic,
+)
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.kinds import Kind
@@ -74,28 +81,41 @@ def output_columns_are_free(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.PIPELINE, name, (*loc, "time_column"), message, "name another column.")
 
 
+def output_conditions_are_about_rows(reading: Reading) -> Iterator[Finding]:
+    """Which rows an output takes depends on nothing but the row."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            if isinstance(output, DeadLettersOutput) or output.where is None:
+                continue
+            from sluice.specs.code.condition import condition_faults  # noqa: PLC0415 - sqlglot is slow to import
+
+            for message, fix in condition_faults(output.where):
+                yield reading.finding(Kind.PIPELINE, name, (*loc, "where"), message, fix)
+
+
 def output_topics_are_declared_once(reading: Reading) -> Iterator[Finding]:
-    """A topic that is written is declared in one place, by one pipeline, and is not the one that is read."""
+    """A topic that is written is declared in one place, by one pipeline, and is none of those that are read."""
     writers: dict[str, list[tuple[str, Loc]]] = defaultdict(list)
     for name, pipeline in reading.catalog.pipelines.items():
         for loc, output in outputs_of(pipeline):
             if isinstance(output, WrittenTopic):
                 writers[output.topic].append((name, loc))
-                for where, message, fix in _faults_of_topic(reading, pipeline.source, output):
+                for where, message, fix in _faults_of_topic(reading, pipeline.topics, output):
                     yield reading.finding(Kind.PIPELINE, name, (*loc, *where), message, fix)
     for topic, places in writers.items():
         for name, loc in places if len(places) > 1 else ():
             message = (
-                f"{len(places)} outputs write to the topic {topic!r}; who reads it could not tell replays from news."
+                f"{len(places)} outputs write to the topic {topic!r}; readers could not distinguish replays from new "
+                "records."
             )
             yield reading.finding(
                 Kind.PIPELINE, name, (*loc, "topic"), message, "give every output a topic of its own."
             )
 
 
-def _faults_of_topic(reading: Reading, source: str, output: WrittenTopic) -> Iterator[tuple[Loc, str, str]]:
+def _faults_of_topic(reading: Reading, read: Collection[str], output: WrittenTopic) -> Iterator[tuple[Loc, str, str]]:
     declared = (Kind.TOPIC, output.topic) in reading.documents
-    if output.topic == source:
+    if output.topic in read:
         message = f"{output.topic!r} is what this pipeline reads; it would read what it writes, for ever."
         yield ("topic",), message, "name another topic."
     elif output.topic in reading.catalog.absent:

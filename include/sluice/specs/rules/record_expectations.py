@@ -8,7 +8,7 @@ from sluice.contracts.breach import Loc
 from sluice.specs.expectations.model import Expectation, Subject
 from sluice.specs.expectations.row_level import FILTER_EXAMPLE, FILTER_QUERY, ROW_LEVEL
 from sluice.specs.expectations.strftime import text_format
-from sluice.specs.model.model import ValueField
+from sluice.specs.model.model import PipelineSpec, ValueField
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
@@ -20,13 +20,26 @@ def records_can_be_judged(reading: Reading) -> Iterator[Finding]:
     """What holds for records is about one record and the fields of its topic."""
     for name, suite in reading.catalog.expectations.items():
         pipeline = reading.catalog.pipelines.get(suite.pipeline)
-        topic = None if pipeline is None else reading.catalog.topics.get(pipeline.source)
-        if topic is None:
+        if pipeline is None:
             continue  # a fault of its own
         for position, expectation in enumerate(suite.expectations):
             if Subject.RECORD in expectation.on:
-                for loc, message, fix in _faults(expectation, topic.value.fields):
+                for loc, message, fix in _faults_in(reading, pipeline, expectation):
                     yield reading.finding(Kind.SUITE, name, ("expectations", position, *loc), message, fix)
+
+
+def _faults_in(reading: Reading, pipeline: PipelineSpec, expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
+    sources, source = pipeline.every_source, expectation.source
+    if source is not None and source not in sources:
+        yield ("source",), f"the pipeline {pipeline.name!r} has no source {source!r}.", nearest(source, sources)
+        return
+    if source is None and len(sources) > 1:
+        message = f"the pipeline {pipeline.name!r} has several sources, and this does not say whose records are meant."
+        yield ("source",), message, f"add `source: <name>`: {' or '.join(sources)}."
+        return
+    topic = reading.catalog.topics.get((next(iter(sources.values())) if source is None else sources[source]).topic)
+    if topic is not None:  # else a fault of its own
+        yield from _faults(expectation, topic.value.fields)
 
 
 def _faults(expectation: Expectation, fields: Mapping[str, ValueField]) -> Iterator[tuple[Loc, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
@@ -19,7 +19,7 @@ from sluice.specs.model.start import Edge
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Key, Kind
-from sluice.specs.reading.reading import Finding, Reading, Rule
+from sluice.specs.reading.reading import ANY, Finding, Reading, Rule
 from sluice.specs.rules import (
     access_rules,
     alerting_rules,
@@ -29,6 +29,7 @@ from sluice.specs.rules import (
     login_rules,
     output_rules,
     record_expectations,
+    source_rules,
     spark_settings,
     stamping_rules,
     suites,
@@ -36,8 +37,11 @@ from sluice.specs.rules import (
 from sluice.specs.rules.contracts import FOLDER, history_of
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
 
-TOPIC_KEYS: Mapping[Kind, str] = {Kind.PIPELINE: "source", Kind.FEED: "topic"}
-"""Under which key a spec of a kind names its topic."""
+TOPIC_KEYS: Mapping[Kind, Sequence[Sequence[str]]] = {
+    Kind.PIPELINE: (("source",), ("sources", ANY, "topic")),
+    Kind.FEED: (("topic",),),
+}
+"""Under which keys a spec of a kind names its topics."""
 
 
 def names_are_stems(reading: Reading) -> Iterator[Finding]:
@@ -51,12 +55,12 @@ def names_are_stems(reading: Reading) -> Iterator[Finding]:
 
 def topics_exist(reading: Reading) -> Iterator[Finding]:
     """Pipelines and feeds name topics that have a spec. A spec that is broken exists."""
-    for kind, key in TOPIC_KEYS.items():
-        for (_, name), topic in reading.references(kind, key).items():
-            if (Kind.TOPIC, topic) not in reading.documents:
-                yield reading.finding(kind, name, (key,), *reading.absent(Kind.TOPIC, topic))
-            elif topic in reading.catalog.absent:
-                yield reading.finding(kind, name, (key,), *absence(topic))
+    for kind, paths in TOPIC_KEYS.items():
+        for named in reading.references(kind, *paths):
+            if (Kind.TOPIC, named.name) not in reading.documents:
+                yield reading.finding(*named.owner, named.loc, *reading.absent(Kind.TOPIC, named.name))
+            elif named.name in reading.catalog.absent:
+                yield reading.finding(*named.owner, named.loc, *absence(named.name))
 
 
 def tables_are_unique(reading: Reading) -> Iterator[Finding]:
@@ -109,8 +113,13 @@ def units_agree(reading: Reading) -> Iterator[Finding]:
 def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
     """A start by offsets names partitions that the topic has."""
     for name, pipeline in reading.catalog.pipelines.items():
-        topic = reading.catalog.topics.get(pipeline.source)  # a broken one is a fault of its own
         offsets = {} if isinstance(pipeline.start, Edge | datetime) else pipeline.start
+        if offsets and len(pipeline.topics) > 1:
+            message = f"offsets are of one topic, and the pipeline reads {', '.join(pipeline.topics)}."
+            fix = "write `earliest`, `latest` or a time; `sluice streams reset` takes offsets of each topic."
+            yield reading.finding(Kind.PIPELINE, name, ("start",), message, fix)
+            continue
+        topic = reading.catalog.topics.get(pipeline.topics[0])  # a broken one is a fault of its own
         for number in sorted(offsets):
             if topic is not None and number >= (least := min(shape.partitions for shape in _shapes(topic))):
                 message = f"the topic {topic.name} has the partitions 0 to {least - 1}."
@@ -201,6 +210,9 @@ RULES: tuple[Rule, ...] = (
     tables_are_unique,
     streams_are_unique,
     units_agree,
+    source_rules.sources_have_names_of_their_own,
+    source_rules.source_columns_are_free,
+    source_rules.only_intervals_reach_beyond,
     starts_are_in_the_topic,
     patches_are_in_the_topic,
     values_name_versions,
@@ -209,6 +221,7 @@ RULES: tuple[Rule, ...] = (
     stamping_rules.timestamps_are_bounded,
     records_are_kept,
     output_rules.output_columns_are_free,
+    output_rules.output_conditions_are_about_rows,
     output_rules.output_topics_are_declared_once,
     output_rules.data_alerts_watch_live_outputs,
     shapes_are_sound,

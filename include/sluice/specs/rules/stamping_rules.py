@@ -13,7 +13,7 @@ from sluice.specs.reading.reading import Finding, Reading
 def timestamps_are_bounded(reading: Reading) -> Iterator[Finding]:
     """A bound that is written down is no wider than what the pipelines believe of their producers' clocks."""
     for name, topic in reading.catalog.topics.items():
-        skew = longest_skew(reading.catalog.readers.get(name, ()))
+        skew = longest_skew(name, reading.catalog.readers.get(name, ()))
         for loc, value in topic.written_configs():
             shape = topic if loc[0] == "configs" else topic.in_deployment(loc[1])
             if loc[-1] == MAX_AHEAD and not broker_stamps(shape) and not bounds(value, skew):

@@ -13,7 +13,8 @@ from sluice.specs.reading.reading import Finding, Reading
 def suites_guard_pipelines(reading: Reading) -> Iterator[Finding]:
     """A suite names a pipeline that has a spec, sound or broken, and no two suites name the same."""
     suites: dict[str, list[str]] = defaultdict(list)
-    for (_, name), pipeline in reading.references(Kind.SUITE, "pipeline").items():
+    for named in reading.references(Kind.SUITE, ("pipeline",)):
+        name, pipeline = named.owner[1], named.name
         suites[pipeline].append(name)
         if (Kind.PIPELINE, pipeline) not in reading.documents:
             yield reading.finding(Kind.SUITE, name, ("pipeline",), *reading.absent(Kind.PIPELINE, pipeline))
@@ -33,7 +34,7 @@ def suites_guard_pipelines(reading: Reading) -> Iterator[Finding]:
 
 def doubtful_suites(reading: Reading, broken: Collection[Key], strays: Iterable[Fault]) -> dict[str, str | None]:
     """Return the suites that cannot be used, with the pipeline that each guards; None where that is not certain."""
-    references = reading.references(Kind.SUITE, "pipeline")
+    references = {named.owner: named.name for named in reading.references(Kind.SUITE, ("pipeline",))}
     folder = reading.file(reading.include / Kind.SUITE.folder)
     doubtful: dict[str, str | None] = {fault.file: None for fault in strays if fault.file.startswith(f"{folder}/")}
     for key in broken:

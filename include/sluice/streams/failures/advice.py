@@ -42,7 +42,7 @@ def ways(kind: FailureClass, unit: str, stream: str = "") -> tuple[Way, ...]:
     resumed = (f"sluice streams resume {unit}",)
     match kind:
         case FailureClass.DATA_LOSS:
-            first = "find out which records are gone, and decide that it may go on without them"
+            first = "find out which records are gone, and decide that it may continue without them"
             return (Way(first, _reset_commands(unit, stream, "the records are gone")),)
         case FailureClass.INCOMPATIBLE_STATE:
             back = Way("go back to the code that wrote the state", resumed)

@@ -53,7 +53,7 @@ class FailureClass(ExplainedEnum):
     DATA_LOSS = (
         "data loss",
         ExitCode.DATA_LOSS,
-        "find out which records are gone, and decide whether the stream may go on without them",
+        "find out which records are gone, and decide whether the stream may continue without them",
     )
     CORRUPT = (
         "corrupt",

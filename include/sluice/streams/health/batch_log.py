@@ -1,6 +1,6 @@
 """The batches of a stream as its driver saw them, one JSON object per line: what its rates and times are drawn from.
 
-It is bounded: a full file becomes the older of two. It proves nothing by what it lacks: a driver looks four times a
+It is bounded: a full file becomes the older of two. It proves nothing by what it lacks: a driver checks four times a
 second, so that of many short batches some are missing, and it goes on where it cannot write.
 """
 

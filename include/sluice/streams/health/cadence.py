@@ -13,7 +13,7 @@ MIN_BATCHES = 2
 _NEWEST = 3
 MIN_SECONDS = 30.0
 """A pause of half a minute is nothing to wake an operator for, however fast the stream is: a collection of garbage, a
-broker's election, three looks of the watcher."""
+broker's election, three observations of the watcher."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class Diagnosis:
     def catch_up_seconds(self) -> float | None:
         """When the backlog will be gone; None if it does not shrink, or is none: what a few batches hold."""
         behind = self.window.course[-1].behind if self.window.course and self.observation.lag_records else 0.0
-        if behind < BACKLOG_CADENCES * MIN_SECONDS:  # whatever its cadence is: most looks need not learn it
+        if behind < BACKLOG_CADENCES * MIN_SECONDS:  # whatever its cadence is: most observations need not learn it
             return None
         if self.cadence is None or behind < BACKLOG_CADENCES * self.cadence.seconds:
             return None

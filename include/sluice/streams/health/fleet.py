@@ -64,7 +64,7 @@ class StreamStatus:
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the desired state was recorded, whichever was last
             (UTC); None if no user ever asked.
-        deadlines: those of which it is certain whether they are missed, by a fresh look at a stream that runs.
+        deadlines: those of which it is certain whether they are missed, by a fresh observation of a stream that runs.
     """
 
     unit: str
@@ -189,11 +189,11 @@ def _at_rest(status: UnitStatus, now: datetime) -> Verdict:
     """Return the verdict on a unit whose newest attempt is on record as ended, or that has none."""
     desired, attempt = status.desired, status.attempt
     if desired is None:
-        return Verdict(Health.STOPPED, "It was never asked to run.", f"`sluice streams start {status.unit}`.")
+        return Verdict(Health.STOPPED, "Its start was never requested.", f"`sluice streams start {status.unit}`.")
     if desired.state is Desired.STOPPED:
         return Verdict(Health.STOPPED, f"{desired.by} stopped it: {desired.why}.")
     if attempt is None:
-        return Verdict(Health.STOPPED, f"{desired.by} asked for it to run, and it was not started yet.", _RECONCILER)
+        return Verdict(Health.STOPPED, f"{desired.by} requested its start, and it was not started yet.", _RECONCILER)
     ended = f"It ended {duration_text(max(timedelta(0), now - (attempt.ended_at or now)))} ago"
     match outlook := status.outlook(now):
         case Halt():

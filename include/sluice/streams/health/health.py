@@ -23,7 +23,7 @@ class Health(ExplainedEnum):
     STALLED = (
         "STALLED",
         "records or due intervals are waiting and the driver is alive, but nothing is committed or settled",
-        "see what holds it, or the end of its log; `sluice streams restart` repeats the batch and writes nothing twice",
+        "see what delays it, or read its log; `sluice streams restart` repeats the batch and writes nothing twice",
     )
     STOPPED = "STOPPED", "no driver is running", "the verdict names the request to stop it, or what happens next"
     REWOUND = (

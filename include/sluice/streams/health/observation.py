@@ -1,4 +1,4 @@
-"""What one observation of a stream can show. None means "could not look", never "nothing there"."""
+"""What one observation of a stream can show. None means "could not observe", never "nothing there"."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class ObservedSettler:
 
     Attributes:
         pipeline: its name.
-        raw_stream: the stream that fills the table which it settles from.
+        raw_streams: those that fill the tables which it settles from.
         status: where it stood after its newest round; None if that is not known.
         decided: a person has decided since about the advance that it holds back.
     """
 
     pipeline: str
-    raw_stream: str
+    raw_streams: tuple[str, ...]
     status: SettlingStatus | None = None
     decided: bool = False
 
@@ -54,10 +54,10 @@ class Observation:
         never_requested: no user ever asked for it to run.
         halted: why nothing starts the stream any more although it shall run, and what to do; empty if that is not so.
         halted_fix: the part of it that says what to do.
-        notes: why something could not be looked at.
+        notes: why something could not be observed.
         unit: the unit's name, for commands in advice.
         history: committed batches that are news, newest first: all that the checkpoint keeps, or those since the last
-            look.
+            observation.
         running: the batch that is planned and not committed.
         topic_id: the cluster's UUID of the topic.
         stamps: timestamp of the first unread record per `topic/partition`; {} where the broker was not asked.

@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sluice.errors import SluiceError
+from sluice.intervals.reach import topic_name
 from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
@@ -19,6 +20,7 @@ from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import CheckpointState
+from sluice.streams.position.epochs import joined_ids
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 T = TypeVar("T")
@@ -35,13 +37,13 @@ class SettlerSource:
 
     Attributes:
         pipeline: its name.
-        raw_stream: the stream that fills the table which it settles from.
+        raw_streams: those that fill the tables which it settles from.
         status: what its driver reported after its newest round.
         decided: whether a person has decided since about an advance; asked only while one is held back.
     """
 
     pipeline: str
-    raw_stream: str
+    raw_streams: tuple[str, ...]
     status: Callable[[], SettlingStatus | None]
     decided: Callable[[HeldAdvance], bool] = lambda _advance: False
 
@@ -51,7 +53,7 @@ class ProgressSource:
     """Where a stream's progress can be seen.
 
     Attributes:
-        topic: the topic that it reads.
+        topics: the topics that it reads.
         checkpoint: what its checkpoint says.
         rhythm: what the specs say about how it reads.
         reported_at: when its driver last wrote its progress file; None if there is none.
@@ -59,7 +61,7 @@ class ProgressSource:
         settler: of a settled table; None of any other stream.
     """
 
-    topic: str
+    topics: tuple[str, ...]
     checkpoint: Callable[[], CheckpointState]
     rhythm: Rhythm = UNDECLARED
     reported_at: Callable[[], datetime | None] = lambda: None
@@ -89,11 +91,11 @@ class Stamps(Enum):
 
 @dataclass(frozen=True)
 class ObservationTarget:
-    """A unit whose streams are looked at.
+    """A unit whose streams are observed.
 
     Attributes:
         unit: the unit's name.
-        status: what is recorded and seen of its driver; None if the control database could not be asked.
+        status: what is recorded and seen of its driver; None if the control database could not be queried.
         sources: by stream name.
         notes: why `status` is None.
         executors: returns what a generation's driver says of its executors.
@@ -129,7 +131,9 @@ def observe(
         target.unit: {stream: _ask("checkpoint", source.checkpoint) for stream, source in target.sources.items()}
         for target in targets
     }
-    extents = _extents({source.topic for target in targets for source in target.sources.values()}, cluster)
+    extents = _extents(
+        {topic for target in targets for source in target.sources.values() for topic in source.topics}, cluster
+    )
     observations = {
         target.unit: _unit_observations(target, checkpoints[target.unit], extents, at) for target in targets
     }
@@ -137,7 +141,7 @@ def observe(
         return observations
     return {
         target.unit: {
-            stream: _stamped(observation, target.sources[stream].topic, cluster)
+            stream: _stamped(observation, target.sources[stream].topics, cluster)
             if _wants_stamps(observation, stamps)
             else observation
             for stream, observation in observations[target.unit].items()
@@ -185,7 +189,9 @@ def _unit_observations(
             executors = cache(partial(target.executors, generation))
 
     def found(stream: str, source: ProgressSource) -> Observation:
-        observation = _observation(base, source, checkpoints[stream], extents[source.topic])
+        observation = _observation(
+            base, source, checkpoints[stream], _joined([extents[topic] for topic in source.topics])
+        )
         return _with_driver_reports(observation, source, executors, generation)
 
     return {stream: found(stream, source) for stream, source in target.sources.items()}
@@ -213,6 +219,19 @@ class _Answer(Generic[T]):
 
     value: T | None = None
     notes: tuple[str, ...] = ()
+
+
+def _joined(answers: Sequence[_Answer[_Held]]) -> _Answer[_Held]:
+    """Return what several topics hold as one; nothing unless all of them said it."""
+    known = [answer.value for answer in answers if answer.value is not None]
+    notes = tuple(note for answer in answers for note in answer.notes)
+    if len(known) < len(answers):
+        return _Answer(notes=notes)
+    starts, ends, held = (
+        {p: end for each in offsets for p, end in each.items()}
+        for offsets in zip(*((each.starts, each.ends, each.behind_open) for each in known), strict=True)
+    )
+    return _Answer(_Held(joined_ids(each.topic_id for each in known), starts, ends, held), notes)
 
 
 def _ask(source: str, question: Callable[[], T]) -> _Answer[T]:
@@ -254,7 +273,7 @@ def _settler(source: SettlerSource) -> ObservedSettler:
     status, decided = _ask("settling file", source.status).value, False
     if status is not None and status.advance is not None:
         decided = _ask("settled table", partial(source.decided, status.advance)).value or False
-    return ObservedSettler(source.pipeline, source.raw_stream, status, decided)
+    return ObservedSettler(source.pipeline, source.raw_streams, status, decided)
 
 
 def _with_driver_reports(
@@ -285,12 +304,20 @@ def _wants_stamps(observation: Observation, stamps: Stamps) -> bool:
     return old or stamps is Stamps.ALWAYS
 
 
-def _stamped(observation: Observation, topic: str, cluster: Callable[[], TopicReadings]) -> Observation:
+def _stamped(observation: Observation, topics: Sequence[str], cluster: Callable[[], TopicReadings]) -> Observation:
     """Add the timestamps of the first unread records; a verdict can be given without them."""
     unread = [partition for partition, records in (observation.unread or {}).items() if records]
-    offsets = {int(partition.rpartition("/")[2]): observation.position(partition) for partition in unread}
-    answer = _ask("broker", lambda: cluster().stamps(topic, offsets))
-    return replace(observation, stamps={f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()})
+    stamps: dict[str, RecordStamp] = {}
+    for topic in topics:
+        own = [partition for partition in unread if topic_name(partition) == topic]
+        offsets = {int(partition.rpartition("/")[2]): observation.position(partition) for partition in own}
+        answer = _ask("broker", partial(_stamps, cluster, topic, offsets))
+        stamps |= {f"{topic}/{p}": stamp for p, stamp in (answer.value or {}).items()}
+    return replace(observation, stamps=stamps)
+
+
+def _stamps(cluster: Callable[[], TopicReadings], topic: str, offsets: Mapping[int, int]) -> Mapping[int, RecordStamp]:
+    return cluster().stamps(topic, offsets)
 
 
 def _driver(status: UnitStatus) -> tuple[DriverReport | None, tuple[str, ...]]:

@@ -1,6 +1,6 @@
-"""How often everything is looked at: in a given rhythm, and more slowly where that would cost more than a small share.
+"""How often everything is observed: in a given rhythm, and more slowly where that would cost more than a small share.
 
-A watcher lives in a process that has other work, so it may take at most a share of one core. What it looks at grows
+A watcher lives in a process that has other work, so it may take at most a share of one core. What it observes grows
 with the number of streams, so the round gets longer instead of the share: up to a minute, beyond which no user shall
 wait whatever it costs.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_SECONDS = 57.0
-"""Each unit is looked at at least once a minute; the rest of the minute is for a machine that is busy."""
+"""Each unit is observed at least once a minute; the rest of the minute is for a machine that is busy."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Which verdicts are worth a row: a verdict is judged every few seconds, and only its changes are kept.
 
-A stream that flaps must not write a row a minute, and a recovery must not be told before it has lasted. So
+A stream that flaps must not write a row a minute, and a recovery must not be reported before it has lasted. So
 
 * what is proven (a stop, a position that went back) is recorded at once;
 * any other change when two observations in a row agree on it;

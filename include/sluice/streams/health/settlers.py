@@ -7,6 +7,7 @@ is found here makes a verdict worse, never better.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -53,21 +54,35 @@ def judge_all(
     Args:
         observations: by stream.
         judge_one: returns the verdict on a stream, given its name, what was observed, and for a settler the judgement
-            on its raw stream, if that is known.
+            on its raw stream, if that is known; of several, on the one that is worst.
         elsewhere: returns the verdict on a raw stream that is not among them; None: it is not known.
     """
     verdicts: dict[str, V] = {}
     for stream, observed in sorted(observations.items(), key=lambda item: item[1].settler is not None):
-        raw = None if observed.settler is None else observed.settler.raw_stream
-        of_raw = None if raw is None else verdicts[raw] if raw in verdicts else elsewhere(raw)
-        verdicts[stream] = judge_one(stream, observed, None if of_raw is None else of_raw.judgement)
+        settler = observed.settler
+        if settler is None:
+            verdicts[stream] = judge_one(stream, observed, None)
+            continue
+        found = {raw: verdicts[raw] if raw in verdicts else elsewhere(raw) for raw in settler.raw_streams}
+        each = {raw: None if verdict is None else verdict.judgement for raw, verdict in found.items()}
+        worst = max(settler.raw_streams, key=lambda raw: _severity(each[raw]))
+        rests = replace(observed, settler=replace(settler, raw_streams=(worst,)))
+        verdicts[stream] = judge_one(stream, rests, each[worst])
     return {stream: verdicts[stream] for stream in observations}
 
 
 def raw_streams_elsewhere(observations: Mapping[str, Observation]) -> Collection[str]:
     """Return the raw streams on which settlers among some streams rest, and which are not among these."""
-    raw = {observed.settler.raw_stream for observed in observations.values() if observed.settler is not None}
+    settlers = (observed.settler for observed in observations.values() if observed.settler is not None)
+    raw = {stream for settler in settlers for stream in settler.raw_streams}
     return raw - observations.keys()
+
+
+def _severity(raw: Judgement | None) -> int:
+    """Return what orders raw streams by how much a settler suffers from them."""
+    if raw is None:
+        return _BY_SEVERITY.index(Health.UNKNOWN)
+    return -1 if raw[0] in WELL else _BY_SEVERITY.index(_BY_RAW_HEALTH.get(raw[0], Health.STALLED))
 
 
 def judge_settler(own: Judgement, facts: Diagnosis, raw: Judgement | None) -> Judgement:
@@ -111,7 +126,7 @@ def _raw_finding(settler: ObservedSettler, facts: Diagnosis, raw: Judgement | No
     if raw is not None and raw[0] in WELL:
         return None
     health, reason, advice = (Health.UNKNOWN, "It was not observed.", "sluice streams list") if raw is None else raw
-    why = f"It settles what {settler.raw_stream} has stored, and that stream is {health}: {reason}"
+    why = f"It settles what {settler.raw_streams[0]} has stored, and that stream is {health}: {reason}"
     observed, driver = facts.observation, facts.observation.driver
     young = driver is not None and within(observed.at, driver.started_at, START_PATIENCE)
     if health is Health.UNKNOWN and young:
@@ -138,8 +153,8 @@ def _overdue(status: SettlingStatus, facts: Diagnosis, waited: float) -> Judgeme
     observed = facts.observation
     held_back = observed.held_back if observed.held.keys() & set(status.unread) else ""
     why = f"{due_text(status)}, and for {span(waited)} none of them was settled: {holds_text(status)}{held_back}."
-    look = f"see why these partitions are not read: sluice streams show {observed.unit}"
-    return Health.STALLED, why, "end or abort the transaction that is open" if held_back else look
+    next_step = f"see why these partitions are not read: sluice streams show {observed.unit}"
+    return Health.STALLED, why, "end or abort the transaction that is open" if held_back else next_step
 
 
 def _outlook(settler: ObservedSettler) -> str:

@@ -1,6 +1,6 @@
-"""What a watcher saw last of each stream: what a page shows of a thousand streams without looking itself.
+"""What a watcher saw last of each stream: what a page shows of a thousand streams without observing them itself.
 
-A snapshot replaces the one before, unless it is older: several watchers may look at one stream. It is no history and
+A snapshot replaces the one before, unless it is older: several watchers may observe one stream. It is no history and
 proves nothing; what is worth keeping is a recorded verdict, see `sluice.streams.health.recording`.
 """
 
@@ -69,7 +69,7 @@ class StreamSnapshot:
         unit: its driver's name in the specs.
         stream: its name.
         generation: of the unit's newest attempt.
-        at: when it was looked at (UTC).
+        at: when it was observed (UTC).
         verdict: what was made of it, with the lags of its partitions.
         rates: how fast records come and are read.
         valid_for: by then there is another one, if the watcher still observes.

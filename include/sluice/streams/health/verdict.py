@@ -1,7 +1,7 @@
 """Verdicts: the health of a stream as a pure function of an observation. A missing source is UNKNOWN, never OK.
 
 Order of judgement: a recorded stop and proven death come first, because nothing else can be true beside them; then
-what could not be looked at; then what is lost or repeated; then what does not move; then what moves too slowly. A batch
+what could not be observed; then what is lost or repeated; then what does not move; then what moves too slowly. A batch
 of long ago with nothing unread is IDLE, not dead.
 """
 
@@ -121,7 +121,7 @@ def _judge_life(facts: Diagnosis) -> Judgement | None:
         return None if driver is None or observed.stop_requested else _judge_end_alone(observed)
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
     if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing for the operator to do
-        return Health.STOPPED, f"It was never asked to run; `sluice streams start {observed.unit}` does.", ""
+        return Health.STOPPED, f"Its start was never requested; `sluice streams start {observed.unit}` requests it.", ""
     if driver.state is DriverState.ABSENT:
         end = "no driver was submitted"
     elif driver.ended_at is not None:
@@ -129,7 +129,7 @@ def _judge_life(facts: Diagnosis) -> Judgement | None:
     if observed.stop_requested:
         return Health.STOPPED, f"It is stopped as requested; {end}.", f"sluice streams start {observed.unit}"
     if observed.halted:
-        why = observed.halted.removesuffix(f". To go on: {observed.halted_fix}").rstrip(".")
+        why = observed.halted.removesuffix(f". To resume: {observed.halted_fix}").rstrip(".")
         what_to_do = observed.halted_fix or f"sluice streams resume {observed.unit}"
         return Health.STOPPED, f"It does not run: {end}. It is HALTED: {why}.", what_to_do
     if observed.shortage:
@@ -146,7 +146,8 @@ def _judge_end_alone(observed: Observation) -> Judgement | None:
     """A stream that has ended beside others that go on."""
     if (ended := observed.ended_alone) is None:
         return None
-    why = f"It has ended {ago(observed.at, ended.at)}, and the other streams of its driver go on: {ended.kind.value}. "
+    when = ago(observed.at, ended.at)
+    why = f"It has ended {when}, and the other streams of its driver continue: {ended.kind.value}. "
     if ended.again_at is not None:
         again = f"nothing: it is started again by itself at {ended.again_at:%H:%M:%S} UTC"
         return (
@@ -159,14 +160,14 @@ def _judge_end_alone(observed: Observation) -> Judgement | None:
 
 
 def _judge_visibility(facts: Diagnosis) -> Judgement | None:
-    """What could not be looked at, and a stop that is not done."""
+    """What could not be observed, and a stop that is not done."""
     observed = facts.observation
     sources = {"driver": observed.driver, "checkpoint": observed.committed, "broker": observed.ends or None}
     if blind := [name for name, answer in sources.items() if answer is None]:
-        why = "; ".join([f"Could not look at the {' and the '.join(blind)}", *observed.notes])
+        why = "; ".join([f"Could not check the {' and the '.join(blind)}", *observed.notes])
         return Health.UNKNOWN, f"{why.rstrip('.')}.", "sluice doctor"
     if observed.stop_requested:
-        why = f"A stop was asked for, and {observed.driver_text} still lives."
+        why = f"A stop was requested, and {observed.driver_text} still lives."
         return Health.UNKNOWN, why, f"sluice streams stop {observed.unit}"
     return None
 
@@ -223,7 +224,7 @@ def _judge_executors(facts: Diagnosis) -> Judgement | None:
     if not observed.lag_records or not (bare := _bare(observed)):
         return None
     why = f"{_records(facts)} unread, and {observed.driver_text} {bare}: its cluster has lost its workers or is full."
-    return Health.STALLED, why, "see which workers and cores there are (sluice status); it goes on when it gets one"
+    return Health.STALLED, why, "see which workers and cores there are (sluice status); it continues when it gets one"
 
 
 def _judge_start(facts: Diagnosis) -> Judgement | None:
@@ -287,7 +288,7 @@ def _judge_patience(facts: Diagnosis) -> Judgement | None:
         return None
     why = (
         f"{_records(facts)} unread and {observed.last_commit_text}, longer than {span(patience.total_seconds())}: "
-        f"{observed.driver_text} lives, but whether it works cannot be told."
+        f"{observed.driver_text} lives, but it cannot be determined whether it works."
     )
     return Health.UNKNOWN, why, f"sluice streams logs {observed.unit}"
 

@@ -1,11 +1,11 @@
-"""The recent past of a stream: what a series of looks adds up to, bounded, as a value.
+"""The recent past of a stream: what a series of observations adds up to, bounded, as a value.
 
 One observation already brings a past with it: a checkpoint keeps the plan and the commit of about a hundred batches. A
-watcher that looks again and again adds what the broker said meanwhile. Moments are seconds since the epoch. Windows are
+watcher that observes repeatedly adds what the broker said meanwhile. Moments are seconds since the epoch. Windows are
 tuples with names: ten thousand are folded a minute, and a tuple is made in a third of the time.
 
 Invariants:
-* folding the same looks gives the same window, whatever order their partitions come in;
+* folding the same observations gives the same window, whatever order their partitions come in;
 * it never grows beyond a few hundred numbers: what is long ago is kept in less detail.
 """
 
@@ -95,7 +95,7 @@ class Window(NamedTuple):
         rested_at: the end of that rest; None if none was seen.
         edges: the first offsets that the broker had, and the stream's position, whenever the former had changed.
         since: when its story begins.
-        observations: how many looks it is made of.
+        observations: how many observations it is made of.
         high: the highest committed offset per `topic/partition`.
         topic_id: of the topic that those offsets count in.
         waiting_since: the first observation that saw a record beyond the present position; None if the newest saw none.
@@ -115,7 +115,7 @@ class Window(NamedTuple):
     epoch: int = 0
 
     def add(self, observation: Observation) -> Window:
-        """Return the window with one more observation. What could not be looked at leaves no trace."""
+        """Return the window with one more observation. What could not be observed leaves no trace."""
         window = _begun_again(self, observation)
         if observation.ends is not None:
             window = _heard(window, observation)

@@ -2,7 +2,7 @@
 
 Invariants:
 * a driver that lives is adopted at its own generation; nothing increments;
-* only proof of death permits the next generation; "could not look" and the passing of time never do;
+* only proof of death permits the next generation; "could not check" and the passing of time never do;
 * a reserved key that was never submitted is used, not skipped, so that a crash costs no generation.
 """
 
@@ -45,7 +45,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Wait:
-    """It cannot be known now whether a driver lives; look again later."""
+    """It cannot be known now whether a driver lives; check again later."""
 
     why: str
 
@@ -81,8 +81,8 @@ def decide(desired: DesiredState | None, attempt: Attempt | None, report: Driver
 
 def _decide_unwanted(desired: DesiredState | None) -> Decision:
     if desired is None:
-        return Refuse("it was never asked to run; `sluice streams start` does")
-    return Refuse(f"{desired.by} asked for it to be stopped ({desired.why}); `sluice streams start` revokes that")
+        return Refuse("its start was never requested; `sluice streams start` requests it")
+    return Refuse(f"{desired.by} requested its stop ({desired.why}); `sluice streams start` revokes that")
 
 
 def _decide_alive(attempt: Attempt, report: DriverReport) -> Decision:

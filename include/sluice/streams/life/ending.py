@@ -1,4 +1,4 @@
-"""What a launcher's proof of death says, as it goes on record."""
+"""What a launcher's proof of death says, as it is recorded."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refuse_traceless(attempt: Attempt, report: DriverReport) -> None:
     """
     if attempt.state is AttemptState.BOUND and report.state is DriverState.ABSENT:
         raise RefusedError(
-            f"It is not known whether {attempt.unit} stands still: {attempt.key} was started, and the launcher has "
+            f"It is not known whether {attempt.unit} is stopped: {attempt.key} was started, and the launcher has "
             "no trace of it. Its state folder was lost or is another one, so its driver may live.",
             fix=f"end the process `stream.py --unit {attempt.unit} --generation {attempt.generation}` if there is "
             f"one, then put that on record by `sluice streams force {attempt.unit}`.",

@@ -22,7 +22,7 @@ from sluice.streams.failures.failure import FailureClass, recorded_class
 from sluice.streams.life.attempts import Attempt, DesiredState
 
 HISTORY = 32
-"""How many attempts are looked back at, newest first: more than any budget."""
+"""How many earlier attempts are read, newest first: more than any budget."""
 
 JITTER = 0.5
 """A wait is stretched by up to this share of it, so that units that fell together do not rise together."""
@@ -121,7 +121,7 @@ class Halt:
     @property
     def reason(self) -> str:
         """Why, and what to do, as one clause."""
-        return f"{self.why}. To go on: {self.fix}"
+        return f"{self.why}. To resume: {self.fix}"
 
     def __str__(self) -> str:
         """Return the same with the word for it."""
@@ -141,7 +141,7 @@ def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) 
     """
     ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= desired.at]
     if not ends or ends[0] is not history[0]:
-        return Go("the latest attempt has not ended since it was asked to run")
+        return Go("the latest attempt has not ended since its start was requested")
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
     row = [end for end in streak(ends) if class_of(end) is class_of(newest)]
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:

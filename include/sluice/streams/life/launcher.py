@@ -3,7 +3,7 @@
 Invariants:
 * one key runs at most once, ever: a second submit is refused or finds the first;
 * ENDED and LOST are proof of death; ABSENT says that the key was never submitted; nothing else is proof;
-* a launcher that cannot look raises UnreachableError and never guesses;
+* a launcher that cannot check raises UnreachableError and never guesses;
 * what has no capacity is not submitted, and its key is not spent.
 """
 
@@ -87,7 +87,7 @@ class Launcher(Protocol):
         ...
 
     def find(self, key: str) -> DriverReport:
-        """Look once, without waiting."""
+        """Check once, without waiting."""
         ...
 
     def stop(self, key: str, deadline_seconds: float) -> DriverReport:

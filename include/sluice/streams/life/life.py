@@ -54,7 +54,7 @@ class UnitLife:
         """Read the records, unless they were just read for many units at once; then ask the launcher.
 
         Raises:
-            UnreachableError: the control database could not be asked. (A launcher that cannot answer is a note.)
+            UnreachableError: the control database could not be queried. (A launcher that cannot answer is a note.)
         """
         if records is None:
             records = RecordedUnit(self.registry.desired(self.unit), self.registry.latest_attempt(self.unit))
@@ -79,7 +79,7 @@ class UnitLife:
                 see; no claim does without the proof of death.
 
         Raises:
-            UnreachableError: the control database could not be asked.
+            UnreachableError: the control database could not be queried.
         """
         why = ""  # of the start that this claim has reserved a key for
         for _ in range(_MAX_STEPS):
@@ -109,7 +109,7 @@ class UnitLife:
         Raises:
             RefusedError: a stop was requested, a newer generation exists, or the capacity is gone (NoCapacityError);
                 nothing was submitted.
-            UnreachableError: the launcher or the control database could not be asked; repeat it.
+            UnreachableError: the launcher or the control database could not be queried; repeat it.
         """
         attempt = self._refuse_outdated(attempt)
         if attempt.state is AttemptState.ENDED:
@@ -117,7 +117,7 @@ class UnitLife:
         report = self._submit_once(attempt)
         if not report.dead:
             attempt = self.registry.bind(self.unit, attempt.generation)
-            # A stop that was recorded since the check above may have looked before the driver existed. Either it saw
+            # A stop that was recorded since the check above may have checked before the driver existed. Either it saw
             # the driver, or this sees the desired state.
             if self._stop_requested():
                 report = self.launcher.stop(attempt.key, _LATE_STOP_SECONDS)
@@ -246,7 +246,7 @@ class UnitLife:
         )
 
     def record_end(self, records: RecordedUnit | None = None) -> UnitStatus:
-        """Look, and put on record what the launcher proves: a driver, its death, and generations that are forgotten.
+        """Observe, and record what the launcher proves: a driver, its death, and generations that are forgotten.
 
         A control database that was restored from an older copy knows neither the newest deaths nor the driver that may
         live; the governor would judge, and hold back, what is long past. One that was lost knows nothing.

@@ -1,6 +1,6 @@
-"""Looks at the lives of many units at once: their records are read together, the launcher is asked for one by one.
+"""Checks the lives of many units at once: their records are read together, the launcher is asked for one by one.
 
-What was read together may be a moment old when the last unit is looked at. That does no harm: whatever is put on record
+What was read together may be a moment old when the last unit is checked. That does no harm: whatever is put on record
 by it is recorded once, or loses a race and is read again.
 """
 
@@ -16,7 +16,7 @@ from sluice.streams.life.status import RecordedUnit, UnitStatus
 
 @dataclass(frozen=True)
 class UnitStatuses:
-    """What was seen of units, and why some could not be looked at: that proves nothing, and concerns no other."""
+    """What was seen of units, and why some could not be checked: that proves nothing, and concerns no other."""
 
     by_unit: Mapping[str, UnitStatus]
     failed: Mapping[str, Exception]
@@ -38,7 +38,7 @@ class Lives:
         """Return what is recorded and seen of each unit.
 
         Raises:
-            UnreachableError: the control database could not be asked; nothing is known of any.
+            UnreachableError: the control database could not be queried; nothing is known of any.
         """
         return self._each(units, lambda life, records: life.observe(records))
 
@@ -46,7 +46,7 @@ class Lives:
         """Do the same, and put on record what the launcher proves; see `UnitLife.record_end`.
 
         Raises:
-            UnreachableError: as for `look`.
+            UnreachableError: as for `observe`.
         """
         return self._each(units, lambda life, records: life.record_end(records))
 
@@ -57,6 +57,6 @@ class Lives:
         for unit in units:
             try:
                 by_unit[unit] = observe(self.of(unit), RecordedUnit(desired_states.get(unit), attempts.get(unit)))
-            except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be looked at
+            except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be checked
                 failed[unit] = error
         return UnitStatuses(by_unit, failed)

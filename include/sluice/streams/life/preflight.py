@@ -38,7 +38,7 @@ class Preflight:
 
     @contextmanager
     def of(self, stream: str) -> Iterator[None]:
-        """Keep what is raised inside, as a fault of a stream; what comes after this block is looked at all the same."""
+        """Keep what is raised inside, as a fault of a stream; what comes after this block is checked all the same."""
         try:
             yield
         except Exception as fault:  # noqa: BLE001 - whatever it is, it stands against the start

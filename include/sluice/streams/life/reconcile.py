@@ -46,7 +46,7 @@ def reconcile(status: UnitStatus, watched: bool, *, now: datetime) -> Correction
         case Wait() | Refuse():
             return Correction(ActionKind.NOTHING, decision.why)
         case Resume():
-            # Said and looked at again, once a minute: what has no capacity is not started in order to wait.
+            # Said and checked again, once a minute: what has no capacity is not started in order to wait.
             return Correction(
                 ActionKind.NOTHING if status.shortage else ActionKind.START, status.shortage or decision.why
             )
@@ -68,7 +68,7 @@ def _start(start: Start, status: UnitStatus, watched: bool, now: datetime) -> Co
 
 
 def _finish_stop(desired: DesiredState, now: datetime) -> Correction:
-    asked = f"{desired.by} asked for a stop ({desired.why})"
+    asked = f"{desired.by} requested a stop ({desired.why})"
     if now - desired.at < STOP_PATIENCE:
         return Correction(ActionKind.NOTHING, f"{asked} {_seconds(now - desired.at)} s ago; it is under way")
     return Correction(ActionKind.STOP, f"{asked} {_seconds(now - desired.at)} s ago and the driver still lives")

@@ -1,7 +1,7 @@
-"""Resets the streams of one unit: looks, plans, and puts new epochs on record. Nothing else is changed, ever.
+"""Resets the streams of one unit: checks, plans, and records new epochs. Nothing else is changed, ever.
 
 The order makes it safe: only a unit that is stopped on record and whose driver is dead may be reset; the record is
-exclusive and whole; and a driver that was started in between looks for newer epochs before each batch.
+exclusive and whole; and a driver that was started in between checks for newer epochs before each batch.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.intervals.reach import topic_name
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.model.start import Edge, StartPosition, in_words
@@ -20,10 +21,10 @@ from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import PlannedBatch
-from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.epochs import Epoch, Epochs, joined_ids
 from sluice.streams.position.reset import Move, Span, StreamReset, effects, moves, raw_offsets
 from sluice.streams.position.starting import resolve
-from sluice.topics.administration import KafkaAdministration, TopicExtent
+from sluice.topics.administration import KafkaAdministration, RecordStamp, TopicExtent
 
 Target: TypeAlias = Edge | datetime | Mapping[str, int]
 """Where to: an edge or a time for every partition, or the next offset per `topic/partition`; others stay."""
@@ -118,57 +119,67 @@ class Resetting:
         return epoch
 
     def _plan(self, stream: str, target: Target) -> StreamReset:
-        topic, epochs = self.catalog.topic_of(stream), self.epochs(stream)
-        extent, newest = self.cluster.extent(topic), epochs.newest()
+        topics, epochs = self.catalog.topics_of(stream), self.epochs(stream)
+        extents = {topic: self.cluster.extent(topic) for topic in topics}
+        topic_id, newest = joined_ids(extent.topic_id for extent in extents.values()), epochs.newest()
         state = epochs.checkpoint().read()
         position = state.newest.offsets if state.newest else state.start
-        known = _known(position, topic, extent, newest)
-        now = known or {}
-        waiting = newest is not None and not state.batches and newest.topic_id == extent.topic_id
-        if self.catalog.pipeline_of(stream) is None:
-            then = raw_offsets(stream, extent, known, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
-        else:
-            then = self._resolve(stream, target, topic, extent, now)
-        moved, done = moves(extent, now, then), waiting and now == then
+        waiting = newest is not None and not state.batches and newest.topic_id == topic_id
+        recreated = newest is not None and newest.topic_id != topic_id
+        self._refuse_other_offsets(stream, target, topics)
+        moved: dict[str, Move] = {}
+        for topic, extent in extents.items():
+            known = _known(position, topic, extent, recreated=recreated)
+            now = known or {}
+            if self.catalog.pipeline_of(stream) is None:
+                then = raw_offsets(stream, extent, known, to_earliest=target is Edge.EARLIEST, acknowledged=waiting)
+            else:
+                then = self._resolve(target, topic, extent, now)
+            moved |= moves(topic, extent, now, then)
+        done = waiting and all(move.now == move.then for move in moved.values())
         spec = self.catalog.streams[stream]
         return StreamReset(
             stream,
             epochs.number if done else epochs.number + 1,
-            topic,
-            extent.topic_id,
+            topic_id,
             moved,
             (*_half_done(state.running), *effects(spec.outputs, moved.values(), live=spec.kind is StreamKind.LIVE)),
-            self._span(topic, moved),
+            self._span(topics, moved),
             done,
         )
 
-    def _resolve(
-        self, stream: str, target: Target, topic: str, extent: TopicExtent, now: Mapping[int, int]
-    ) -> dict[int, int]:
+    def _refuse_other_offsets(self, stream: str, target: Target, topics: Sequence[str]) -> None:
+        if isinstance(target, Mapping) and not any(topic_name(partition) in topics for partition in target):
+            raise SpecError(
+                f"the offsets name no partition of {' or '.join(topics)}, which {stream} reads.",
+                fix=f"name some as {topics[0]}/0=1200, or other streams by `--stream`.",
+            )
+
+    def _resolve(self, target: Target, topic: str, extent: TopicExtent, now: Mapping[int, int]) -> dict[int, int]:
         position: StartPosition
         if isinstance(target, Mapping):
-            position = {int(p.rpartition("/")[2]): o for p, o in target.items() if p.rpartition("/")[0] == topic}
-            if not position:
-                raise SpecError(
-                    f"the offsets name no partition of {topic}, which {stream} reads.",
-                    fix=f"name some as {topic}/0=1200, or other streams by `--stream`.",
-                )
+            position = {int(p.rpartition("/")[2]): o for p, o in target.items() if topic_name(p) == topic}
         else:
             position = target
         staying = {p: min(max(o, extent.beginnings[p]), extent.ends[p]) for p, o in now.items()}
         return resolve(position, topic, extent, self.cluster, staying)
 
-    def _span(self, topic: str, moved: Mapping[int, Move]) -> Span:
+    def _span(self, topics: Sequence[str], moved: Mapping[str, Move]) -> Span:
         """Ask for the timestamps at both ends of what is repeated or skipped; an answer is worth having, no more."""
-        ranges = {p: sorted((move.held, move.then)) for p, move in moved.items() if move.held != move.then}
+        found = {name: sorted((move.held, move.then)) for name, move in moved.items() if move.held != move.then}
+        firsts, lasts = list[RecordStamp](), list[RecordStamp]()
         try:
-            firsts = self.cluster.stamps(topic, {p: first for p, (first, _) in ranges.items()})
-            lasts = self.cluster.stamps(topic, {p: end - 1 for p, (_, end) in ranges.items()})
+            for topic in topics:
+                ranges = {
+                    int(name.rpartition("/")[2]): ends for name, ends in found.items() if topic_name(name) == topic
+                }
+                firsts += self.cluster.stamps(topic, {p: first for p, (first, _) in ranges.items()}).values()
+                lasts += self.cluster.stamps(topic, {p: end - 1 for p, (_, end) in ranges.items()}).values()
         except UnreachableError:
             return Span()
         return Span(
-            min(firsts.values(), key=lambda stamp: stamp.at, default=None),
-            max(lasts.values(), key=lambda stamp: stamp.at, default=None),
+            min(firsts, key=lambda stamp: stamp.at, default=None),
+            max(lasts, key=lambda stamp: stamp.at, default=None),
         )
 
 
@@ -180,13 +191,12 @@ def _half_done(running: PlannedBatch | None) -> tuple[str, ...]:
     return (f"{planned}: outputs may hold its records, and get those from the new position on a second time.",)
 
 
-def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, newest: Epoch | None) -> dict[int, int] | None:
+def _known(position: Mapping[str, int], topic: str, extent: TopicExtent, *, recreated: bool) -> dict[int, int] | None:
     """Return the next offset per partition that the stream would read of this topic; None if it has read another one.
 
     A topic that was created again has another id, which a checkpoint does not say; its offsets begin again.
     """
-    offsets = {int(name.rpartition("/")[2]): o for name, o in position.items() if name.rpartition("/")[0] == topic}
-    recreated = newest is not None and newest.topic_id != extent.topic_id
+    offsets = {int(name.rpartition("/")[2]): o for name, o in position.items() if topic_name(name) == topic}
     if recreated or any(offset > extent.ends.get(partition, -1) for partition, offset in offsets.items()):
         return None
     return offsets

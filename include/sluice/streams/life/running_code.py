@@ -21,7 +21,7 @@ def outdated(status: UnitStatus, file: Path, code_of: Callable[[str], str]) -> s
         return ""
     return (
         f"{unit}: the code, spec or static input of {', '.join(changed)} has changed since generation {generation} "
-        f"started, which goes on with what it has read then; `sluice streams restart {unit}` takes the new one, and "
+        f"started, which keeps what it read then; `sluice streams restart {unit}` takes the new one, and "
         f"`sluice streams upgrade {unit}` shows what that means."
     )
 

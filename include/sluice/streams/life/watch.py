@@ -28,7 +28,7 @@ desired state younger than the attempt there is nothing to wait for."""
 class WatchState(StrEnum):
     """What the watch does next."""
 
-    WATCHING = "watching"  # it lives, or nothing is proven: look again
+    WATCHING = "watching"  # it lives, or nothing is proven: check again
     STOPPED = "stopped"  # it ended and the stop is on record: done
     SUPERSEDED = "superseded"  # a newer generation took over: its own watch looks after it
     DIED = "died"  # it ended without a request
@@ -116,4 +116,4 @@ def _watching(why: str) -> WatchFinding:
 
 def _who_stopped(status: UnitStatus) -> str:
     desired = status.desired
-    return "" if desired is None else f"{desired.by} asked for the stop ({desired.why})"
+    return "" if desired is None else f"{desired.by} requested the stop ({desired.why})"

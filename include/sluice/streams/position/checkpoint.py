@@ -38,7 +38,7 @@ def location(folder: Path) -> str:
 
 
 class IncompatibleStateError(SluiceError):
-    """A checkpoint holds the state of a query of another kind than the one that is to go on with it."""
+    """A checkpoint holds the state of a query of another kind than the one that is to continue from it."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._prefix = f"{folder}/"  # pathlib costs more than the look itself, ten thousand times a minute
+        self._prefix = f"{folder}/"  # pathlib costs more than the check itself, ten thousand times a minute
 
     def _path(self, name: str) -> str:
         return self._prefix + name
@@ -106,9 +106,19 @@ class Checkpoint:
 
     def origin(self) -> Mapping[str, int] | None:
         """Return the first offset of each `topic/partition` that it ever read; None before its first batch."""
-        text = self._read("sources/0/0")
+        names = [f"sources/{number}/0" for number in self._sources()]
+        found = {name: text for name in names if (text := self._read(name)) is not None}
+        if not found:
+            return None
         # Spark puts a zero byte and the version in front of the offsets, for readers of Spark 2.1.
-        return None if text is None else _flatten(_parse(text[text.find("{") :], self._path("sources/0/0")))
+        each = (_flatten(_parse(text[text.find("{") :], self._path(name))) for name, text in found.items())
+        return {partition: offset for offsets in each for partition, offset in offsets.items()}
+
+    def _sources(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self._path("sources")), key=len)  # noqa: PTH208 - see `_prefix`
+        except FileNotFoundError:
+            return []
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
         """Return `offsets/<batch_id>`, or None if it does not exist (yet, or no longer)."""
@@ -133,7 +143,7 @@ class Checkpoint:
         return PlannedBatch(batch_id, offsets, watermark, planned_at=planned_at)
 
     def read(self, after: int = -1) -> CheckpointState:
-        """Return what is new. Cheap for who looks often: files of batches that are known are not read again.
+        """Return what is new. Cheap when called often: files of batches that are known are not read again.
 
         Args:
             after: the newest batch that is known already.
@@ -143,13 +153,13 @@ class Checkpoint:
         return CheckpointState(batches, running, self.next_watermark())
 
     def follow(self, before: CheckpointState | None) -> CheckpointState:
-        """Return what is new since an earlier look at the same folder. Of a stream at rest no file is read.
+        """Return what is new since an earlier check of the same folder. Of a stream at rest no file is read.
 
         Spark never changes a file of a batch, and commits batches one after another. So if the newest commit is still
         the file that it was, what is news has the numbers after it. If it is not, the folder is another one.
 
         Args:
-            before: the earlier look; None: there was none.
+            before: the earlier check; None: there was none.
         """
         newest = None if before is None else before.newest
         if before is None or newest is None or self._changed_at(f"commits/{newest.batch_id}") != newest.committed_at:

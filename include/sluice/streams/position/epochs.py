@@ -8,7 +8,7 @@ No checkpoint is ever deleted, and no record is ever changed: it is there as a w
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -29,7 +29,7 @@ class Epoch:
 
     Attributes:
         number: 0 for the first start, from 1 for resets.
-        topic_id: the cluster's UUID of the topic that the offsets count in.
+        topic_id: the cluster's UUID of the topic that the offsets count in; of several, see `joined_ids`.
         offsets: first offset per `topic/partition`; a partition that is missing begins at its first record.
         to: what was asked for: `earliest`, `latest`, a time, offsets.
         by: who asked.
@@ -80,8 +80,13 @@ class EpochInForce:
             raise FencedError(
                 f"a reset to epoch {self.number + 1} is on record ({self.following}); this driver began with epoch "
                 f"{self.number} and publishes nothing more.",
-                fix="start the unit again: its next attempt goes on with the new epoch.",
+                fix="start the unit again: its next attempt continues with the new epoch.",
             )
+
+
+def joined_ids(ids: Iterable[str]) -> str:
+    """Return what names the topics that one stream reads: another one if any of them is created again."""
+    return "+".join(ids)
 
 
 class Epochs:
@@ -172,7 +177,7 @@ class Epochs:
         except FileExistsError:
             raise RefusedError(
                 f"another reset has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
-                fix="look at what they did, then repeat the command if it is still needed.",
+                fix="check what they did, then repeat the command if it is still needed.",
             ) from None
         except OSError as error:
             raise UnreachableError(f"cannot write {target}: {error}.", fix="repeat the command.") from error

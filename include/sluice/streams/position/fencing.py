@@ -20,6 +20,6 @@ class FencedError(SluiceError):
         return cls(
             f"{output} belongs to generation {marked} of its stream; this driver is generation {generation} and "
             "publishes nothing more.",
-            fix="nothing, if `sluice streams show` names a newer driver: it goes on. If there is none, the stream came "
-            "here from another unit or deployment, whose generations are higher: see `sluice docs streams#moving`.",
+            fix="nothing, if `sluice streams show` names a newer driver: it continues. If there is none, the stream "
+            "is from another unit or deployment, whose generations are higher: see `sluice docs streams#moving`.",
         )

@@ -66,9 +66,8 @@ class StreamReset:
     Attributes:
         stream: its name.
         epoch: the number of the new epoch.
-        topic: that it reads.
-        topic_id: the cluster's UUID of it.
-        moves: by partition.
+        topic_id: the cluster's UUID of the topic that it reads; of several, see `sluice.streams.position.epochs`.
+        moves: by `topic/partition`.
         effects: what that means for each output, for people.
         span: of the records that are repeated or skipped.
         done: the newest epoch begins exactly there and has read nothing: there is nothing to do.
@@ -76,9 +75,8 @@ class StreamReset:
 
     stream: str
     epoch: int
-    topic: str
     topic_id: str
-    moves: Mapping[int, Move]
+    moves: Mapping[str, Move]
     effects: tuple[str, ...] = ()
     span: Span = field(default_factory=Span)
     done: bool = False
@@ -86,7 +84,7 @@ class StreamReset:
     @property
     def offsets(self) -> Mapping[str, int]:
         """Where the new epoch begins, per `topic/partition`."""
-        return {f"{self.topic}/{partition}": move.then for partition, move in sorted(self.moves.items())}
+        return {partition: move.then for partition, move in self.moves.items()}
 
     @property
     def repeated(self) -> int:
@@ -104,16 +102,17 @@ class StreamReset:
         return sum(move.gone for move in self.moves.values())
 
 
-def moves(extent: TopicExtent, now: Mapping[int, int], then: Mapping[int, int]) -> dict[int, Move]:
-    """Return what happens to each partition.
+def moves(topic: str, extent: TopicExtent, now: Mapping[int, int], then: Mapping[int, int]) -> dict[str, Move]:
+    """Return what happens to each `topic/partition`, in order.
 
     Args:
+        topic: its name.
         extent: what the topic holds.
         now: the next offset that the stream would read, where it has read anything.
         then: the next offset after the reset.
     """
     ends = extent.ends
-    return {p: Move(extent.beginnings[p], ends[p], now.get(p), then[p]) for p in sorted(ends)}
+    return {f"{topic}/{p}": Move(extent.beginnings[p], ends[p], now.get(p), then[p]) for p in sorted(ends)}
 
 
 def raw_offsets(
@@ -171,7 +170,7 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
         case IntervalsOutput():
             return (
                 f"{output.table} (intervals): settled intervals stay as they are, a backfill changes those; open ones "
-                "are computed from the raw table, wherever the stream stands."
+                "are computed from the raw table, whatever the stream's position."
             )
         case RowsOutput():
             return f"{output.table} (rows): {_counted(again, never, 'appended again', 'are never appended')}."
@@ -180,11 +179,13 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
             return f"{output.table} (latest): {_counted(again, never, 'merged again', 'are never merged')}{known}."
         case TopicOutput():
             known = "" if whole else _partly(live=live)
-            told = _counted(again, never, "told again under new ids, which no reader drops", "are never told")
-            return f"{output.topic} (topic): {told}{known}."
+            effect = _counted(
+                again, never, "published again under new ids, which no reader drops", "are never published"
+            )
+            return f"{output.topic} (topic): {effect}{known}."
         case DeadLettersOutput():
-            told = _counted(again, never, "sent again under new positions", "are never sent")
-            return f"{output.topic} (dead letters): {told}."
+            effect = _counted(again, never, "sent again under new positions", "are never sent")
+            return f"{output.topic} (dead letters): {effect}."
 
 
 def _partly(*, live: bool) -> str:

@@ -6,13 +6,13 @@ anything is read: a crash before the first batch does not resolve them again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.specs.model.start import Edge, StartPosition, in_words
-from sluice.streams.position.epochs import Epoch, Epochs
+from sluice.streams.position.epochs import Epoch, Epochs, joined_ids
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 
 
@@ -60,7 +60,11 @@ def _refuse_outside(offsets: Mapping[int, int], topic: str, extent: TopicExtent)
 
 
 def beginnings(
-    start: StartPosition, topic: str, streams: Mapping[str, Epochs], cluster: KafkaAdministration, clock: Clock
+    start: StartPosition,
+    topics: Sequence[str],
+    streams: Mapping[str, Epochs],
+    cluster: KafkaAdministration,
+    clock: Clock,
 ) -> dict[str, Epoch]:
     """Return what is to be put on record of those streams of a pipeline that have read nothing: where they begin.
 
@@ -69,7 +73,7 @@ def beginnings(
 
     Args:
         start: what the spec says.
-        topic: that they read.
+        topics: that they read.
         streams: the epochs of every stream of the pipeline, or of the raw table.
         cluster: of the deployment.
         clock: gives the time of the record.
@@ -81,14 +85,19 @@ def beginnings(
     fresh = [name for name, epochs in streams.items() if epochs.fresh]
     if not fresh:
         return {}
-    extent = cluster.extent(topic)
-    known = next((r for e in streams.values() if (r := e.of(0)) and r.topic_id == extent.topic_id), None)
+    extents = {topic: cluster.extent(topic) for topic in topics}
+    identity = joined_ids(extent.topic_id for extent in extents.values())
+    known = next((r for e in streams.values() if (r := e.of(0)) and r.topic_id == identity), None)
     if known is None:
         # The first record may be deleted before it is read: where it is now says nothing.
-        first = {} if start is Edge.EARLIEST else resolve(start, topic, extent, cluster, extent.beginnings)
-        offsets = {f"{topic}/{partition}": offset for partition, offset in sorted(first.items())}
-        known = Epoch(0, extent.topic_id, offsets, in_words(start), "the spec", "start", clock.now().astimezone(UTC))
+        offsets = {} if start is Edge.EARLIEST else _resolved(start, extents, cluster)
+        known = Epoch(0, identity, offsets, in_words(start), "the spec", "start", clock.now().astimezone(UTC))
     return dict.fromkeys(fresh, known)
+
+
+def _resolved(start: StartPosition, extents: Mapping[str, TopicExtent], cluster: KafkaAdministration) -> dict[str, int]:
+    first = {topic: resolve(start, topic, own, cluster, own.beginnings) for topic, own in extents.items()}
+    return {f"{topic}/{partition}": offset for topic, own in first.items() for partition, offset in sorted(own.items())}
 
 
 def begin(epochs: Epochs, first: Epoch) -> None:

@@ -29,7 +29,8 @@ from sluice.launch.backfill_claim import claimed
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.raw_table import RawTable
+from sluice.spark.tables.records import Records
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences, flights
 from tests.twins.lineage_server import LineageServer, lineage_server
@@ -218,7 +219,7 @@ def test_what_is_not_there_to_compare_is_no_pass(drained: Drained) -> None:
 
 def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.topic)
+    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.sources["flights"].topic)
     rows = read_rows(folder).to_pandas()
     half = {partition: end // 2 for partition, end in raw.reach.offsets.items()}
     hours = rows["event_time"].dt.floor("h")
@@ -229,12 +230,11 @@ def test_each_interval_takes_the_records_below_its_own_offsets(drained: Drained)
     bounds = {first: IntervalBound(below_half, late=False), second: IntervalBound(raw.reach, late=False)}
 
     expected = int(((hours == first) & below).sum() + (hours == second).sum())
-    records = Records(drained.spark, raw, drained.code, bounds)
+    records = Records(drained.spark, {"flights": raw}, drained.code, bounds)
     assert 0 < expected < int(hours.isin([first, second]).sum())
     assert records.count() == expected
-    everywhere = Records(
-        drained.spark, raw, drained.code, {first: bounds[first], second: IntervalBound(below_half, late=False)}
-    )
+    halves = {first: bounds[first], second: IntervalBound(below_half, late=False)}
+    everywhere = Records(drained.spark, {"flights": raw}, drained.code, halves)
     assert everywhere.count() == int((hours.isin([first, second]) & below).sum())
 
 
@@ -242,14 +242,14 @@ def test_of_a_topic_that_was_created_again_only_the_newest_is_bounded_and_what_c
     drained: Drained,
 ) -> None:
     folder = drained.project.folder.table("flights_raw")
-    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.topic)
+    raw = RawTable.pin(folder, drained.project.tables.raw_position("flights"), drained.code.sources["flights"].topic)
     (topic,) = raw.reach.topics
     held = int(read_rows(folder).to_pandas()["event_time"].dt.floor("h").isin([RANGE.start, RANGE.start + HOUR]).sum())
     everything, nothing = raw.reach.offsets, dict.fromkeys(raw.reach.offsets, 0)
 
     def count(one: Reach, other: Reach) -> int:
         bounds = {RANGE.start: IntervalBound(one, late=False), RANGE.start + HOUR: IntervalBound(other, late=False)}
-        return Records(drained.spark, raw, drained.code, bounds).count()
+        return Records(drained.spark, {"flights": raw}, drained.code, bounds).count()
 
     before, after = Reach(everything, ("older",)), Reach(nothing, (topic, "newer"))
     assert count(before, before) == 0  # whoever read the topic before this one was created read nothing of it

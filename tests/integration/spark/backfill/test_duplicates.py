@@ -24,7 +24,8 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import result_rows
 from sluice.spark.records.validation import validate
 from sluice.spark.sinks.raw import raw_records
-from sluice.specs.model.model import TimeRules, TopicValue
+from sluice.specs.model.model import TopicValue
+from sluice.specs.model.sources import TimeRules
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from sluice.topics.records import RecordPosition
@@ -146,9 +147,8 @@ def test_a_restart_makes_no_duplicate_and_a_transform_can_drop_retries_alike_in_
     assert counted == {Duplicate.RETRY: len(on_time), Duplicate.CONFLICT: len(conflicts)}
     assert census.outcomes[Outcome.QUARANTINED] == 0
 
-    batch = result_rows(
-        raw_records(spark.read.format("delta").load(str(raw))), pipeline_code(project, spark, pipeline)
-    ).toPandas()
+    records = {"flights": raw_records(spark.read.format("delta").load(str(raw)))}
+    batch = result_rows(records, pipeline_code(project, spark, pipeline)).toPandas()
     batch["hour"] = batch["hour"].dt.tz_localize("UTC")
     streamed = own.table("departures")
     assert differences(streamed, batch) == []

@@ -35,7 +35,8 @@ from sluice.spark.checks.published_quality import check_published
 from sluice.spark.checks.record_measures import measure_records
 from sluice.spark.checks.references import References
 from sluice.spark.tables.output import OutputTable
-from sluice.spark.tables.records import RawTable, Records
+from sluice.spark.tables.raw_table import RawTable
+from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, HistoricalBounds, Severity, Subject
 from sluice.specs.load import scan
 from sluice.specs.rules.rules import RULES
@@ -150,7 +151,7 @@ def measured(drained: Drained, expectations: list[Expectation], hours: int) -> d
     starts = [RANGE.start + number * HOUR for number in range(hours)]
     folder = project.folder.table(project.catalog.topics["flights"].raw.table)
     raw = RawTable(folder, DeltaTable(str(folder)).version(), project.tables.raw_position("flights").reach)
-    records = Records(spark, raw, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
+    records = Records(spark, {"flights": raw}, code, dict.fromkeys(starts, IntervalBound(None, late=False)))
     table = OutputTable(drained.table, code.pipeline.intervals)
     rows = table.rows(spark, starts, table.version())
     references = References(spark, code.static, project.folder.table)

@@ -27,7 +27,7 @@ def test_stream_batch_and_oracle_agree_and_every_record_is_accounted_for(
     expected = departures("2013-01-01", "2013-01-02")
 
     records = raw_records(spark.read.format("delta").load(str(project.folder.table("flights_raw"))))
-    batch = result_rows(records, pipeline_code(project, spark, pipeline)).toPandas()
+    batch = result_rows({"flights": records}, pipeline_code(project, spark, pipeline)).toPandas()
     batch["hour"] = batch["hour"].dt.tz_localize("UTC")
     assert differences(place.table("departures"), expected) == []
     assert differences(batch, expected) == []

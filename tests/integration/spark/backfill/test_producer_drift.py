@@ -13,7 +13,7 @@ from sluice.intervals.reach import Reach
 from sluice.quality.drift import Drift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.producer_drift import RecordFields, declared_kinds
-from sluice.spark.tables.records import RawTable
+from sluice.spark.tables.raw_table import RawTable
 from tests.integration.spark.backfill.backfills import Drained
 
 RAW = "topic_id string, partition int, offset long, timestamp timestamp, value binary"
@@ -37,9 +37,9 @@ def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> Rec
 
 
 def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tmp_path: Path) -> None:
-    looked = fields(spark, tmp_path / "raw", [*(json.dumps(v).encode() for v in VALUES), *BROKEN])
+    measured = fields(spark, tmp_path / "raw", [*(json.dumps(v).encode() for v in VALUES), *BROKEN])
     found = {
-        (each.field, each.kind, each.partition): (each.records, each.first, each.last) for each in looked.observed()
+        (each.field, each.kind, each.partition): (each.records, each.first, each.last) for each in measured.observed()
     }
     assert found == {
         ("a", JsonKind.INTEGER, "id/0"): (1, 0, 0),
@@ -56,25 +56,25 @@ def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tm
 @pytest.mark.verify
 def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     values = [json.dumps({"a": 1} if n < 30 else {"b": 1}).encode() for n in range(100)]
-    looked = fields(spark, tmp_path / "raw", [*values])
-    seen = looked.observed()
+    measured = fields(spark, tmp_path / "raw", [*values])
+    seen = measured.observed()
     assert Counter(each.field for each in seen) == {"a": 2, "b": 2}
-    assert looked.neighbours(seen, ["a"]) == {
+    assert measured.neighbours(seen, ["a"]) == {
         ("a", "id/0"): NeighbourCounts(15, 35),
         ("a", "id/1"): NeighbourCounts(15, 35),
     }
-    assert looked.neighbours([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
+    assert measured.neighbours([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
 
 
 @pytest.mark.verify
 def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
     project, topic = drained.project, drained.project.catalog.topics["flights"]
     raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position("flights"), topic)
-    looked = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
+    measured = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
     declared = declared_kinds(project, topic)
     assert declared["tailnum"] == {JsonKind.STRING}
-    seen = looked.observed()
-    (found,) = field_drifts(declared, seen, looked.neighbours(seen, declared))
+    seen = measured.observed()
+    (found,) = field_drifts(declared, seen, measured.neighbours(seen, declared))
     assert (found.drift, found.field, found.kind, found.records) == (Drift.TYPE, "flight_id", "string", 1)
     assert found.first == found.last
     del declared["carrier"]

@@ -119,8 +119,7 @@ def opened(drained: Drained, asked: QuarantineFilter = ALL) -> Case:
 
 
 def on_paper(drained: Drained, asked: QuarantineFilter) -> Case:
-    spec = drained.project.catalog.pipelines["departures"]
-    places, reasons, _ = quarantine_of(drained.project, drained.spark, spec).positions(asked)
+    places, reasons, _ = quarantine_of(drained.project, drained.spark, drained.code, "flights").positions(asked)
     event = CaseEvent(CaseState.OPEN, "ann", "who sends these?", SystemClock().now())
     name = case_id("departures", event.at, places)
     counts = {str(reason): count for reason, count in reasons.items()}
@@ -145,8 +144,7 @@ def of_lga(table: pd.DataFrame) -> int:
 
 def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
     table = flights(DAY, DAY)
-    spec = before.project.catalog.pipelines["departures"]
-    quarantine = quarantine_of(before.project, before.spark, spec)
+    quarantine = quarantine_of(before.project, before.spark, before.code, "flights")
     found = quarantine.browse(QuarantineFilter(), limit=3)
     united = int((table["carrier"] == "UA").sum())
     assert found.reasons == {Reason.WRONG_TYPE: united, Reason.NOT_ALLOWED: of_lga(table), Reason.FUTURE: 1}
@@ -166,8 +164,7 @@ def test_what_is_refused_is_found_by_reason_and_shown(before: Drained) -> None:
 
 @pytest.mark.verify
 def test_a_patch_is_tried_before_it_is_declared(before: Drained) -> None:
-    spec = before.project.catalog.pipelines["departures"]
-    quarantine = quarantine_of(before.project, before.spark, spec)
+    quarantine = quarantine_of(before.project, before.spark, before.code, "flights")
     fractions = on_paper(before, QuarantineFilter(reasons=(Reason.WRONG_TYPE,)))
     ours = flights(DAY, DAY)
     united = ours[ours["carrier"] == "UA"]

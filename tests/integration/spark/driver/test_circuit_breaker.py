@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.quality.breaker import Rejected, Tally
 from sluice.quality.reasons import Reason
-from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode, sources_of
 from sluice.spark.sinks.breaker import tally_of
 from sluice.specs.catalog.catalog import Catalog
 from sluice.streams.failures.exits import ExitCode
@@ -35,11 +35,11 @@ def send(broker: BrokerProcess, values: list[dict[str, str]]) -> None:
 
 def test_a_tally_says_how_many_each_reason_refuses_and_where(spark: SparkSession, catalog: Catalog) -> None:
     pipeline = catalog.pipelines["departures"]
-    code = PipelineCode(pipeline, catalog.topics[pipeline.source], {}, "")
+    code = PipelineCode(pipeline, sources_of(pipeline, catalog.topics, {}), {}, "")
     at = datetime(2013, 1, 1, tzinfo=UTC)
     rows = [(number % 2, number, bytearray(b"" if number % 3 else b"{}"), at) for number in range(12)]
     records = spark.createDataFrame(rows, "_partition int, _offset long, _value binary, _timestamp timestamp")
-    found = tally_of(records, code)
+    found = tally_of({"flights": records}, code)
     assert (found.records, found.share) == (12, 1.0)
     assert set(found.rejected) == {
         Rejected(Reason.EMPTY, "flights/0", 4, 2, 10),
@@ -47,7 +47,7 @@ def test_a_tally_says_how_many_each_reason_refuses_and_where(spark: SparkSession
         Rejected(Reason.MISSING_FIELD, "flights/0", 2, 0, 6),
         Rejected(Reason.MISSING_FIELD, "flights/1", 2, 3, 9),
     }
-    assert tally_of(records.where("_offset < 0"), code) == Tally(0)
+    assert tally_of({"flights": records.where("_offset < 0")}, code) == Tally(0)
 
 
 @pytest.mark.verify

@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.deduplication import deduplicated
 from sluice.quality.reasons import Reason
-from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode, sources_of
 from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation, Subject
@@ -45,10 +45,11 @@ def sent(
     expected: Sequence[Expectation] = (),
 ) -> list[Row]:
     pipeline = catalog.pipelines["departures"]
-    code = PipelineCode(pipeline, catalog.topics[pipeline.source], {}, "c0de", tuple(expected))
+    sources = sources_of(pipeline, catalog.topics, {"flights": expected})
+    code = PipelineCode(pipeline, sources, {}, "c0de")
     row = ("id", 3, 41, AT, None, value if value is None else bytearray(value), headers)
     records = spark.createDataFrame([row], RECORDS.format(headers=HEADERS))
-    return letters(refused(records, code), code, partitions=2, generation=5, position=99).collect()
+    return letters(refused({"flights": records}, code), code, partitions=2, generation=5, position=99).collect()
 
 
 def test_a_letter_is_the_record_with_where_it_was_and_why_it_was_refused(spark: SparkSession, catalog: Catalog) -> None:

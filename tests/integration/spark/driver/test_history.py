@@ -32,7 +32,7 @@ class Bench:
     raw: Path
 
     def history(self, raw: Path | None = None) -> SourceHistory:
-        return SourceHistory(self.spark, self.code, self.topic, raw or self.raw)
+        return SourceHistory(self.spark, self.code.sources["flights"], self.topic, raw or self.raw)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def bench(place: DriverPlace, spark: SparkSession, two_days: int) -> Bench:
     assert sum(ends.values()) == two_days
     code = pipeline_code(project, spark, project.catalog.pipelines["departures"])
     bench = Bench(spark, code, KafkaTopic(project.kafka.bootstrap(), "flights", topic_id), ends, place.state / "raw")
-    rows = raw_rows(read_between(spark, bench.topic, {}, ends), code.topic)
+    rows = raw_rows(read_between(spark, bench.topic, {}, ends), code.sources["flights"].topic)
     ensure_table(bench.raw, rows.schema.json())
     entry = StreamEntry(raw_writer(bench.topic), 1, "", 0, {}, ends)
     rows.write.format("delta").mode("append").option("userMetadata", to_json(entry)).save(str(bench.raw))

@@ -89,7 +89,7 @@ def test_a_stream_moves_to_a_cluster_and_back_with_its_checkpoint_and_nothing_is
 
 
 class Later(SystemClock):
-    """A clock that is ahead, for a look that need not wait."""
+    """A clock that is ahead, for a check that need not wait."""
 
     def now(self) -> datetime:
         return super().now() + timedelta(minutes=2)

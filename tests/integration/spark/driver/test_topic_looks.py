@@ -27,7 +27,7 @@ def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
             ("departures", "departures_live", "raw_flights"), ends
         )
         state = administration.describe(["flights"])["flights"]
-        looked_at = chain(*KafkaPythonKeyReader(administration).newest_keys("flights", 10_000).keys.values())
+        checked = chain(*KafkaPythonKeyReader(administration).newest_keys("flights", 10_000).keys.values())
         impact = project.topics.impact_analysis(administration, now=datetime.now(UTC)).impact(
             grow("flights", 4, 8), state
         )
@@ -35,7 +35,7 @@ def test_checkpoints_show_positions_and_state_and_the_impact_is_told(
     assert shown == {"departures": False, "departures_live": True, "raw_flights": False}
     assert impact is not None
     said = "; ".join(impact.clauses)
-    carriers = {key for key in looked_at if key is not None}
+    carriers = {key for key in checked if key is not None}
     assert f"of {len(carriers)} keys" in said
     assert "placed by murmur2" in said
     assert f"flights/0 at {ends['flights/0']:,}" in said

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.records.validation import OUTCOME, REASON, validate
-from sluice.specs.model.model import TimeRules, TopicValue
+from sluice.specs.model.model import TopicValue
+from sluice.specs.model.sources import TimeRules
 from tests.admission_oracle import Declared, Times, judge
 from tests.hostile_records import VALUES
 from tests.near_json import NearJson

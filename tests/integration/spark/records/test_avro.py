@@ -21,7 +21,8 @@ from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import Settings
 from sluice.spark.records.decoding import FAULT, decode
 from sluice.spark.records.validation import OUTCOME, REASON, validate
-from sluice.specs.model.model import TimeRules, TopicValue
+from sluice.specs.model.model import TopicValue
+from sluice.specs.model.sources import TimeRules
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.avro_oracle import BrokenError, Reading, encode

@@ -14,6 +14,7 @@ from sluice.quality.reasons import Outcome, Reason
 from sluice.settings import settings
 from sluice.spark.checks.census import take_census
 from sluice.spark.checks.sample import preview
+from sluice.spark.records.pipeline import sources_of
 from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation, Severity, Subject
@@ -77,8 +78,9 @@ def test_the_first_reason_stands_and_what_is_no_record_breaks_nothing(records: D
 
 def test_a_sample_is_judged_by_them_too(spark: SparkSession, catalog: Catalog) -> None:
     lines = [json.dumps(record).encode() for record in RECORDS]
-    pipeline, topic = catalog.pipelines["departures"], catalog.topics["flights"]
-    found = preview(spark, settings().home, pipeline, topic, lines, expected=(CRITICAL,))
+    pipeline = catalog.pipelines["departures"]
+    sources = sources_of(pipeline, catalog.topics, {"flights": (CRITICAL,)})
+    found = preview(spark, settings().home, pipeline, sources, {"flights": lines})
     unexpected = [Reason.UNEXPECTED] * 2
     assert [line.reason for line in found.lines] == [None, None, *unexpected, Reason.NOT_ALLOWED, None]
 

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from sluice.provisioning.importing.proposal import Proposal, propose
 from sluice.provisioning.importing.sample import RecordSample
 from sluice.spark.records.validation import OUTCOME, validate
-from sluice.specs.model.model import TimeRules, TopicSpec
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.sources import TimeRules
 from sluice.specs.reading.diagnosis import read_spec
 from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState

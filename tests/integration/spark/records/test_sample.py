@@ -17,8 +17,9 @@ from sluice.quality.preview import Preview
 from sluice.quality.reasons import Reason
 from sluice.settings import settings
 from sluice.spark.checks.sample import preview
+from sluice.spark.records.pipeline import sources_of
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from tests.e2e.machine import Machine
 
 GOOD = {
@@ -60,7 +61,21 @@ LINES = [
 def tried(
     spark: SparkSession, catalog: Catalog, home: Path, topic: TopicSpec, arrived_at: datetime | None = None
 ) -> Preview:
-    return preview(spark, home, catalog.pipelines["departures"], topic, LINES, arrived_at=arrived_at)
+    return of_flights(spark, home, catalog.pipelines["departures"], topic, LINES, arrived_at=arrived_at)
+
+
+def of_flights(
+    spark: SparkSession,
+    home: Path,
+    pipeline: PipelineSpec,
+    topic: TopicSpec,
+    lines: list[bytes],
+    *,
+    arrived_at: datetime | None = None,
+) -> Preview:
+    sources = sources_of(pipeline, {"flights": topic}, {})
+    arrivals = {} if arrived_at is None else {"flights": arrived_at}
+    return preview(spark, home, pipeline, sources, {"flights": lines}, arrived_at=arrivals)
 
 
 @pytest.fixture
@@ -191,9 +206,9 @@ def test_a_transform_over_a_whole_interval_is_called_for_each(
     lines = [*LINES, line(flight_id=4, **later)]
     if scope == "range":
         with pytest.raises(SpecError, match=r"`groupBy\(\)\.agg\(.*write `scope: interval`"):
-            preview(spark, home, pipeline, catalog.topics["flights"], lines)
+            of_flights(spark, home, pipeline, catalog.topics["flights"], lines)
         return
-    found = preview(spark, home, pipeline, catalog.topics["flights"], lines).rows
+    found = of_flights(spark, home, pipeline, catalog.topics["flights"], lines).rows
     assert found == ({"hour": "2013-01-01T10:00:00Z", "n": 2}, {"hour": "2013-01-01T11:00:00Z", "n": 1})
 
 
@@ -208,7 +223,7 @@ def test_rows_that_a_settler_would_refuse_are_refused(
     output = pipeline.intervals.model_copy(update={"scope": scope})
     pipeline = pipeline.model_copy(update={"outputs": (output,)})
     with pytest.raises(RefusedError, match="a row of the interval 2012-12-30 10:00 UTC, which is not made of them"):
-        preview(spark, home, pipeline, catalog.topics["flights"], LINES)
+        of_flights(spark, home, pipeline, catalog.topics["flights"], LINES)
 
 
 @pytest.mark.verify
@@ -246,3 +261,25 @@ def test_the_command_prints_one_document_and_leaves_neither_process_nor_file(
     assert not machine.state.exists()
     assert list(scratch.iterdir()) == []
     assert sorted(home.rglob("*.yaml")) == before
+
+
+def test_what_a_record_has_beside_its_value_is_there_under_the_names_that_the_spec_gives(
+    spark: SparkSession, catalog: Catalog, home: Path
+) -> None:
+    body = 'observed.select("scheduled_at", "flight_id", "place", "at", "key", "headers", "partition")'
+    code = f"{HEADER}def departures(observed: DataFrame, *, airlines: DataFrame) -> DataFrame:\n    return {body}\n"
+    (home / "spark_jobs" / "transforms" / "departures.py").write_text(code)
+    shipped = catalog.pipelines["departures"]
+    parts = {"place": "offset", "at": "broker_time", "key": "key", "headers": "headers", "partition": "partition"}
+    source = {"topic": "flights", "time": shipped.time, "columns": parts}
+    document = {**shipped.model_dump(exclude_defaults=True), "source": None, "time": None, "sources": {"flown": source}}
+    document = {**document, "output": None, "outputs": [{"kind": "rows", "table": "flown"}]}
+    pipeline = PipelineSpec.model_validate(document)
+    at = datetime(2013, 1, 2, 9, tzinfo=UTC)
+    found = of_flights(spark, home, pipeline, catalog.topics["flights"], LINES, arrived_at=at)
+    assert [(row["place"], row["flight_id"], row["at"]) for row in found.rows] == [
+        (0, 1, "2013-01-02T09:00:00Z"),
+        (1, 2, "2013-01-02T09:00:00Z"),
+    ]
+    assert found.columns["headers"] == "array<struct<key:string,value:binary>>"
+    assert (found.columns["key"], found.columns["partition"]) == ("binary", "int")

@@ -23,7 +23,7 @@ def ask(spark: SparkSession, text: str, *orders: tuple[str, int]) -> list[tuple[
     """Run a SELECT over orders of this session and shops of the first one."""
     records = spark.createDataFrame(orders or [("north", 2), ("north", 3), ("south", 4)], "shop string, price long")
     shops = SparkSession.active().createDataFrame([("north", "Oslo"), ("south", "Rome")], "shop string, city string")
-    rows = SelectTransform("spark_jobs/transforms/by_city.sql", text, "orders")(records, shops=shops)
+    rows = SelectTransform("spark_jobs/transforms/by_city.sql", text)({"orders": records}, {"shops": shops})
     return sorted(tuple(row) for row in rows.collect())
 
 

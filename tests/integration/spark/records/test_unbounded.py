@@ -57,8 +57,8 @@ def test_an_expression_over_everything_is_refused_unless_that_is_one_interval(
 ) -> None:
     rows = transform(records, shops)
     with pytest.raises(SpecError, match=words):
-        refuse_unbounded(rows, records, output())
-    refuse_unbounded(rows, records, output(scope="interval"))
+        refuse_unbounded(rows, [records], output())
+    refuse_unbounded(rows, [records], output(scope="interval"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_an_expression_over_everything_is_refused_unless_that_is_one_interval(
     ],
 )
 def test_what_may_be_right_passes(records: DataFrame, shops: DataFrame, transform: Transform) -> None:
-    refuse_unbounded(transform(records, shops), records, output())
+    refuse_unbounded(transform(records, shops), [records], output())
 
 
 def test_one_group_of_everything_is_a_row_even_of_nothing(records: DataFrame) -> None:

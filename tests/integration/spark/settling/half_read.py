@@ -6,11 +6,14 @@ from dataclasses import fields
 
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.spark.settling.raw_source import RawTableSource
+from tests.integration.spark.settling.inputs import SettlerInputs
 
 
-def half_read(whole: RawTableSource) -> RawTableSource:
-    """Return a source of which only the first half of two partitions was read."""
-    return _HalfRead(**{each.name: getattr(whole, each.name) for each in fields(RawTableSource)})
+def half_read(whole: SettlerInputs) -> SettlerInputs:
+    """Return inputs of which only the first half of two partitions was read."""
+    return whole.with_sources(
+        lambda source: _HalfRead(**{each.name: getattr(source, each.name) for each in fields(RawTableSource)})
+    )
 
 
 class _HalfRead(RawTableSource):

@@ -8,23 +8,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
-from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger
-from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
+from sluice.settling.settler import RoundOutcome
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
-from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
-from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows, sources_of
 from sluice.spark.settling.stream import settler_name
-from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.records import RawTable
+from sluice.spark.sinks.raw import empty_raw_rows, raw_records
+from sluice.specs.model.model import PipelineSpec
 from tests.integration.spark.backfill.backfills import Drained
+from tests.integration.spark.settling.inputs import SettlerInputs
 from tests.shapes.specs import pipeline_of
 
 
@@ -38,10 +35,14 @@ class Shape:
 
     @classmethod
     def over(cls, drained: Drained, name: str, **declared: str) -> Shape:
-        pipeline = pipeline_of(name, **declared)
+        return cls.of_pipeline(drained, pipeline_of(name, **declared))
+
+    @classmethod
+    def of_pipeline(cls, drained: Drained, pipeline: PipelineSpec) -> Shape:
+        name = pipeline.name
         own = drained.with_catalog(pipelines={**drained.project.catalog.pipelines, name: pipeline})
-        code = PipelineCode(pipeline, drained.code.topic, {}, code_hash=f"code of {name}")
-        return cls(name, own, code)
+        sources = sources_of(pipeline, drained.project.catalog.topics, {})
+        return cls(name, own, PipelineCode(pipeline, sources, {}, code_hash=f"code of {name}"))
 
     @property
     def table(self) -> Path:
@@ -51,36 +52,22 @@ class Shape:
     def ledger(self) -> Ledger:
         return self.drained.project.tables.ledger(self.name)
 
-    def settle(self, source: RawTableSource | None = None, *, generation: int = 1, rounds: int | None = None) -> None:
+    def settle(self, inputs: SettlerInputs | None = None, *, generation: int = 1, rounds: int | None = None) -> None:
         """Settle what is due, or only as much as some rounds take."""
-        source = source or self.source()
-        records = raw_records(RawTable.pin(source.folder, source.pin(), self.code.topic).rows(self.drained.spark))
+        inputs = inputs or self.source()
+        nothing = {topic: raw_records(empty_raw_rows(self.drained.spark)) for topic in self.code.sources}
         column = partition_column(self.code.pipeline.intervals)
-        ensure_table(self.table, result_rows(records, self.code).schema.json(), partition_by=[column])
-        name, numbers = settler_name(self.name), count()
-        log = SettledLog(self.table, column, name, generation, source.rules)
-        log.open()
-        author = SettlerIdentity(name, generation, self.code.code_hash)
-        settler = Settler(
-            author, source.rules, source, log, clock=SystemClock(), nonce=lambda: f"{generation}-{next(numbers)}"
-        )
+        ensure_table(self.table, result_rows(nothing, self.code).schema.json(), partition_by=[column])
+        settler = inputs.settler(self.table, settler_name(self.name), generation)
         for _ in count() if rounds is None else range(rounds):
             if settler.round().outcome is RoundOutcome.WAITING:
                 break
 
-    def source(self, max_records: int = 500_000) -> RawTableSource:
-        raw = self.drained.project.folder.table(self.code.topic.raw.table)
-        position = self.drained.project.tables.raw_position(self.code.topic.name)
-        rules = SettlingRules.of(self.code.pipeline)
-        return RawTableSource(
-            self.drained.spark,
-            raw,
-            self.code,
-            rules,
-            lambda: position.reach,
-            self.drained.project.folder.staging / self.name,
-            max_records,
-            settled=self.table,
+    def source(self, max_records: int = 500_000) -> SettlerInputs:
+        project = self.drained.project
+        staging = project.folder.staging / self.name
+        return SettlerInputs.of(
+            project, self.drained.spark, self.code, staging, max_records=max_records, settled=self.table
         )
 
     def backfill(self, mode: Mode, over: Interval | None = None) -> Result:

@@ -17,7 +17,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import SettleEntry
 from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.spark.settling import computed
-from sluice.spark.settling.stream import prepare_settled
+from sluice.spark.settling.stream import SettledTopic, prepare_settled
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.shape import Shape
 from tests.shapes import faulty, transforms
@@ -85,7 +85,8 @@ def test_with_the_scope_of_a_range_such_a_transform_is_refused_before_it_starts(
     drained: Drained, name: str, expression: str
 ) -> None:
     topic = KafkaTopic(("nowhere:9092",), "flights", "an-id")
-    context = cast(Any, SimpleNamespace(source=topic, table=drained.project.folder.table(name)))
+    settled = SettledTopic(topic, drained.project.folder.table("flights_raw"))
+    context = cast(Any, SimpleNamespace(topics=[settled], table=drained.project.folder.table(name)))
     epoch = cast(Any, SimpleNamespace(start=None, checkpoint=drained.project.folder.checkpoint(name)))
     code = Shape.over(drained, name, scope="range").code
     with pytest.raises(SpecError, match=expression) as refused:

@@ -26,7 +26,7 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.content import content_of
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
 from sluice.spark.records.pipeline import result_rows
-from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.settling.computation import RawComputation
 from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
@@ -48,13 +48,13 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     place: DriverPlace, two_days: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pools: list[str] = []
-    compute = RawTableSource.compute
+    compute = RawComputation.compute
 
-    def computed(source: RawTableSource, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
-        pools.append(source.spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
+    def computed(source: RawComputation, *given: Any) -> Any:  # noqa: ANN401 - whatever it takes and returns
+        pools.append(source.sources["flights"].spark.sparkContext.getLocalProperty("spark.scheduler.pool"))
         return compute(source, *given)
 
-    monkeypatch.setattr(RawTableSource, "compute", computed)
+    monkeypatch.setattr(RawComputation, "compute", computed)
     assert place.finish(spark, generation=1) == ExitCode.STOPPED
     assert_exact(place, two_days)
     commits = len(settlements(place))
@@ -97,8 +97,9 @@ def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
         ends = {f"flights/{number}": end for number, end in administration.ends("flights").items()}
     topic = KafkaTopic(project.kafka.bootstrap(), "flights", topic_id)
     records = read_between(spark, topic, {}, ends)
-    rows = result_rows(records, code).where(F.col("hour") < F.lit(SECOND_DAY))
-    unread = raw_rows(records, code.topic).where(F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5)))
+    rows = result_rows({"flights": records}, code).where(F.col("hour") < F.lit(SECOND_DAY))
+    later = F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5))
+    unread = raw_rows(records, code.sources["flights"].topic).where(later)
     for partition, offset in unread.groupBy("partition").agg(F.min("offset")).collect():
         ends[f"flights/{partition}"] = offset
     table = place.state / "tables" / "departures"
@@ -144,10 +145,10 @@ def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
 ) -> None:
     assert place.finish(spark, generation=1) == ExitCode.STOPPED
     newest = settlements(place)[-1]
-    beyond = {partition: offset + 1 for partition, offset in newest.examined.items()}
-    append_entry(
-        place.state / "tables" / "departures", replace(newest, nonce="of a raw table that is gone", examined=beyond)
-    )
+    examined = newest.sources["flights"]
+    beyond = replace(examined, offsets={partition: offset + 1 for partition, offset in examined.offsets.items()})
+    lost = replace(newest, nonce="of a raw table that is gone", sources={"flights": beyond})
+    append_entry(place.state / "tables" / "departures", lost)
     assert two_days
     shutil.rmtree(place.state / "checkpoints" / "departures")
     assert place.finish(spark, generation=2) == ExitCode.CORRUPT
@@ -175,6 +176,6 @@ def test_a_topic_that_is_silent_settles_its_last_interval(place: DriverPlace, tw
     assert found.newest == last + timedelta(hours=5)
     assert found.silence >= timedelta(seconds=5)
     silent = settlements(own)[-1]
-    assert (silent.since, silent.clocks.newest) == (last, found.newest), "no record has completed it"
-    assert sum(silent.examined.values()) == two_days
+    assert (silent.since, silent.sources["flights"].clocks.newest) == (last, found.newest), "no record has completed it"
+    assert sum(silent.sources["flights"].offsets.values()) == two_days
     assert_exact(own, two_days)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import count
 from pathlib import Path
 
 import pandas as pd
@@ -13,21 +12,18 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, Schema, write_deltalake
 
-from sluice.clock import SystemClock
 from sluice.delta.log import read_log
 from sluice.delta.reading import read_rows
-from sluice.delta.settled_log import SettledLog
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import Reach
-from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
+from sluice.settling.settler import RoundOutcome
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.settling import computed
-from sluice.spark.settling.raw_source import RawTableSource
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
+from tests.integration.spark.settling.inputs import SettlerInputs
 from tests.oracle import departures, differences
 
 WRITER = "settle:departures"
@@ -45,28 +41,16 @@ class Settled:
     def staging(self) -> Path:
         return self.table.with_name("staging")
 
-    def source(self, max_records: int = 500_000, ends: Reach | None = None) -> RawTableSource:
-        code = self.drained.code
-        raw = self.drained.project.folder.table(code.topic.raw.table)
-        position = self.drained.project.tables.raw_position(code.topic.name)
-        rules = replace(SettlingRules.of(code.pipeline), arrival_disorder=IN_FLIGHT)
-        return RawTableSource(
-            self.drained.spark, raw, code, rules, lambda: ends or position.reach, self.staging, max_records
+    def source(self, max_records: int = 500_000) -> SettlerInputs:
+        project, spark, code = self.drained.project, self.drained.spark, self.drained.code
+        inputs = SettlerInputs.of(project, spark, code, self.staging, max_records=max_records, settled=self.table)
+        return inputs.with_sources(
+            lambda source: replace(source, rules=replace(source.rules, arrival_disorder=IN_FLIGHT))
         )
 
-    def settler(self, source: RawTableSource, generation: int = 1) -> Settler:
-        numbers = count()
-        column = partition_column(source.code.pipeline.intervals)
-        table = SettledLog(self.table, column, WRITER, generation, source.rules)
-        table.open()
-        author = SettlerIdentity(WRITER, generation, source.code.code_hash)
-        return Settler(
-            author, source.rules, source, table, clock=SystemClock(), nonce=lambda: f"{generation}-{next(numbers)}"
-        )
-
-    def settle(self, source: RawTableSource, generation: int = 1) -> list[RoundOutcome]:
+    def settle(self, inputs: SettlerInputs, generation: int = 1) -> list[RoundOutcome]:
         """Settle until nothing is due."""
-        settler, outcomes = self.settler(source, generation), []
+        settler, outcomes = inputs.settler(self.table, WRITER, generation), list[RoundOutcome]()
         while not outcomes or outcomes[-1] is not RoundOutcome.WAITING:
             outcomes.append(settler.round().outcome)
         return outcomes
@@ -104,17 +88,18 @@ def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled:
 
 
 def test_many_records_are_examined_in_parts(settled: Settled) -> None:
-    outcomes = settled.settle(replace(settled.source(), max_examined=400))
+    inputs = settled.source().with_sources(lambda source: replace(source, max_examined=400))
+    outcomes = settled.settle(inputs)
     assert outcomes.count(RoundOutcome.EXAMINING) + outcomes.count(RoundOutcome.SETTLED) > 4
     assert differences(settled.rows(), departures(FIRST, LAST)) == []
     assert not any(row.dirty for row in settled.ledger.spans)
 
 
 def test_a_partition_with_unread_records_holds_what_it_has_not_passed(settled: Settled) -> None:
-    source = settled.source()
-    known = source.listed_ends()
+    inputs = settled.source()
+    known = inputs.sources["flights"].listed_ends()
     ends = {**known.offsets, "flights/7": 1}
-    assert settled.settle(settled.source(ends=Reach(ends, known.topics))) == [RoundOutcome.WAITING]
+    assert settled.settle(inputs.ending_at(Reach(ends, known.topics))) == [RoundOutcome.WAITING]
     assert settled.rows().empty
 
 
@@ -130,7 +115,8 @@ def test_records_that_came_after_their_interval_was_settled_mark_it(settled: Set
 
 
 def test_a_file_without_records_of_an_interval_hides_none_of_the_others(settled: Settled) -> None:
-    source, folder = settled.source(), settled.table.with_name("three_files")
+    inputs, folder = settled.source(), settled.table.with_name("three_files")
+    source = inputs.sources["flights"]
     rows = read_rows(source.folder)
     first = datetime.fromisoformat(f"{FIRST}T15:00:00+00:00")
     times = rows.column("event_time")
@@ -140,7 +126,8 @@ def test_a_file_without_records_of_an_interval_hides_none_of_the_others(settled:
     for part in (own.slice(0, 5), others, own.slice(5)):
         write_deltalake(folder, part, mode="append")
     position, hour = replace(source.pin(), version=2), Interval(first, first + timedelta(hours=1))
-    found = replace(source, folder=folder).compute(position, position.reach, hour)
+    computation = inputs.with_sources(lambda source: replace(source, folder=folder)).computation
+    found = computation.compute({"flights": position}, {"flights": position.reach}, hour)
     expected = departures(FIRST, LAST)
     assert found.content[first].rows == len(expected[expected["hour"] == pd.Timestamp(first)])
 

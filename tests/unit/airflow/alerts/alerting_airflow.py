@@ -160,14 +160,14 @@ class Flights:
         )
 
     def minutes(self, count: int, health: Health | None) -> None:
-        """Let minutes pass, each with a look at the streams if a watcher sees this health."""
+        """Let minutes pass, each with a check of the streams if a watcher sees this health."""
         since = self.twin.clock.now()
         for _ in range(count):
             if health is not None:
                 verdict, at = Verdict(health, "Seen."), self.twin.clock.now()
                 streams = self.twin.catalog.units()["flights"].streams
-                looks = [StreamSnapshot("flights", s, self.generation, at, verdict, since=since) for s in streams]
-                cast(Project, self.twin).records.snapshots().store(looks)
+                newest = [StreamSnapshot("flights", s, self.generation, at, verdict, since=since) for s in streams]
+                cast(Project, self.twin).records.snapshots().store(newest)
             self.airflow.rounds()
 
     def titles(self) -> list[str]:

@@ -32,8 +32,8 @@ class Deadlines:
             verdict, at = Verdict(Health.LAGGING, "It falls behind.", "give it more cores"), self.clock.now()
             lasts = f"The first unread record waits for {(at - since).total_seconds():.0f} s."
             states = () if missed is None else (DeadlineState(Deadline.LOSS_RISK, missed, since, lasts, "look"),)
-            look = StreamSnapshot("flights", "departures", 1, at, verdict, since=since, deadlines=states)
-            cast(Project, self.airflow.twin).records.snapshots().store([look])
+            snapshot = StreamSnapshot("flights", "departures", 1, at, verdict, since=since, deadlines=states)
+            cast(Project, self.airflow.twin).records.snapshots().store([snapshot])
             self.airflow.rounds()
 
     def alerts(self) -> list[Alert]:

@@ -1,11 +1,11 @@
-"""What a run of a quality DAG looks at."""
+"""What a run of a quality DAG checks."""
 
 from __future__ import annotations
 
 from sluice.airflow.dags.quality import published_range
 
 
-def test_a_run_looks_at_all_that_was_published_since_the_last_one() -> None:
+def test_a_run_checks_all_that_was_published_since_the_last_one() -> None:
     extras = [
         {"from": "2013-01-03T00:00:00+00:00", "to": "2013-01-04T00:00:00+00:00"},
         {"from": "2013-01-01T00:00:00+00:00", "to": "2013-01-02T00:00:00+00:00"},

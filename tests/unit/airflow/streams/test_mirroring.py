@@ -18,7 +18,7 @@ from sluice.specs.model.access import Role
 from sluice.streams.health.observation import Observation
 from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 
 
 class Cluster(InMemoryKafkaAdministration):
@@ -64,7 +64,9 @@ def bench() -> Bench:
 
 
 def test_each_stream_is_shown_in_its_group_and_the_raw_stream_in_none(bench: Bench) -> None:
-    bench.reflect(departures=look(9, steadily(3)), departures_live=look(9, steadily(2)), raw_flights=look(9))
+    bench.reflect(
+        departures=observed(9, steadily(3)), departures_live=observed(9, steadily(2)), raw_flights=observed(9)
+    )
     assert bench.project.cluster.groups == {
         "sluice-departures": {"flights/0": 1_800},
         "sluice-departures_live": {"flights/0": 1_200},
@@ -73,16 +75,16 @@ def test_each_stream_is_shown_in_its_group_and_the_raw_stream_in_none(bench: Ben
 
 def test_what_has_not_changed_is_not_written_again(bench: Bench) -> None:
     for _ in range(3):
-        bench.reflect(departures=look(9, steadily(3)))
+        bench.reflect(departures=observed(9, steadily(3)))
     assert bench.project.cluster.writes == 1
-    bench.reflect(departures=look(99, steadily(2)))  # a reset moved it back
+    bench.reflect(departures=observed(99, steadily(2)))  # a reset moved it back
     assert bench.project.cluster.groups["sluice-departures"] == {"flights/0": 1_200}
 
 
 def test_what_is_not_known_is_not_shown(bench: Bench) -> None:
-    bench.reflect(departures=look(9, steadily(3), committed=None))
-    bench.reflect(departures=look(9, steadily(3), ends=None))
-    bench.reflect(departures=look(9))
+    bench.reflect(departures=observed(9, steadily(3), committed=None))
+    bench.reflect(departures=observed(9, steadily(3), ends=None))
+    bench.reflect(departures=observed(9))
     assert bench.project.cluster.writes == 0
 
 
@@ -92,17 +94,17 @@ def test_a_group_that_is_consumed_with_is_warned_of_once_a_minute_and_tried_agai
     bench.project.cluster.consumed.add("sluice-departures")
     with caplog.at_level(logging.WARNING):
         for _ in range(12):
-            bench.reflect(departures=look(9, steadily(3)), departures_live=look(9, steadily(3)))
+            bench.reflect(departures=observed(9, steadily(3)), departures_live=observed(9, steadily(3)))
             bench.clock.sleep(10)
     assert len(caplog.records) == 2
     assert "sluice-departures" in caplog.text
     assert bench.project.cluster.groups == {"sluice-departures_live": {"flights/0": 1_800}}
     bench.project.cluster.consumed.clear()
-    bench.reflect(departures=look(9, steadily(3)))
+    bench.reflect(departures=observed(9, steadily(3)))
     assert bench.project.cluster.groups["sluice-departures"] == {"flights/0": 1_800}
 
 
 def test_a_cluster_that_does_not_answer_disturbs_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     bench.project.cluster.reachable = False
-    bench.reflect(departures=look(9, steadily(3)))
+    bench.reflect(departures=observed(9, steadily(3)))
     assert "could not be shown" in caplog.text

@@ -18,7 +18,7 @@ from sluice.specs.model.deadlines import Deadline, StreamDeadlines
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation, ObservedSettler
 from tests.twins.clock import START
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
 
 
@@ -30,8 +30,8 @@ class LaggingProject(InMemoryProject):
     def observations(self, unit: str) -> dict[str, Observation]:
         at = (self.clock.now() - START).total_seconds()
         return {
-            "departures": look(at, steadily(3), 1_800 + self.unread, unit=unit),
-            "raw_flights": look(at, steadily(3), unit=unit),
+            "departures": observed(at, steadily(3), 1_800 + self.unread, unit=unit),
+            "raw_flights": observed(at, steadily(3), unit=unit),
         }
 
 
@@ -80,7 +80,7 @@ def test_deadlines_of_a_stopped_stream_are_left_alone() -> None:
     observer = observer_of(project)
     observations = project.observations
     project.observations = lambda unit: {  # type: ignore[method-assign]
-        stream: look((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_requested=True)
+        stream: observed((seen.at - START).total_seconds(), steadily(3), 9_000, unit=unit, stop_requested=True)
         for stream, seen in observations(unit).items()
     }
     for _ in range(5):
@@ -147,7 +147,7 @@ def test_a_settler_rests_on_the_verdict_on_record_of_a_raw_stream_in_another_uni
     project.catalog = Catalog({**project.catalog.topics, "flights": elsewhere}, project.catalog.pipelines)
     project.streams.life("raw").start("ada", "launch")
     project.unread, sound = 0, project.observations
-    settler = ObservedSettler("departures", "raw_flights")
+    settler = ObservedSettler("departures", ("raw_flights",))
     project.observations = lambda unit: {  # type: ignore[method-assign]
         stream: replace(seen, settler=settler if stream == "departures" else None)
         for stream, seen in sound(unit).items()
@@ -159,10 +159,10 @@ def test_a_settler_rests_on_the_verdict_on_record_of_a_raw_stream_in_another_uni
         return snapshots["flights"]["departures"].verdict.health
 
     judge(observer_of(project), ["flights"])
-    assert verdict() is Health.UNKNOWN, "nobody has looked at the raw stream"
+    assert verdict() is Health.UNKNOWN, "nobody has observed the raw stream"
     judge(observer_of(project), ["raw"])
     judge(observer_of(project), ["flights"])
     assert verdict() is Health.OK
     project.clock.sleep(600)
     judge(observer_of(project), ["flights"])
-    assert verdict() is Health.UNKNOWN, "nobody looks at it any more, and it may have ended since"
+    assert verdict() is Health.UNKNOWN, "nobody observes it any more, and it may have ended since"

@@ -64,15 +64,15 @@ def test_the_reconciler(declared: DeclaredUnit, status: UnitStatus, active_runs:
 
 
 @pytest.mark.parametrize("error", [UnreachableError("the launcher does not answer."), ValueError("a torn record")])
-def test_a_unit_that_cannot_be_looked_at_does_not_keep_others_from_being_started(error: Exception) -> None:
+def test_a_unit_that_cannot_be_observed_does_not_keep_others_from_being_started(error: Exception) -> None:
     weather = DeclaredUnit(Unit("weather", (), ("storms",)))
 
-    def look(unit: str) -> UnitStatus:
+    def status_of(unit: str) -> UnitStatus:
         if unit == "flights":
             raise error
         return replace(DEAD, unit=unit)
 
-    needed = decide([SOUND, weather], observe=look, active_runs=lambda _: 0, notified=lambda *_: False, now=NOW)
+    needed = decide([SOUND, weather], observe=status_of, active_runs=lambda _: 0, notified=lambda *_: False, now=NOW)
 
     assert [(unit, action.kind) for unit, action in needed] == [("weather", ActionKind.START)]
 

@@ -25,7 +25,7 @@ from sluice.streams.failures.failure import Failure, FailureClass, to_record
 from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
 from tests.twins.lineage import RecordedLineage
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
 
 STREAMS = ("raw_flights", "departures", "departures_live")
@@ -46,7 +46,9 @@ class FlightsProject(InMemoryProject):
     def observations(self, unit: str) -> dict[str, Observation]:
         at = (self.clock.now() - START).total_seconds()
         return {
-            stream: look(at, steadily(3), 2_500, unit=unit, ended_alone=self.fallen if stream == "departures" else None)
+            stream: observed(
+                at, steadily(3), 2_500, unit=unit, ended_alone=self.fallen if stream == "departures" else None
+            )
             for stream in STREAMS
         }
 
@@ -66,7 +68,7 @@ class Bench:
         told = StreamLineage(self.clock, lineage, 60)
         return ProjectObserver(lambda: cast(Project, self.project), self.clock, lineage=told)
 
-    def look(self, observer: ProjectObserver | None = None) -> None:
+    def observe(self, observer: ProjectObserver | None = None) -> None:
         observer = observer or self.watch
         observer.record_verdicts(observer.observe(["flights"]))
 
@@ -103,12 +105,12 @@ def read_by(event: RunEvent) -> int | None:
 
 def test_an_attempt_begins_goes_on_once_a_minute_and_ends_when_it_was_stopped(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    for _ in range(13):  # two minutes of looks, ten seconds apart
-        bench.look()
+    for _ in range(13):  # two minutes of observations, ten seconds apart
+        bench.observe()
         bench.clock.sleep(10)
     bench.life.stop("ada", "lunch", 60)
-    bench.look()
-    bench.look()
+    bench.observe()
+    bench.observe()
 
     events = bench.lineage.events()
     for stream in STREAMS:
@@ -122,7 +124,7 @@ def test_an_attempt_begins_goes_on_once_a_minute_and_ends_when_it_was_stopped(be
 
 def test_what_goes_on_is_told_with_its_verdict_and_lag(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     running = next(event for event in bench.told() if event.eventType is T.RUNNING)
     state = Serde.to_dict(running)["run"]["facets"]["sluice_state"]
     assert (state["generation"], state["lagRecords"], state["unit"]) == (1, 700, "flights")
@@ -138,14 +140,14 @@ def test_records_that_its_driver_has_read_are_told_of_the_topic(bench: Bench) ->
     line = {"batch_id": 2, "generation": 1, "at": START.isoformat(), "rows": 5, "read": 1_800}
     file.write_text(json.dumps(line) + "\n")
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     running = next(event for event in bench.told() if event.eventType is T.RUNNING)
     assert read_by(running) == 1_800
     bench.die(ExitCode.FAILED)
     bench.clock.sleep(60)
-    bench.look()
+    bench.observe()
     bench.life.start("ada", "again")
-    bench.look()
+    bench.observe()
     newer = [event for event in bench.told() if event.eventType is T.RUNNING]
     assert [read_by(event) for event in newer] == [None]  # the file is the older driver's
 
@@ -156,21 +158,21 @@ def test_records_that_its_driver_has_read_are_told_of_the_topic(bench: Bench) ->
 )
 def test_a_death_is_told_as_what_it_was(bench: Bench, code: int, kind: RunState) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     bench.clock.sleep(5)
     bench.die(code)
     bench.clock.sleep(30)
-    bench.look()
+    bench.observe()
     last = bench.told()[-1]
     assert (last.eventType, last.eventTime) == (kind, instant(START + timedelta(seconds=5)))
 
 
-def test_a_restart_between_two_looks_loses_no_end(bench: Bench) -> None:
+def test_a_restart_between_two_observations_loses_no_end(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     bench.clock.sleep(10)
     bench.life.restart("ada", "new code", 60)
-    bench.look()
+    bench.observe()
     events = bench.told()
     first, second = dict.fromkeys(event.run.runId for event in events)
     assert [event.eventType for event in events if event.run.runId == first] == [T.START, T.RUNNING, T.COMPLETE]
@@ -183,11 +185,11 @@ def test_two_watchers_tell_the_same(bench: Bench) -> None:
     other = bench.watcher(other_lineage)
     bench.life.start("ada", "launch")
     for observer in (bench.watch, other):
-        bench.look(observer)
+        bench.observe(observer)
     bench.clock.sleep(7)
     bench.die(ExitCode.OUT_OF_MEMORY)
     for observer in (bench.watch, other):
-        bench.look(observer)
+        bench.observe(observer)
         bench.clock.sleep(11)
     assert bench.told() == bench.told(lineage=other_lineage)
 
@@ -198,7 +200,7 @@ def test_whoever_begins_to_watch_tells_what_nobody_has_told(bench: Bench) -> Non
     bench.die(ExitCode.FAILED)  # nobody watches
     bench.life.record_end()
     bench.life.start("ada", "again")
-    bench.look()
+    bench.observe()
     events = bench.told()
     assert [event.eventType for event in events] == [T.START, T.FAIL, T.START, T.RUNNING]
     assert events[0].run.runId == events[1].run.runId != events[2].run.runId
@@ -206,11 +208,11 @@ def test_whoever_begins_to_watch_tells_what_nobody_has_told(bench: Bench) -> Non
 
 def test_what_this_watcher_has_told_it_does_not_tell_again(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     bench.life.stop("ada", "lunch", 60)
-    bench.look()
+    bench.observe()
     bench.life.start("ada", "back")
-    bench.look()
+    bench.observe()
     assert bench.types() == [T.START, T.RUNNING, T.COMPLETE, T.START, T.RUNNING]
 
 
@@ -220,20 +222,20 @@ def test_what_ended_long_ago_is_not_told_again(bench: Bench) -> None:
     bench.life.record_end()
     bench.clock.sleep(UNWATCHED.total_seconds() + 1)
     bench.life.start("ada", "again")
-    bench.look()
+    bench.observe()
     assert bench.types() == [T.START, T.RUNNING]
 
 
 def test_an_attempt_that_waits_for_room_has_not_begun(bench: Bench) -> None:
     bench.project.drivers.lacking = "all cores are taken"
     bench.life.claim()
-    bench.look()
+    bench.observe()
     assert bench.told() == []
 
 
 def test_a_stream_that_fell_alone_has_failed_and_is_not_told_to_go_on(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     bench.clock.sleep(120)
     fallen = bench.project.fallen = Failure(
         FailureClass.CODE, "ValueError", "no column", bench.clock.now(), "departures"
@@ -241,11 +243,11 @@ def test_a_stream_that_fell_alone_has_failed_and_is_not_told_to_go_on(bench: Ben
     file = settings().folder.progress_file("departures")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"generation": 1, "ended": to_record(fallen)}))
-    bench.look()
+    bench.observe()
     bench.clock.sleep(120)
-    bench.look()
+    bench.observe()
     bench.life.stop("ada", "lunch", 60)
-    bench.look()
+    bench.observe()
     events = bench.lineage.events()
 
     def types(stream: str) -> list[RunState]:
@@ -264,14 +266,14 @@ def test_what_cannot_be_told_yet_is_told_a_little_later(bench: Bench) -> None:
     bench.life.record_end()
     bench.life.start("ada", "again")
     bench.project.up = False  # a triggerer is there before its stack says where Kafka is
-    bench.look()
+    bench.observe()
     with pytest.raises(NotReadyError):
         bench.lineage.events()
     bench.project.up = True
-    bench.look()
-    assert bench.told() == []  # not at every look
+    bench.observe()
+    assert bench.told() == []  # not at every observation
     bench.clock.sleep(15)
-    bench.look()
+    bench.observe()
     assert bench.types() == [T.START, T.FAIL, T.START, T.RUNNING]
 
 
@@ -287,15 +289,15 @@ def test_nothing_is_told_of_a_unit_that_no_spec_names_or_to_nobody(bench: Bench)
 
 def test_a_stream_that_is_started_again_in_its_driver_has_not_failed(bench: Bench) -> None:
     bench.life.start("ada", "launch")
-    bench.look()
+    bench.observe()
     bench.clock.sleep(120)
     at = bench.clock.now()
     bench.project.fallen = Failure(
         FailureClass.TRANSIENT, "TimeoutException", "no answer", at, "departures", again_at=at + timedelta(seconds=20)
     )
-    bench.look()
+    bench.observe()
     bench.clock.sleep(120)
     bench.project.fallen = None
-    bench.look()
+    bench.observe()
     told = [event.eventType for event in bench.lineage.events() if event.job.name == "stream.departures"]
     assert told == [T.START, T.RUNNING, T.RUNNING]

@@ -54,7 +54,7 @@ def test_a_stop_ends_the_driver_and_leaves_nothing_to_watch(world: World) -> Non
     stopped = world.ask(UnitCommand.STOP)
 
     assert stopped.generation is None
-    assert stopped.why == "stopped, as ada (Airflow run r1) asked"
+    assert stopped.why == "stopped, as ada (Airflow run r1) requested"
     assert world.drivers.alive == []
 
 

@@ -39,7 +39,7 @@ def test_a_proven_death_wakes_the_watch_of_that_unit_and_no_other() -> None:
     run(scenario())
 
 
-def test_what_cannot_be_looked_at_wakes_nobody_and_does_not_disturb_others() -> None:
+def test_what_cannot_be_observed_wakes_nobody_and_does_not_disturb_others() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(unreachable={"flights"}, statuses={"weather": dead("weather")})
         watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
@@ -70,7 +70,7 @@ def test_a_cluster_that_does_not_answer_delays_no_news_of_a_death() -> None:
     run(scenario())
 
 
-def test_verdicts_that_cannot_be_given_disturb_no_look_and_are_given_later() -> None:
+def test_verdicts_that_cannot_be_given_disturb_no_observation_and_are_given_later() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver(broken_verdicts={"flights"})
         watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
@@ -167,12 +167,12 @@ def test_the_watcher_ends_with_its_last_watch_and_begins_again_with_the_next() -
         watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         await cancel(start(watcher, "flights"))
         await until(all_rounds_are_over)
-        looked = len(observer.observations)
+        count = len(observer.observations)
 
         observer.statuses["flights"] = dead("flights")
 
         assert await start(watcher, "flights") is Hint.CHANGED
-        assert len(observer.observations) == looked + 1
+        assert len(observer.observations) == count + 1
 
     run(scenario())
 

@@ -18,7 +18,7 @@ from tests.unit.airflow.streams.watching import EAGER, ScriptedObserver, cancel,
 
 
 class BusyObserver(ScriptedObserver):
-    """Its first look costs so much that the next would be in a minute."""
+    """Its first observation costs so much that the next would be in a minute."""
 
     def observe(self, units: Sequence[str]) -> dict[str, UnitStatus]:
         begun = time.thread_time()
@@ -38,15 +38,15 @@ class NotedRate(PollRate):
         return 0.0
 
 
-def test_a_thousand_units_are_looked_at_in_parts_and_none_is_left_out() -> None:
+def test_a_thousand_units_are_observed_in_parts_and_none_is_left_out() -> None:
     async def scenario() -> None:
         observer, units = ScriptedObserver(), [f"unit_{n:04}" for n in range(2 * MAX_TOGETHER + 1)]
         watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())
         watches = [start(watcher, unit) for unit in units]
         await until(lambda: len(observer.parts) > 3 and set(observer.recorded) == set(units))
 
-        round_of_looks = observer.observations[observer.observations.index(units[0]) :]
-        assert round_of_looks[: len(units)] == units
+        round_of_observations = observer.observations[observer.observations.index(units[0]) :]
+        assert round_of_observations[: len(units)] == units
         assert max(observer.parts) == MAX_TOGETHER
         await cancel(*watches)
 
@@ -89,13 +89,13 @@ def test_a_round_is_spread_over_its_period() -> None:
     run(scenario())
 
 
-def test_a_look_that_comes_a_moment_early_is_judged_all_the_same() -> None:
-    """Where looks and verdicts are equally rare, the next look would come too late: a minute after this one."""
+def test_an_observation_that_comes_a_moment_early_is_judged_all_the_same() -> None:
+    """Where observations and verdicts are equally rare, the next one would come too late: a minute after this one."""
     judged_at = {"early": 45.5, "on time": 45.0, "much too early": 70.0}
     assert due(["early", "never", "on time", "much too early"], judged_at, 100.0, 55.0) == ["early", "never", "on time"]
 
 
-def test_no_more_are_judged_together_than_are_looked_at_together() -> None:
+def test_no_more_are_judged_together_than_are_observed_together() -> None:
     assert len(due([f"unit_{n}" for n in range(2 * MAX_TOGETHER)], {}, 100.0, 55.0)) == MAX_TOGETHER
 
 
@@ -112,7 +112,7 @@ def test_looks_that_are_more_frequent_than_verdicts_are_not_all_judged() -> None
     run(scenario())
 
 
-def test_a_hundred_watches_cost_one_look_per_unit_and_round_in_one_thread() -> None:
+def test_a_hundred_watches_cost_one_observation_per_unit_and_round_in_one_thread() -> None:
     async def scenario() -> None:
         observer = ScriptedObserver()
         watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, clock=ManualClock())

@@ -80,7 +80,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - it looks at a fake that knows no event
+    while not condition():  # noqa: ASYNC110 - it observes a fake that knows no event
         await asyncio.sleep(0)
 
 

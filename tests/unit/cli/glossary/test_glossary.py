@@ -25,13 +25,13 @@ def test_exit_codes_are_those_of_the_errors() -> None:
     def below(error: type[SluiceError]) -> set[int]:
         return {error.exit_code}.union(*map(below, error.__subclasses__()))
 
-    words = [int(entry.word) for entry in entries() if entry.kind == "exit codes of a command"]
+    words = [int(entry.term) for entry in entries() if entry.kind == "exit codes of a command"]
     assert sorted(words) == sorted({0} | below(SluiceError))
 
 
 def test_every_enum_with_explanations_is_in_the_glossary_or_explained_where_it_is_printed() -> None:
     explained = {member.value for enum in ExplainedEnum.__subclasses__() for member in enum}
-    assert explained - {entry.word for entry in entries()} == {*Drift, *Duplicate}
+    assert explained - {entry.term for entry in entries()} == {*Drift, *Duplicate}
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_every_enum_with_explanations_is_in_the_glossary_or_explained_where_it_i
     ],
 )
 def test_every_word_of_the_design_is_explained(word: str) -> None:
-    assert {entry.word.lower() for entry in find(word)} == {word.lower()}
+    assert {entry.term.lower() for entry in find(word)} == {word.lower()}
 
 
 @pytest.mark.parametrize("written", ["LOSS_RISK", "loss_risk", "loss risk", " Loss-Risk ", "loss_r"])
 def test_a_word_is_found_however_it_is_written(written: str) -> None:
-    assert [entry.word for entry in find(written)] == ["LOSS_RISK", "loss-risk"]
+    assert [entry.term for entry in find(written)] == ["LOSS_RISK", "loss-risk"]
 
 
 def test_a_word_of_several_kinds_is_explained_for_each() -> None:

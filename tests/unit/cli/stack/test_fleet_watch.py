@@ -16,7 +16,7 @@ from sluice.specs.load import load_catalog
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation
 from tests.twins.clock import START
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
 
 
@@ -29,8 +29,8 @@ class Fleet(InMemoryProject):
         at = (self.clock.now() - START).total_seconds()
         done = steadily(10)
         return {
-            "departures": look(at, done, done[-1].end + self.unread, unit=unit),
-            "raw_flights": look(at, done, unit=unit),
+            "departures": observed(at, done, done[-1].end + self.unread, unit=unit),
+            "raw_flights": observed(at, done, unit=unit),
         }
 
 
@@ -43,21 +43,21 @@ def fleet() -> Fleet:
     return project
 
 
-def shown(fleet: Fleet, looking: FleetMonitor, width: int) -> str:
+def shown(fleet: Fleet, monitor: FleetMonitor, width: int) -> str:
     console = Console(width=width, record=True, file=StringIO())
-    console.print(fleet_panel(looking.rows(), fleet.clock.now(), width))
+    console.print(fleet_panel(monitor.rows(), fleet.clock.now(), width))
     return console.export_text()
 
 
 def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fleet) -> None:
-    looking = FleetMonitor(cast(Project, fleet), fleet.clock)
-    assert "All 2 streams are fine" in shown(fleet, looking, 200)
+    monitor = FleetMonitor(cast(Project, fleet), fleet.clock)
+    assert "All 2 streams are fine" in shown(fleet, monitor, 200)
     fleet.unread = 700
     for _ in range(60):
         fleet.clock.sleep(10)
-        looking.rows()
+        monitor.rows()
     for width in (200, 80):
-        text = shown(fleet, looking, width)
+        text = shown(fleet, monitor, width)
         assert "1 of 2 streams need attention" in text
         assert text.index("departures") < text.index("raw_flights")
         assert ("STALLED" in text, "700" in text) == (True, True)
@@ -65,10 +65,10 @@ def test_what_stands_still_comes_first_with_the_reason_beside_or_below(fleet: Fl
 
 
 def test_without_a_terminal_a_line_is_printed_for_each_change_alone(fleet: Fleet) -> None:
-    looking, before, printed = FleetMonitor(cast(Project, fleet), fleet.clock), {}, []
+    monitor, before, printed = FleetMonitor(cast(Project, fleet), fleet.clock), {}, []
     for minute in range(30):
         fleet.unread = 700 if 10 <= minute < 20 else 0
-        rows = looking.rows()
+        rows = monitor.rows()
         printed += [change_line(row, fleet.clock.now()) for row in changed(rows, before)]
         before: dict[str, Health] = {row.stream: row.verdict.health for row in rows}
         fleet.clock.sleep(60)

@@ -82,7 +82,7 @@ def test_what_is_confirmed_is_on_record_and_shown(bench: Bench) -> None:
     assert [epoch["number"] for epoch in epochs["departures"]] == [1]
 
 
-def test_the_cluster_is_asked_in_a_role_that_may_only_look(bench: Bench) -> None:
+def test_the_cluster_is_asked_in_a_role_that_may_only_read(bench: Bench) -> None:
     bench.stop()
     reset("--yes")
     assert bench.roles == {Role.WATCHER}

@@ -16,9 +16,9 @@ def test_every_verdict_has_a_colour(health: Health) -> None:
 
 
 def test_what_is_not_known_is_a_question_mark_and_no_zero() -> None:
-    verdict = Verdict(Health.UNKNOWN, "Could not look [at it].", "sluice doctor")
+    verdict = Verdict(Health.UNKNOWN, "Could not check [at it].", "sluice doctor")
     assert verdict_row("departures", verdict)[3:6] == ("?", "?", "?")
-    assert sentences(verdict) == r"Could not look \[at it]. [dim]sluice doctor[/dim]"
+    assert sentences(verdict) == r"Could not check \[at it]. [dim]sluice doctor[/dim]"
 
 
 @pytest.mark.parametrize("width", [80, WIDE])

@@ -44,8 +44,8 @@ def names(number: int) -> dict[str, str]:
 
 
 FORMS = {
-    "/units/{unit}/ask": {"action": "stop", "reason": "because"},
-    "/intervals/{pipeline}/ask": {
+    "/units/{unit}/request": {"action": "stop", "reason": "because"},
+    "/intervals/{pipeline}/request": {
         "from": "2013-01-01",
         "to": "2013-01-02",
         "mode": "verify",
@@ -76,7 +76,7 @@ def test_every_route_asks_who_it_is(console: Console) -> None:
         assert answer.status_code == 401, path
 
 
-def test_every_write_is_refused_to_who_may_only_look(console: Console, asks: RecordingAsks) -> None:
+def test_every_write_is_refused_to_who_may_only_read(console: Console, asks: RecordingAsks) -> None:
     viewer = console(VIEWER)
     for path in routes(viewer, "POST"):
         answer = viewer.post(path.format(**names(MINE)), data=FORMS[path], headers=ORIGIN)
@@ -126,7 +126,7 @@ def test_no_list_names_what_belongs_to_somebody_else(console: Console) -> None:
 def test_a_write_comes_from_the_consoles_own_page_or_shows_a_token(
     console: Console, asks: RecordingAsks, headers: dict[str, str], status: int
 ) -> None:
-    path = f"/units/{unit_of(MINE)}/ask"
+    path = f"/units/{unit_of(MINE)}/request"
     answer = console(FakeVisitor()).post(path, data={"action": "stop", "reason": "because"}, headers=headers)
     assert answer.status_code == status
     assert len(asks.asked) == (status == 303)
@@ -140,7 +140,7 @@ def test_what_is_asked_is_a_run_in_the_visitors_name(console: Console, asks: Rec
         assert "manual__1" in ada.get(answer.headers["location"]).text
     unit, backfill, replay = asks.asked
     assert unit == (f"stream_{unit_of(4)}", {"action": "stop", "reason": "because"}, "ada")
-    assert backfill == (f"backfill_{pipeline_of(4)}", FORMS["/intervals/{pipeline}/ask"], "ada")
+    assert backfill == (f"backfill_{pipeline_of(4)}", FORMS["/intervals/{pipeline}/request"], "ada")
     assert replay == ("replay_case", {"case": "case-0004"}, "ada")
 
 
@@ -150,7 +150,7 @@ def test_what_is_asked_is_a_run_in_the_visitors_name(console: Console, asks: Rec
 def test_a_form_that_is_not_filled_asks_for_nothing(
     console: Console, asks: RecordingAsks, form: dict[str, str]
 ) -> None:
-    answer = console(FakeVisitor()).post(f"/units/{unit_of(MINE)}/ask", data=form, headers=ORIGIN)
+    answer = console(FakeVisitor()).post(f"/units/{unit_of(MINE)}/request", data=form, headers=ORIGIN)
     assert answer.status_code == 422
     assert asks.asked == []
 
@@ -195,7 +195,7 @@ def test_without_a_login_this_machine_is_shown_everything_and_may_change_nothing
     client = TestClient(app, base_url="http://127.0.0.1", headers={"host": host, "accept": "text/html"})
     assert "Without a login" in client.get("/").text
     form = {"action": "stop", "reason": "because"}
-    answer = client.post(f"/units/{unit_of(0)}/ask", data=form, headers={"origin": f"http://{host}"})
+    answer = client.post(f"/units/{unit_of(0)}/request", data=form, headers={"origin": f"http://{host}"})
     assert answer.status_code == 403
     assert "data-dialog" not in client.get(f"/streams/{pipeline_of(0)}").text
 

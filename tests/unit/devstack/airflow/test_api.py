@@ -60,12 +60,12 @@ def test_a_pool_keeps_the_size_that_somebody_gave_it() -> None:
 class Parsing:
     """A web server that knows a DAG only after it was looked for so many times."""
 
-    def __init__(self, looks_until_known: int) -> None:
-        self.looks, self.runs = looks_until_known, 0
+    def __init__(self, polls_until_known: int) -> None:
+        self.polls, self.runs = polls_until_known, 0
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        if self.looks > 0:
-            self.looks -= 1
+        if self.polls > 0:
+            self.polls -= 1
             return httpx.Response(404, json={"detail": "Dag with dag_id: 'topics' not found"})
         if request.method == "POST":
             self.runs += 1
@@ -78,15 +78,15 @@ def trigger(server: Parsing) -> str:
 
 
 def test_a_dag_that_is_yet_to_be_parsed_is_waited_for() -> None:
-    server = Parsing(looks_until_known=5)
+    server = Parsing(polls_until_known=5)
 
     assert trigger(server) == "manual__1"
     assert server.runs == 1
 
 
-def test_a_dag_that_never_comes_is_refused_with_what_to_look_at() -> None:
+def test_a_dag_that_never_comes_is_refused_with_what_to_check() -> None:
     with pytest.raises(SluiceError, match="has no DAG topics after 90 s") as refused:
-        trigger(Parsing(looks_until_known=10_000))
+        trigger(Parsing(polls_until_known=10_000))
 
     assert "sluice check" in refused.value.fix
 

@@ -35,7 +35,7 @@ def test_brokers_with_data_are_not_left_out(place: Settings) -> None:
     for broker in cluster.brokers:
         (broker.folder / "data").mkdir(parents=True)
     with pytest.raises(
-        RefusedError, match="2 brokers were asked for, and broker-3, broker-4 may hold replicas"
+        RefusedError, match="2 brokers were requested, and broker-3, broker-4 may hold replicas"
     ) as refused:
         requested_brokers(place, EMBEDDED, 2)
     assert "leave it at 4" in str(refused.value.fix)

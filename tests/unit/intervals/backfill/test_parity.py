@@ -91,7 +91,7 @@ def test_a_recompute_proves_nothing_of_what_it_took_and_did_not_come_to() -> Non
     found = report(done, mode=Mode.RECOMPUTE, left={SECOND: f"{NOT_CHECKED}: the backfill ended before"})
     assert found.outcome is ParityOutcome.INCONCLUSIVE
     assert "1 of 2 intervals were left out" in found.why
-    asked = report(done, mode=Mode.RECOMPUTE, left={SECOND: "closed: only dirty intervals were asked for"})
+    asked = report(done, mode=Mode.RECOMPUTE, left={SECOND: "closed: only dirty intervals were requested"})
     assert asked.outcome is ParityOutcome.RECOMPUTED
 
 

@@ -75,7 +75,7 @@ def test_what_holds_rows_beyond_what_is_closed_is_repaired_too() -> None:
     assert needed_repair(ledger(row(5, "its rows lie beyond what was withdrawn"), closed=5), "code") is not None
 
 
-def test_a_repair_looks_at_no_more_intervals_than_a_backfill_does() -> None:
+def test_a_repair_checks_no_more_intervals_than_a_backfill_does() -> None:
     first, century = row(1, "dropped"), 876_600
     far = replace(row(3, "dropped"), interval=Interval(DAY + 3 * HOUR, DAY + (3 + century) * HOUR), count=century)
     repair = needed_repair(ledger(first, far, closed=2 * century), "code")

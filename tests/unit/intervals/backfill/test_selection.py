@@ -102,8 +102,8 @@ def test_without_a_closed_interval_everything_is_open() -> None:
     assert len(selection.left) == 6
 
 
-def test_a_range_of_more_intervals_than_can_be_looked_at_is_refused_at_once() -> None:
-    with pytest.raises(RefusedError, match=r"are 876,600 intervals, and a backfill looks at 100,000 at most"):
+def test_a_range_of_more_intervals_than_can_be_checked_is_refused_at_once() -> None:
+    with pytest.raises(RefusedError, match=r"are 876,600 intervals, and a backfill covers 100,000 at most"):
         select(request(Mode.VERIFY, hours=876_600), LEDGER, HOUR, "today")
 
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.access import PrincipalSpec, Role, Scram
 from sluice.specs.model.feeds import FeedSpec
-from sluice.specs.model.model import FieldType, PipelineSpec, RawTableSpec, TimeRules, TopicSpec, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, PipelineSpec, RawTableSpec, TopicSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
+from sluice.specs.model.sources import TimeRules
 from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 
 _VALUE = TopicValue(fields={"at": ValueField(type=FieldType.TIMESTAMP)}, event_time="at", arrival_time="at")

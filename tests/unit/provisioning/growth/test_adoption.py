@@ -1,4 +1,4 @@
-"""How a stream has taken a growth, by one look."""
+"""How a stream has taken a growth, by one check."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def seen(
 
 
 @pytest.mark.parametrize(
-    ("look", "state", "said"),
+    ("observation", "state", "said"),
     [
         (
             seen({0: 9, 1: 9, 2: 0, 3: 0}),
@@ -65,16 +65,16 @@ def seen(
         ),
     ],
 )
-def test_a_look_says_how_it_is(look: Observation, state: GrowthAdoption, said: str) -> None:
-    found = followed(GROWTH, "raw_sales", look)
+def test_a_check_says_how_it_is(observation: Observation, state: GrowthAdoption, said: str) -> None:
+    found = followed(GROWTH, "raw_sales", observation)
     assert found.state is state
     assert said in found.observed
     assert str(found).startswith("sales: raw_sales ")
 
 
-def test_where_nobody_could_look_at_the_growth_reading_all_partitions_is_enough() -> None:
-    look = seen({0: 0, 1: 0, 2: 0, 3: 0})
-    assert followed(Growth("sales", 2, 4), "raw_sales", look).state is GrowthAdoption.READS
+def test_where_nobody_could_check_the_growth_reading_all_partitions_is_enough() -> None:
+    observation = seen({0: 0, 1: 0, 2: 0, 3: 0})
+    assert followed(Growth("sales", 2, 4), "raw_sales", observation).state is GrowthAdoption.READS
 
 
 def test_under_steady_traffic_it_is_enough_to_have_read_what_there_was() -> None:

@@ -63,11 +63,11 @@ def test_whose_position_is_beyond_the_end_has_read_another_topic() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), offsets), min_size=1, max_size=8))
-def test_ends_stand_still_since_they_last_moved(looks: list[tuple[int, dict[int, int]]]) -> None:
+def test_ends_stand_still_since_they_last_moved(checks: list[tuple[int, dict[int, int]]]) -> None:
     at = 0.0
     still: Stillness | None = None
-    since, last = 0.0, looks[0][1]
-    for seconds, ends in looks:
+    since, last = 0.0, checks[0][1]
+    for seconds, ends in checks:
         at += seconds
         since, last = (since, last) if ends == last and still is not None else (at, ends)
         still = Stillness(ends, at) if still is None else still.next(ends, at)
@@ -87,14 +87,14 @@ def test_what_it_waits_for_is_said() -> None:
 
 @dataclass
 class Scene:
-    """A topic of two partitions whose writers and streams do something at each look; looking costs no time."""
+    """A topic of two partitions whose writers and streams do something at each check; checking costs no time."""
 
-    doing: Callable[[int], None] = lambda _look: None
+    doing: Callable[[int], None] = lambda _check: None
     clock: ManualClock = field(default_factory=ManualClock)
     cluster: InMemoryKafkaAdministration = field(default_factory=InMemoryKafkaAdministration)
     breaks: InMemoryOrderBreaks = field(default_factory=InMemoryOrderBreaks)
     committed: dict[str, Position] = field(default_factory=dict)
-    looks: int = 0
+    checks: int = 0
 
     def __post_init__(self) -> None:
         self.cluster.create([TopicCreation("t", 2, 1)])
@@ -110,8 +110,8 @@ class Scene:
 
     def positions(self, topic: str) -> Mapping[str, Position]:
         assert topic == "t"
-        self.looks += 1
-        self.doing(self.looks)
+        self.checks += 1
+        self.doing(self.checks)
         return dict(self.committed)
 
     def grow(self, deadline_seconds: float = 600) -> object:
@@ -132,7 +132,7 @@ def test_a_topic_at_rest_that_everybody_has_read_grows_after_the_quiet_time() ->
 
 
 def test_it_waits_for_a_stream_that_is_behind() -> None:
-    scene = Scene(lambda look: scene.read() if look == 20 else None)
+    scene = Scene(lambda check: scene.read() if check == 20 else None)
     scene.committed["sales"] = {"t/0": 1}
     scene.grow()
     assert scene.clock.monotonic() == 95
@@ -140,8 +140,8 @@ def test_it_waits_for_a_stream_that_is_behind() -> None:
 
 
 def test_it_waits_until_the_writers_have_paused_and_all_was_read() -> None:
-    def doing(look: int) -> None:
-        if look < 10:
+    def doing(check: int) -> None:
+        if check < 10:
             scene.write(1)
         scene.read()
 
@@ -152,7 +152,7 @@ def test_it_waits_until_the_writers_have_paused_and_all_was_read() -> None:
 
 
 def test_writers_that_never_pause_are_told_and_nothing_changes() -> None:
-    def doing(_look: int) -> None:
+    def doing(_check: int) -> None:
         scene.write(1)
         scene.read()
 

@@ -1,4 +1,4 @@
-"""What a plan's items touch is told beside them, and what cannot be looked at is unknown and no failure."""
+"""What a plan's items touch is told beside them, and what cannot be checked is unknown and no failure."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_checkpoint_tells_whether_there_is_state(kept: bool, word: str) -> Non
     assert f"prices reads it and {word}" in scene.said(GROWTH)
 
 
-def test_what_cannot_be_looked_at_is_unknown_and_the_rest_is_told() -> None:
+def test_what_cannot_be_checked_is_unknown_and_the_rest_is_told() -> None:
     scene = Scene()
     scene.keys.logs.clear()
     scene.cluster.reachable = False
@@ -172,9 +172,9 @@ def test_positions_are_asked_for_before_the_cluster() -> None:
 
     def failing(_topic: str) -> Mapping[str, Position]:
         scene.cluster.reachable = False
-        raise UnreachableError("The control database could not be asked.")
+        raise UnreachableError("The control database could not be queried.")
 
     analysis = ImpactAnalysis(catalog(), scene.cluster, scene.keys, failing, START)
     found = analysis.impact(retention("-1", "1"), scene.cluster.topics["orders"])
     assert found is not None
-    assert found.clauses == ("how many records go is unknown: the control database could not be asked",)
+    assert found.clauses == ("how many records go is unknown: the control database could not be queried",)

@@ -110,7 +110,7 @@ def test_a_growth_is_drained_only_if_nothing_came_until_it_was_over(busy: set[in
     assert ("the order of its keys holds" in str(found)) is not bool(busy)
 
 
-def test_what_came_after_the_last_look_makes_it_one_with_a_break() -> None:
+def test_what_came_after_the_last_check_makes_it_one_with_a_break() -> None:
     found = grow_on_record(Cluster(), InMemoryOrderBreaks(), "t", 4, ManualClock(), drained_at={0: 3, 1: 2})
     assert found is not None
     assert not found.drained

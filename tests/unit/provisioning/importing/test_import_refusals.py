@@ -54,7 +54,7 @@ def uneven(scene: Scene) -> None:
 
 
 def under_way(scene: Scene) -> None:
-    scene.cluster.looks_per_move = 99
+    scene.cluster.polls_per_move = 99
     scene.cluster.reassign({(TOPIC, 0): (3,)})
 
 

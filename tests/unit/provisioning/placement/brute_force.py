@@ -33,7 +33,7 @@ class Optimum:
 
 
 def valid_sets(topology: Topology, replication: int) -> list[Set]:
-    """Return every valid set of so many brokers, by looking at all sets."""
+    """Return every valid set of so many brokers, by checking all sets."""
     required = {
         domain: min(len({broker.domains[domain] for broker in topology.brokers}), replication)
         for domain in topology.domains

@@ -86,21 +86,21 @@ class Mortal(InMemoryKafkaAdministration):
 
     left = 10**9
 
-    def _look(self) -> None:
+    def _reach(self) -> None:
         if self.left <= 0:
             raise CutError
         self.left -= 1
-        super()._look()
+        super()._reach()
 
 
 @settings(max_examples=max(50, settings().max_examples), deadline=None)
 @given(CATALOGS, CATALOGS, st.integers(0, 3))
 def test_what_is_approved_is_done_and_lies_by_its_rule(
-    before: dict[str, TopicShape], after: dict[str, TopicShape], looks: int
+    before: dict[str, TopicShape], after: dict[str, TopicShape], polls: int
 ) -> None:
     kafka = InMemoryKafkaAdministration(4, RACKS)
     approve(declared(**before), kafka)
-    kafka.looks_per_move = looks
+    kafka.polls_per_move = polls
     wanted = declared(before.keys() - after.keys(), **after)
     if current_plan(wanted, kafka).refused:
         return
@@ -121,11 +121,11 @@ def test_what_is_approved_is_done_and_lies_by_its_rule(
 @given(CATALOGS, CATALOGS, st.integers(0, 3), st.integers(0, 80), st.integers(1, 3))
 @example({"b": shape(partitions=1, replication=2)}, {"b": shape(partitions=2, replication=1)}, 2, 14, 1)
 def test_whatever_call_it_dies_at_the_next_plan_leads_to_the_end(
-    before: dict[str, TopicShape], after: dict[str, TopicShape], looks: int, calls: int, batch: int
+    before: dict[str, TopicShape], after: dict[str, TopicShape], polls: int, calls: int, batch: int
 ) -> None:
     kafka = Mortal(4, RACKS)
     approve(declared(**before), kafka)
-    kafka.looks_per_move = looks
+    kafka.polls_per_move = polls
     wanted = declared(before.keys() - after.keys(), **after)
     todo = current_plan(wanted, kafka)
     if todo.refused:
@@ -274,7 +274,7 @@ class TestMove:
 
     def test_moves_go_in_batches_and_are_told_of(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka)
-        kafka.looks_per_move = 3
+        kafka.polls_per_move = 3
         told: list[MoveProgress] = []
         move(kafka, targets, pace(batch=2, on_progress=told.append))
         assert kafka.topics["flights"].replicas == ((3, 4),) * 4
@@ -285,7 +285,7 @@ class TestMove:
 
     def test_they_are_throttled_and_no_longer(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka, 1)
-        kafka.looks_per_move = 3
+        kafka.polls_per_move = 3
         seen: list[tuple[dict[int, int], Mapping[str, str]]] = []
         move(
             kafka,
@@ -301,7 +301,7 @@ class TestMove:
         self, kafka: InMemoryKafkaAdministration
     ) -> None:
         targets = self.targets(kafka)
-        kafka.looks_per_move = 3
+        kafka.polls_per_move = 3
 
         def interrupt(progress: MoveProgress) -> None:
             if progress.moved == 2:
@@ -317,7 +317,7 @@ class TestMove:
         self, kafka: InMemoryKafkaAdministration
     ) -> None:
         targets = self.targets(kafka, 1)
-        kafka.looks_per_move = 3
+        kafka.polls_per_move = 3
 
         def unplug(_progress: MoveProgress) -> None:
             kafka.reachable = False
@@ -339,7 +339,7 @@ class TestMove:
 
     def test_it_says_which_broker_it_waits_for(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka, 1)
-        kafka.looks_per_move = 1
+        kafka.polls_per_move = 1
         told: list[MoveProgress] = []
 
         def notice(progress: MoveProgress) -> None:
@@ -354,7 +354,7 @@ class TestMove:
 
     def test_cancel_turns_back_what_moves_and_leaves_no_throttle(self, kafka: InMemoryKafkaAdministration) -> None:
         targets = self.targets(kafka, 2)
-        kafka.looks_per_move = 10**6
+        kafka.polls_per_move = 10**6
         kafka.throttle(Throttle(7, dict.fromkeys(targets, (1, 2)), targets))
         kafka.reassign(targets)
         assert cancel(kafka, ["flights"]) == tuple(targets)

@@ -151,14 +151,14 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
 
 def test_a_broker_that_hears_of_a_change_a_moment_later_is_waited_for() -> None:
     class Slow(InMemoryKafkaAdministration):
-        looks = 0
+        polls = 0
 
         def describe(self, names: Iterable[str]) -> Mapping[str, TopicState]:
             found = super().describe(names)
-            self.looks += bool(found)
-            return found if self.looks > 3 else {n: replace(s, configs={}) for n, s in found.items()}
+            self.polls += bool(found)
+            return found if self.polls > 3 else {n: replace(s, configs={}) for n, s in found.items()}
 
     cluster = Slow()
     wanted = Declared({"flights": spec(configs={"cleanup.policy": "compact"})}, 1)
     apply(wanted, cluster, options=ApplyOptions(MoveOptions(clock=ManualClock())))
-    assert cluster.looks == 4
+    assert cluster.polls == 4

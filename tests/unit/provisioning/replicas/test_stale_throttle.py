@@ -35,7 +35,7 @@ def test_what_nothing_moves_under_is_removed_from_our_topics_after_a_while(
 
 
 def test_while_anything_moves_nothing_is_removed(cluster: InMemoryKafkaAdministration) -> None:
-    cluster.looks_per_move = 10**6
+    cluster.polls_per_move = 10**6
     cluster.reassign({("weather", 0): (3,)})
     assert remove_stale_throttles(cluster, ("flights", "weather"), ManualClock()) == ()
     assert throttled(cluster) == {"flights", "others"}

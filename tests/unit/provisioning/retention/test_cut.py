@@ -171,7 +171,7 @@ def test_a_retention_counts_only_where_old_records_are_deleted(policy: str | Non
     assert deletes(policy) is counts
 
 
-def test_offsets_of_partitions_that_come_while_one_looks_are_no_fault() -> None:
+def test_offsets_of_partitions_that_come_while_one_checks_are_no_fault() -> None:
     cut = cut_by_time("t", extent(p0=10), {0: 5, 1: 3})
     assert cut.partitions.keys() == {0}
     assert cut_by_time("t", extent(p0=10, p1=4), {0: 5}).partitions[1].going == 4, "nothing says that it is young"

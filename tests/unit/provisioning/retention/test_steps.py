@@ -140,7 +140,7 @@ def test_a_broker_that_never_looks_keeps_nobody_waiting_for_ever_and_it_is_said(
     assert all(each.gone == 0 < each.due and each.seconds == 60 for each in lowered)
     assert clock.monotonic() == 60 * len(lowered)
     assert "0 of" in str(lowered[0])
-    assert "the broker has not looked yet" in str(lowered[0])
+    assert "the broker has not checked yet" in str(lowered[0])
 
 
 def test_whole_segments_keep_the_rest_and_it_is_said() -> None:

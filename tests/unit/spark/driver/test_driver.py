@@ -87,7 +87,7 @@ def test_who_loses_a_race_for_the_checkpoint_is_fenced_only_if_a_newer_generatio
 
 @dataclass
 class BusyQuery:
-    """A query that runs a batch whenever it is looked at, by the sink that it was given; also all that starts it."""
+    """A query that runs a batch whenever it is checked, by the sink that it was given; also all that starts it."""
 
     name: str
     batches: int = 0
@@ -378,12 +378,12 @@ class ToldQuery:
         return Stream(self.name, cast(Any, self), lambda *_: None, Path("checkpoint"), 1.0)
 
 
-@pytest.mark.parametrize(("rows", "seconds_a_look"), [(0, 1.0), (7, 0.25)], ids=["at rest", "at work"])
-def test_a_stream_at_rest_is_looked_at_once_a_second(rows: int, seconds_a_look: float) -> None:
+@pytest.mark.parametrize(("rows", "seconds_a_check"), [(0, 1.0), (7, 0.25)], ids=["at rest", "at work"])
+def test_a_stream_at_rest_is_checked_once_a_second(rows: int, seconds_a_check: float) -> None:
     clock, stop = ManualClock(), StopRequest()
     query = ToldQuery(rows, stop)
     assert Driver([query.stream], {}, stop=stop).run(clock=clock) is ExitCode.STOPPED
-    assert clock.monotonic() / query.until == pytest.approx(seconds_a_look, abs=0.05)
+    assert clock.monotonic() / query.until == pytest.approx(seconds_a_check, abs=0.05)
 
 
 def test_a_stop_at_rest_is_seen_within_a_quarter_of_a_second() -> None:

@@ -11,9 +11,9 @@ import pytest
 from deltalake import write_deltalake
 
 from sluice.delta.log import append_entry
-from sluice.intervals.entries import SettleEntry, StreamEntry
+from sluice.intervals.entries import ExaminedSource, SettleEntry, StreamEntry
 from sluice.spark.driver.rebuilding import OPEN_INTERVALS, new_beginning
-from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.records.pipeline import PipelineCode, sources_of
 from sluice.specs.model.outputs import LatestOutput
 from sluice.streams.position.epochs import Epoch
 from sluice.topics.administration import TopicExtent
@@ -38,7 +38,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     }
     write_deltalake(str(raw), pa.table(columns))
     append_entry(raw, StreamEntry("raw_flights:t:0", 1, "l", 1, {}, {"flights/0": 4, "flights/1": 1}))
-    place.commit(SettleEntry("settle:departures", 1, "a", hour(0), hour(4), {"flights/0": 4}, ("t",)))
+    place.commit(
+        SettleEntry(
+            "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 4}, ("t",))}
+        )
+    )
     return place
 
 
@@ -50,9 +54,9 @@ def beginning(
     if not intervals:
         output = LatestOutput(kind="latest", table="l", keys=("hour",))
         pipeline = pipeline.model_copy(update={"outputs": (output,), "output": None})
-    code = PipelineCode(pipeline, project.catalog.topics["flights"], {}, "0123456789")
+    code = PipelineCode(pipeline, sources_of(pipeline, project.catalog.topics, {}), {}, "0123456789")
     extent = TopicExtent(topic_id, held, {0: 4, 1: 1})
-    return new_beginning(project, code, extent, number=3, now=NOW)
+    return new_beginning(project, code, {"flights": extent}, number=3, now=NOW)
 
 
 def test_it_is_the_first_record_of_an_open_interval_though_older_ones_follow(place: DeparturesProject) -> None:

@@ -19,9 +19,9 @@ class Told:
         self.clock = ManualClock()
         self.path = folder / "progress" / "flights.unit.json"
         identity = {"unit": "flights", "generation": 1, "spark_ui": "http://127.0.0.1:4040"}
-        self.file = UnitFile(self.path, identity, self._look, self.clock)
+        self.file = UnitFile(self.path, identity, self._observe, self.clock)
 
-    def _look(self) -> tuple[int, int] | None:
+    def _observe(self) -> tuple[int, int] | None:
         self.asked += 1
         return self.has
 
@@ -46,7 +46,7 @@ def test_a_change_is_told_with_its_time_and_no_change_is_not(tmp_path: Path) -> 
     assert told.after(3) == gained
 
 
-def test_the_cluster_is_looked_at_every_two_seconds_and_not_at_each_poll(tmp_path: Path) -> None:
+def test_the_cluster_is_checked_every_two_seconds_and_not_at_each_poll(tmp_path: Path) -> None:
     told = Told(tmp_path, (1, 1))
     for _ in range(16):
         told.after(0.25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.spark.settling import raw_source
+from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.raw_source import RawTableSource
 from tests.shapes.specs import pipeline_of
 from tests.twins.departures_project import hour
@@ -21,7 +23,9 @@ from tests.twins.departures_project import hour
 PINNED = RawPosition(1, Reach({"flights/0": 1000}))
 
 
-def source_over(monkeypatch: pytest.MonkeyPatch, *files: tuple[int, int, int], lookback: int = 0) -> RawTableSource:
+def computation_over(
+    monkeypatch: pytest.MonkeyPatch, *files: tuple[int, int, int], lookback: int = 0
+) -> RawComputation:
     """Return a source whose raw table has files of (first hour, last hour, records)."""
     firsts, lasts, records = zip(*files, strict=True)
     kind = pa.timestamp("us", tz="UTC")
@@ -34,7 +38,9 @@ def source_over(monkeypatch: pytest.MonkeyPatch, *files: tuple[int, int, int], l
     pipeline = pipeline_of("pauses")
     rules = replace(SettlingRules.of(pipeline), lookback=timedelta(hours=lookback), lookahead=timedelta())
     nothing = cast(Any, None)
-    return RawTableSource(nothing, Path("raw"), nothing, rules, nothing, Path("staging"), max_records=250)
+    source = RawTableSource(nothing, Path("raw"), nothing, rules, nothing, nothing)
+    code = cast(Any, SimpleNamespace(pipeline=pipeline))
+    return RawComputation({"flights": source}, code, Path("staging"), max_records=250)
 
 
 @pytest.mark.parametrize("lookback", [0, 6])
@@ -52,5 +58,5 @@ def source_over(monkeypatch: pytest.MonkeyPatch, *files: tuple[int, int, int], l
 def test_a_computation_takes_as_many_intervals_as_hold_few_enough_records(
     monkeypatch: pytest.MonkeyPatch, files: list[tuple[int, int, int]], until: int, lookback: int
 ) -> None:
-    source = source_over(monkeypatch, *files, lookback=lookback)
-    assert source.bounded(PINNED, Interval(hour(0), hour(10))) == Interval(hour(0), hour(until))
+    computation = computation_over(monkeypatch, *files, lookback=lookback)
+    assert computation.bounded({"flights": PINNED}, Interval(hour(0), hour(10))) == Interval(hour(0), hour(until))

@@ -14,10 +14,10 @@ def shipped(mirror_group: str | None = None) -> Catalog:
 
 def test_every_stream_says_what_it_reads_and_writes() -> None:
     streams = shipped().streams
-    assert {name: (stream.kind, stream.topic) for name, stream in streams.items()} == {
-        "raw_flights": (StreamKind.RAW, "flights"),
-        "departures": (StreamKind.PIPELINE, "flights"),
-        "departures_live": (StreamKind.LIVE, "flights"),
+    assert {name: (stream.kind, stream.topics) for name, stream in streams.items()} == {
+        "raw_flights": (StreamKind.RAW, ("flights",)),
+        "departures": (StreamKind.PIPELINE, ("flights",)),
+        "departures_live": (StreamKind.LIVE, ("flights",)),
     }
     assert streams["raw_flights"].outputs == ()
     assert [output.kind for output in streams["departures"].outputs] == ["intervals"]

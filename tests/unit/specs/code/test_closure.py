@@ -122,9 +122,9 @@ def test_a_changed_static_input_changes_the_hash() -> None:
     assert CodeParts.of([], {}, {"shops": "aa"}).hash != CodeParts.of([], {}, {"shops": "ab"}).hash
 
 
-def specs(bench: Bench) -> tuple[PipelineSpec, TopicSpec]:
+def specs(bench: Bench) -> tuple[PipelineSpec, dict[str, TopicSpec]]:
     catalog = bench.scan().catalog
-    return catalog.pipelines["sales"], catalog.topics["orders"]
+    return catalog.pipelines["sales"], {"orders": catalog.topics["orders"]}
 
 
 @pytest.mark.parametrize(

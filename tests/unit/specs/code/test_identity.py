@@ -21,7 +21,7 @@ def test_what_decodes_in_the_jvm_is_part_of_the_code(tmp_path: Path) -> None:
         file.write_text("")
 
     def found() -> str:
-        return pipeline_hash(tmp_path, pipeline, catalog.topics[pipeline.source], package=package)
+        return pipeline_hash(tmp_path, pipeline, {"flights": catalog.topics["flights"]}, package=package)
 
     before = found()
     files.write_text("class Files {}")
@@ -40,7 +40,7 @@ def test_the_code_is_the_same_wherever_sluice_is_installed(tmp_path: Path) -> No
     other.write_text("")
 
     def found(package: Path) -> str:
-        return pipeline_hash(place.home, pipeline, catalog.topics[pipeline.source], package=package)
+        return pipeline_hash(place.home, pipeline, {"flights": catalog.topics["flights"]}, package=package)
 
     assert found(installed) == found(PACKAGE)
     other.write_text("what lies beside it is not ours")

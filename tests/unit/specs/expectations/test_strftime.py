@@ -43,7 +43,12 @@ def test_a_distance_from_utc_is_one_as_python_reads_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("strftime_format", "why"),
-    [("%Q", "'%Q' is no directive"), ("2013", "has no directive"), ("%Y %Y", "%Y stands there twice"), ("%", "'%' is")],
+    [
+        ("%Q", "'%Q' is no directive"),
+        ("2013", "has no directive"),
+        ("%Y %Y", "%Y appears there twice"),
+        ("%", "'%' is"),
+    ],
 )
 def test_what_is_no_format_is_refused(strftime_format: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):

@@ -23,12 +23,12 @@ quiet_hours:
   nights: {begin: "22:00", end: "07:00", zone: Europe/Berlin}
 rules:
   - classes: [halted, loss-risk]
-    tell: [oncall, mail]
+    notify: [oncall, mail]
     repeat: 2 hours
   - about: ["topic *"]
-    tell: [mail]
+    notify: [mail]
     quiet: nights
-  - tell: [mail]
+  - notify: [mail]
     after: 10 min
     quiet: nights
     repeat: null
@@ -37,13 +37,13 @@ rules:
 
 
 @pytest.fixture
-def told(bench: Bench) -> Bench:
+def notified(bench: Bench) -> Bench:
     bench.write(POLICY_FILE, POLICY)
     return bench
 
 
-def test_the_first_rule_that_fits_decides(told: Bench) -> None:
-    found = told.scan()
+def test_the_first_rule_that_fits_decides(notified: Bench) -> None:
+    found = notified.scan()
     assert found.faults == ()
     policy = found.catalog.alerts["prod"]
     halted, topics, rest = policy.rules
@@ -53,9 +53,9 @@ def test_the_first_rule_that_fits_decides(told: Bench) -> None:
     assert policy.rule_for(AlertClass.HALTED, "topic flights", "") is halted
 
 
-def test_owners_are_matched_by_pattern(told: Bench) -> None:
-    told.edit(POLICY_FILE, 'about: ["topic *"]', 'owners: ["flight-*"]')
-    policy = told.scan().catalog.alerts["prod"]
+def test_owners_are_matched_by_pattern(notified: Bench) -> None:
+    notified.edit(POLICY_FILE, 'about: ["topic *"]', 'owners: ["flight-*"]')
+    policy = notified.scan().catalog.alerts["prod"]
     assert policy.rule_for(AlertClass.GATE, "DAG x", "flight-operations") is policy.rules[1]
     assert policy.rule_for(AlertClass.GATE, "DAG x", "weather") is policy.rules[2]
 
@@ -63,35 +63,43 @@ def test_owners_are_matched_by_pattern(told: Bench) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        ("tell: [oncall, mail]", "tell: [oncal, mail]", 10, "rules[0].tell[0]", "there is no channel 'oncal'"),
-        ("    quiet: nights\n  - tell", "    quiet: night\n  - tell", 14, "rules[1].quiet", "no quiet hours 'night'"),
-        ('  - about: ["topic *"]\n    tell', "  - tell", 12, "rules[1]", "no rule below it is ever asked"),
-        ("  - tell: [mail]\n", "  - tell: [mail]\n    owners: [me]\n", 15, "rules[2]", "reach no recipient"),
+        ("notify: [oncall, mail]", "notify: [oncal, mail]", 10, "rules[0].notify[0]", "there is no channel 'oncal'"),
+        ("quiet: nights\n  - notify", "quiet: night\n  - notify", 14, "rules[1].quiet", "no quiet hours 'night'"),
+        ('  - about: ["topic *"]\n    notify', "  - notify", 12, "rules[1]", "no rule below it ever applies"),
+        ("  - notify: [mail]\n", "  - notify: [mail]\n    owners: [me]\n", 15, "rules[2]", "reach no recipient"),
         ('"22:00"', '"25:00"', 7, "quiet_hours.nights.begin", "25:00"),
         ("Europe/Berlin", "Europe/Berln", 7, "quiet_hours.nights.zone", "is no time zone"),
         ("repeat: 2 hours", "repeat: 2 min", 11, "rules[0].repeat", "is shorter than 5 minutes"),
+        ("    notify: [oncall, mail]", "    tell: [oncall, mail]", 10, "rules[0].tell", "it is called `notify` now"),
+        ("  - notify: [mail]\n", "  - tell: [mail]\n", 15, "rules[2].tell", "it is called `notify` now"),
         ("[halted,", "[halt,", 9, "rules[0].classes[0]", "halt"),
         ("to: [data@example.org]", "to: [data]", 5, "channels.mail.to[0]", "data"),
         ("name: prod", "name: dev", 1, "name", "the file prod.yaml"),
     ],
     ids=words,
 )
-def test_a_policy_that_breaks_a_rule_is_refused(told: Bench, case: Case) -> None:
-    assert_one_fault(told, POLICY_FILE, case)
+def test_a_policy_that_breaks_a_rule_is_refused(notified: Bench, case: Case) -> None:
+    assert_one_fault(notified, POLICY_FILE, case)
 
 
-def test_a_policy_of_no_deployment_is_refused(told: Bench) -> None:
-    told.write("include/alerts/dev.yaml", POLICY.replace("name: prod", "name: dev"))
-    (fault,) = told.scan().faults
+def test_a_key_is_called_otherwise_only_where_it_was_renamed(notified: Bench) -> None:
+    notified.edit(POLICY_FILE, "mail: {connection", "mail: {tell: x, connection")
+    (fault,) = notified.scan().faults
+    assert (fault.where, "called" in str(fault)) == ("channels.mail.tell", False)
+
+
+def test_a_policy_of_no_deployment_is_refused(notified: Bench) -> None:
+    notified.write("include/alerts/dev.yaml", POLICY.replace("name: prod", "name: dev"))
+    (fault,) = notified.scan().faults
     assert (fault.file, fault.where) == ("include/alerts/dev.yaml", "name")
     assert "no deployment 'dev'" in fault.message
 
 
-def test_without_a_policy_everything_is_told_at_once() -> None:
+def test_without_a_policy_everything_is_notified_at_once() -> None:
     now = datetime(2026, 1, 5, 23, tzinfo=UTC)
     rule = EVERYTHING_TO_ONE.rule_for(AlertClass.GATE, "DAG x", "")
-    assert (rule.tell, rule.repeat, rule.resolve) == (("everybody",), timedelta(days=1), True)
-    assert EVERYTHING_TO_ONE.time_to_tell(rule, now, now) == now
+    assert (rule.notify, rule.repeat, rule.resolve) == (("everybody",), timedelta(days=1), True)
+    assert EVERYTHING_TO_ONE.time_to_notify(rule, now, now) == now
 
 
 BERLIN = QuietHours(begin="22:00", end="07:00", zone="Europe/Berlin")
@@ -123,7 +131,7 @@ def test_hours_that_never_end_are_refused() -> None:
         QuietHours(begin="00:00", end="00:00")
 
 
-def test_six_days_from_morning_to_morning_leave_a_day_on_which_people_are_told() -> None:
+def test_six_days_from_morning_to_morning_leave_a_day_on_which_people_are_notified() -> None:
     hours = QuietHours(days=("tue", "wed", "thu", "fri", "sat", "sun"), begin="01:00", end="01:00")
     assert hours.over_at(_utc("2026-01-06T12:00")) == _utc("2026-01-12T01:00")
 

@@ -52,5 +52,5 @@ def test_a_pipelines_deadlines_are_of_all_its_streams_and_a_raw_stream_has_its_t
 
 def test_a_promise_changes_no_result() -> None:
     catalog = project()
-    pipeline, topic = catalog.pipelines["departures"], catalog.topics["flights"]
-    assert meaning(pipeline.model_copy(update={"deadlines": PROMISED}), topic) == meaning(pipeline, topic)
+    pipeline, topics = catalog.pipelines["departures"], {"flights": catalog.topics["flights"]}
+    assert meaning(pipeline.model_copy(update={"deadlines": PROMISED}), topics) == meaning(pipeline, topics)

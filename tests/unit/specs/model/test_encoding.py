@@ -67,4 +67,4 @@ def test_the_schemas_text_is_in_the_value_and_in_the_codes_meaning(bench: Bench)
     assert set(topic.value.written) == {1, 2}
     assert topic.value.written[1] == AVSC
     bench.write(FILE, AVSC.replace("timestamp-millis", "timestamp-micros"))
-    assert meaning(pipeline, bench.scan().catalog.topics["orders"]) != meaning(pipeline, topic)
+    assert meaning(pipeline, bench.scan().catalog.topics) != meaning(pipeline, {"orders": topic})

@@ -127,11 +127,11 @@ def test_a_topic_that_another_pipeline_reads_keeps_its_own_spec(several: Bench) 
 
 def test_what_is_delivered_beside_the_interval_table_is_not_part_of_the_same_code(bench: Bench) -> None:
     single = pipeline(bench)
-    topic = bench.scan().catalog.topics["orders"]
+    topics = bench.scan().catalog.topics
     bench.edit(PIPELINE_FILE, SINGLE, SEVERAL)
-    assert meaning(pipeline(bench), topic) == meaning(single, topic)
+    assert meaning(pipeline(bench), topics) == meaning(single, topics)
     bench.edit(PIPELINE_FILE, "interval: hour", "interval: day")
-    assert meaning(pipeline(bench), topic) != meaning(single, topic)
+    assert meaning(pipeline(bench), topics) != meaning(single, topics)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_topic_that_has_a_spec_is_not_declared_a_second_time(several: Bench) -
 def test_both_ways_to_write_outputs_at_once_are_refused(several: Bench) -> None:
     several.edit(PIPELINE_FILE, SEVERAL, SINGLE + SEVERAL)
     (fault,) = several.scan().faults
-    assert "the key `output` stands beside it; move what it says into this list" in str(fault)
+    assert "the key `output` is given, too; move what it says into this list" in str(fault)
 
 
 def test_a_pipeline_that_delivers_nothing_is_refused(bench: Bench) -> None:
@@ -212,7 +212,7 @@ DEAD = "  - kind: dead_letters\n    topic: sales_dead\n    create: {partitions: 
 
 
 def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several: Bench) -> None:
-    without, topic = pipeline(several), several.scan().catalog.topics["orders"]
+    without, topics = pipeline(several), several.scan().catalog.topics
     several.edit(PIPELINE_FILE, SEVERAL, SEVERAL + DEAD + "mirror_group: shown\n")
     catalog = several.scan().catalog
     spec = catalog.pipelines["sales"]
@@ -224,7 +224,7 @@ def test_dead_letters_are_a_stream_of_their_own_and_no_part_of_the_code(several:
     assert groups == {"sales": "shown", "sales_live": "shown_live", "sales_dead": "shown_dead"}
     assert catalog.kafka_topics()["sales_dead"].partitions == 1
     assert catalog.pipeline_of("sales_dead") is spec
-    assert meaning(spec, topic) == meaning(without, topic)
+    assert meaning(spec, topics) == meaning(without, topics)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +322,8 @@ def test_rules_are_said_in_words_and_change_no_code(alerting: Bench) -> None:
         "orders is at least 10 and shop is one of north",
         "orders is below 1",
     ]
-    topic = alerting.scan().catalog.topics["orders"]
-    assert meaning(found, topic) == meaning(found.model_copy(update={"alerts": ()}), topic)
+    topics = alerting.scan().catalog.topics
+    assert meaning(found, topics) == meaning(found.model_copy(update={"alerts": ()}), topics)
 
 
 @pytest.mark.parametrize(
@@ -340,3 +340,45 @@ def test_rules_are_said_in_words_and_change_no_code(alerting: Bench) -> None:
 )
 def test_a_wrong_rule_is_refused_at_its_line(alerting: Bench, case: Case) -> None:
     assert_one_fault(alerting, PIPELINE_FILE, case)
+
+
+@pytest.mark.parametrize(
+    "condition", ["total > 3", "hour >= timestamp'2026-01-01' AND shop IN ('a', 'b')", "shop RLIKE 'n.*'"]
+)
+def test_an_output_may_take_some_of_the_rows(several: Bench, condition: str) -> None:
+    before = pipeline(several)
+    several.edit(PIPELINE_FILE, "    table: sales_live\n", f'    table: sales_live\n    where: "{condition}"\n')
+    found = pipeline(several)
+    assert [getattr(output, "where", None) for output in found.outputs] == [None, condition, None]
+    assert meaning(found, {"orders": several.scan().catalog.topics["orders"]}) == meaning(
+        before, {"orders": several.scan().catalog.topics["orders"]}
+    ), "what a live output takes changes no settled row"
+
+
+def test_which_rows_an_interval_table_takes_is_part_of_the_code(bench: Bench) -> None:
+    topics = {"orders": bench.scan().catalog.topics["orders"]}
+    before = meaning(pipeline(bench), topics)
+    bench.edit(PIPELINE_FILE, SINGLE, f"{SINGLE}  where: total > 3\n")
+    assert meaning(pipeline(bench), topics) != before
+    assert "where" not in before["output"] if isinstance(before.get("output"), dict) else True
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("total >", "is not SQL as Spark has it"),
+        ("total > 3; DROP TABLE x", "holds 2 statements"),
+        ("total > 3 LIMIT 5", "holds a clause or a query of its own"),
+        ("shop IN (SELECT shop FROM x)", "holds a clause or a query of its own"),
+        ("sum(total) > 3", "is about more than one row: SUM(total)"),
+        ("row_number() OVER (ORDER BY total) < 4", "is about more than one row"),
+        ("hour > current_timestamp()", "current_timestamp()"),
+        ("rand() > 0.5", "rand()"),
+    ],
+)
+def test_a_condition_is_about_one_row_and_nothing_else(several: Bench, condition: str, said: str) -> None:
+    several.edit(PIPELINE_FILE, "    table: sales_live\n", f'    table: sales_live\n    where: "{condition}"\n')
+    faults = several.scan().faults
+    assert {fault.where for fault in faults} == {"outputs[1].where"}
+    assert any(said in str(fault) for fault in faults)
+    assert all(fault.line == 19 for fault in faults)

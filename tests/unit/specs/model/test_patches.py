@@ -39,9 +39,9 @@ def test_a_patch_names_records_and_what_is_read_instead(bench: Bench) -> None:
     assert str(patch.places) == "0:12,40-55; 1:7"
     assert ("qWzR-1", 0, 41) in patch.places
     pipeline, topic = scan.catalog.pipelines["sales"], scan.catalog.topics["orders"]
-    assert meaning(pipeline, topic) != meaning(pipeline, before.topics["orders"])
+    assert meaning(pipeline, {"orders": topic}) != meaning(pipeline, before.topics)
     bench.edit(TOPIC_FILE, "ticket 4711", "ticket 4712, which says more")
-    assert meaning(pipeline, bench.scan().catalog.topics["orders"]) == meaning(pipeline, topic)
+    assert meaning(pipeline, bench.scan().catalog.topics) == meaning(pipeline, {"orders": topic})
 
 
 @pytest.mark.parametrize(

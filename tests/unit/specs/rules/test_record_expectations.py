@@ -85,7 +85,7 @@ def test_results_are_another_codes_when_other_records_are_good(guarded: Bench) -
         guarded.edit(SUITE_FILE, old, new)
         catalog = load_catalog(guarded.include)
         pipeline = catalog.pipelines["sales"]
-        return meaning(pipeline, catalog.topics[pipeline.source], catalog.expected_of_records("sales"))
+        return meaning(pipeline, catalog.topics, catalog.expected_of_records("sales"))
 
     as_it_is = meaning_with("north", "north")
     assert meaning_with("north", "west") != as_it_is

@@ -122,7 +122,7 @@ def test_a_suite_of_a_broken_pipeline_is_broken_by_its_faults(guarded: Bench) ->
         ({"min_value": 1}, "table"),
     ],
 )
-def test_an_expectation_names_the_columns_that_it_looks_at(kwargs: dict[str, object], subject: str) -> None:
+def test_an_expectation_names_the_columns_that_it_checks(kwargs: dict[str, object], subject: str) -> None:
     assert Expectation.model_validate({"expect": "expect_x", "kwargs": kwargs}).subject == subject
 
 

@@ -16,7 +16,7 @@ from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverReport, DriverState
-from tests.twins.observations import RUNNING, look, moment, steadily, window_of
+from tests.twins.observations import RUNNING, moment, observed, steadily, window_of
 
 TEN = timedelta(minutes=10)
 
@@ -28,7 +28,7 @@ def found(
     **verdict: Any,  # noqa: ANN401 - any field of Verdict
 ) -> DeadlineState:
     """Return what is found of the one deadline that is declared."""
-    seen = look(1_000, steadily(3), 2_000) if seen is None else seen
+    seen = observed(1_000, steadily(3), 2_000) if seen is None else seen
     judged = Verdict(Health.OK, "It works.", **{"lag_records": seen.lag_records, **verdict})
     declared = declared if "loss_risk" in declared.model_fields_set else declared.model_copy(update={"loss_risk": None})
     (finding,) = examine(declared, seen, judged, window or Window().add(seen)).values()
@@ -36,7 +36,7 @@ def found(
 
 
 def test_only_loss_is_looked_for_unless_more_is_declared() -> None:
-    seen = look(0)
+    seen = observed(0)
     assert list(examine(StreamDeadlines(), seen, Verdict(Health.OK, ""), Window())) == [Deadline.LOSS_RISK]
     assert examine(StreamDeadlines(loss_risk=None), seen, Verdict(Health.OK, ""), Window()) == {}
 
@@ -81,22 +81,22 @@ def test_an_old_commit_is_bad_only_while_records_wait(
 
 
 def test_a_topic_is_idle_when_nobody_has_seen_anything_come() -> None:
-    looks = [look(0, steadily(1), 600), look(10, steadily(1), 601)]
+    observations = [observed(0, steadily(1), 600), observed(10, steadily(1), 601)]
     for seconds, missed in [(20, False), (610, False), (611, True)]:
-        seen = look(seconds, steadily(1), 601)
-        assert found(StreamDeadlines(idle=TEN), seen, window_of([*looks, seen])).missed is missed
-    assert found(StreamDeadlines(idle=TEN), seen, window_of([*looks, seen])).since == moment(610)
+        seen = observed(seconds, steadily(1), 601)
+        assert found(StreamDeadlines(idle=TEN), seen, window_of([*observations, seen])).missed is missed
+    assert found(StreamDeadlines(idle=TEN), seen, window_of([*observations, seen])).since == moment(610)
 
 
 def test_a_watcher_that_has_just_begun_knows_by_the_newest_batch_that_nothing_came() -> None:
     done = steadily(3)  # the last one was planned at 120
-    assert found(StreamDeadlines(idle=TEN), look(721, done)).missed is True
-    assert found(StreamDeadlines(idle=TEN), look(719, done)).missed is None
-    assert found(StreamDeadlines(idle=TEN), look(9_000, done, 2_000)).missed is None  # what is unread may be new
+    assert found(StreamDeadlines(idle=TEN), observed(721, done)).missed is True
+    assert found(StreamDeadlines(idle=TEN), observed(719, done)).missed is None
+    assert found(StreamDeadlines(idle=TEN), observed(9_000, done, 2_000)).missed is None  # what is unread may be new
 
 
 def test_a_broker_that_does_not_answer_is_no_idle_topic() -> None:
-    seen = replace(look(9_000, steadily(3)), ends=None)
+    seen = replace(observed(9_000, steadily(3)), ends=None)
     assert found(StreamDeadlines(idle=TEN), seen, lag_records=None).missed is None
 
 
@@ -114,12 +114,12 @@ HOUR = timedelta(hours=1)
     ],
 )
 def test_a_loss_is_told_before_it_happens(loss: float | None, retention: timedelta | None, missed: bool) -> None:
-    seen = look(1_000, steadily(3), 2_000, rhythm=Rhythm(retention=retention))
+    seen = observed(1_000, steadily(3), 2_000, rhythm=Rhythm(retention=retention))
     assert found(StreamDeadlines(loss_risk=HOUR), seen, loss_seconds=loss).missed is missed
 
 
 def test_a_loss_that_has_happened_is_told_with_its_size() -> None:
-    seen = look(1_000, steadily(3), 3_000, starts={"flights/0": 1_900})
+    seen = observed(1_000, steadily(3), 3_000, starts={"flights/0": 1_900})
     finding = found(StreamDeadlines(loss_risk=HOUR), seen)
     assert finding.missed
     assert "deleted 100 records" in finding.why
@@ -134,13 +134,13 @@ def test_a_loss_that_has_happened_is_told_with_its_size() -> None:
     ],
 )
 def test_of_a_stream_that_shall_not_or_does_not_run_nothing_is_said(more: dict[str, Any]) -> None:
-    seen = look(1_000, steadily(3), 2_000, **more)
+    seen = observed(1_000, steadily(3), 2_000, **more)
     assert found(StreamDeadlines(lag=TEN), seen, lag_seconds=9_000.0).missed is None
 
 
 @pytest.mark.parametrize(("minutes", "missed"), [(9, False), (10, False), (11, True)])
 def test_due_intervals_of_a_settler_wait_though_no_record_does(minutes: int, missed: bool) -> None:
-    seen = look(1_000, steadily(3))
+    seen = observed(1_000, steadily(3))
     due = SettlingStatus(seen.at, due=2, due_since=seen.at - timedelta(minutes=minutes), unread=("flights/1",))
     finding = found(StreamDeadlines(age=TEN), seen, lag_seconds=0.0, settling=due)
     assert finding.missed is missed

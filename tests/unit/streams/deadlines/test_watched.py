@@ -17,7 +17,7 @@ from sluice.streams.health.snapshots import DeadlineState
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
 from tests.twins.clock import START
-from tests.twins.observations import look, steadily
+from tests.twins.observations import observed, steadily
 
 LATE = StreamDeadlines(lag=timedelta(minutes=10), loss_risk=None)
 MISSED = DeadlineState(Deadline.LAG, True, START, "It is late.")
@@ -83,7 +83,7 @@ class Watching:
         self.watched = DeadlinesWatched()
 
     def see(self, at: float, waits: float | None) -> list[Change]:
-        seen: dict[str, Observation] = {"departures": look(at, steadily(3), 2_000)}
+        seen: dict[str, Observation] = {"departures": observed(at, steadily(3), 2_000)}
         records = None if waits is None else 200 if waits else 0
         verdict = Verdict(Health.OK, "It works.", lag_records=records, lag_seconds=waits)
         self.watched.observe({"departures": LATE}, seen, {"departures": verdict}, {"departures": Window()})
@@ -104,7 +104,7 @@ def test_a_miss_that_lasted_for_two_observations_ends_like_any_other() -> None:
     assert changes == [(10, Change.MISSED), (320, Change.MET)]
 
 
-@pytest.mark.parametrize("what", ["nobody looked", "nothing was known"])
+@pytest.mark.parametrize("what", ["nobody observed", "nothing was known"])
 def test_a_gap_does_not_count_for_a_deadline_that_is_met_again(what: str) -> None:
     watching = Watching()
     assert [c for at in (0, 10) for c in watching.see(at, 900.0)] == [Change.MISSED]

@@ -116,5 +116,5 @@ def test_without_proof_of_death_nothing_reads_as_ended(report: DriverReport | No
 
 
 def test_the_first_record_of_an_end_stays() -> None:
-    recorded = replace(BOUND, state=AttemptState.ENDED, ended_at=START, exit_code=0, reason="stopped as asked")
+    recorded = replace(BOUND, state=AttemptState.ENDED, ended_at=START, exit_code=0, reason="stopped on request")
     assert as_ended(recorded, DriverReport(KEY, DriverState.ENDED, exit_code=-9), START) == recorded

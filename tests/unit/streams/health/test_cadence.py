@@ -7,13 +7,13 @@ import pytest
 from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.health.cadence import MIN_SECONDS, Cadence, learn
 from sluice.streams.health.window import Window
-from tests.twins.observations import Done, look, steadily
+from tests.twins.observations import Done, observed, steadily
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))
 
 
 def learned(done: list[Done], rhythm: Rhythm = UNDECLARED) -> Cadence | None:
-    return learn(Window().add(look(done[-1].committed, done, rhythm=rhythm)).batches, rhythm)
+    return learn(Window().add(observed(done[-1].committed, done, rhythm=rhythm)).batches, rhythm)
 
 
 def test_what_is_usual_is_the_median_gap() -> None:
@@ -31,7 +31,7 @@ def test_a_stream_that_waits_for_records_is_as_quick_as_its_trigger_and_its_batc
 
 
 @pytest.mark.parametrize(("trigger", "expected"), [(5, MIN_SECONDS), (300, 300)])
-def test_it_is_never_shorter_than_the_trigger_and_three_looks(trigger: int, expected: float) -> None:
+def test_it_is_never_shorter_than_the_trigger_and_three_observations(trigger: int, expected: float) -> None:
     cadence = learned(steadily(9, every=5, lasting=2), Rhythm(trigger=timedelta(seconds=trigger)))
     assert cadence is not None
     assert cadence.seconds == expected

@@ -50,13 +50,13 @@ def standing(found: UnitRecords, *, now: datetime = START) -> StreamStatus:
     return departures
 
 
-def test_a_fresh_look_is_what_holds() -> None:
-    look = seen("departures", Health.LAGGING)
-    found = standing(records(departures=look))
-    assert (found.verdict, found.snapshot, found.needs_attention) == (look.verdict, look, True)
+def test_a_fresh_observation_is_what_holds() -> None:
+    snapshot = seen("departures", Health.LAGGING)
+    found = standing(records(departures=snapshot))
+    assert (found.verdict, found.snapshot, found.needs_attention) == (snapshot.verdict, snapshot, True)
 
 
-def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
+def test_what_nobody_has_observed_lately_is_unknown_whatever_it_was() -> None:
     found = standing(records(departures=seen("departures")), now=START + FRESH + timedelta(seconds=1))
     assert found.verdict.health is Health.UNKNOWN
     assert found.verdict.why == "It was OK when it was last observed, 3 min 01 s ago."
@@ -64,15 +64,15 @@ def test_what_nobody_has_looked_at_lately_is_unknown_whatever_it_was() -> None:
     assert found.needs_attention
 
 
-def test_deadlines_are_known_while_a_fresh_look_is_at_a_stream_that_runs() -> None:
+def test_deadlines_are_known_while_a_fresh_observation_is_at_a_stream_that_runs() -> None:
     late = DeadlineState(Deadline.LAG, True, START, "It is late.")
-    look = replace(seen("departures"), deadlines=(late,))
-    assert standing(records(departures=look)).deadlines == (late,)
-    assert standing(records(departures=look), now=START + FRESH + timedelta(seconds=1)).deadlines == ()
-    assert standing(records([DEAD], departures=look)).deadlines == ()
+    snapshot = replace(seen("departures"), deadlines=(late,))
+    assert standing(records(departures=snapshot)).deadlines == (late,)
+    assert standing(records(departures=snapshot), now=START + FRESH + timedelta(seconds=1)).deadlines == ()
+    assert standing(records([DEAD], departures=snapshot)).deadlines == ()
 
 
-def test_a_look_at_an_earlier_attempt_says_nothing_of_this_one() -> None:
+def test_an_observation_of_an_earlier_attempt_says_nothing_of_this_one() -> None:
     second = replace(LIVES, generation=2, key="local.flights.g2")
     found = standing(records([second, DEAD], departures=seen("departures")))
     assert (found.verdict.health, found.snapshot, found.generation) == (Health.UNKNOWN, None, 2)
@@ -121,37 +121,37 @@ def test_restarts_of_the_last_day_are_counted_and_the_first_start_is_none() -> N
 def test_since_when_is_known_if_the_same_health_is_on_record() -> None:
     at = START - timedelta(hours=2)
     kept = RecordedVerdict("flights", "departures", 1, Verdict(Health.OK, "It works."), at)
-    looked = records(departures=seen("departures"))
-    assert standing(replace(looked, verdicts={"departures": kept})).since == at
+    observed = records(departures=seen("departures"))
+    assert standing(replace(observed, verdicts={"departures": kept})).since == at
     other = replace(kept, verdict=Verdict(Health.STALLED, "It stands."))
-    assert standing(replace(looked, verdicts={"departures": other})).since == START, "as far as the look tells"
+    assert standing(replace(observed, verdicts={"departures": other})).since == START, "as far as the observation tells"
     of_the_last = replace(kept, generation=0)
-    assert standing(replace(looked, verdicts={"departures": of_the_last})).since == START
+    assert standing(replace(observed, verdicts={"departures": of_the_last})).since == START
     idle = replace(kept, verdict=Verdict(Health.IDLE, "It rests."))
-    assert standing(replace(looked, verdicts={"departures": idle})).since == at
+    assert standing(replace(observed, verdicts={"departures": idle})).since == at
 
 
 @given(
     health=st.sampled_from(Health),
     was=st.sampled_from(Health),
-    looked=st.integers(-7200, 7200),
+    observed=st.integers(-7200, 7200),
     held=st.none() | st.integers(0, 7200),
     recorded=st.integers(-9000, 7200),
 )
 def test_no_verdict_is_said_to_hold_since_before_an_observation_that_says_otherwise(
-    health: Health, was: Health, looked: int, held: int | None, recorded: int
+    health: Health, was: Health, observed: int, held: int | None, recorded: int
 ) -> None:
     """In whatever order looks and records are kept, and wherever the clock jumps."""
-    at = START + timedelta(seconds=looked)
-    look = replace(seen("departures", health, at=at), since=None if held is None else at - timedelta(seconds=held))
+    at = START + timedelta(seconds=observed)
+    snapshot = replace(seen("departures", health, at=at), since=None if held is None else at - timedelta(seconds=held))
     kept = RecordedVerdict("flights", "departures", 1, Verdict(was, ""), START + timedelta(seconds=recorded))
-    found = standing(replace(records(departures=look), verdicts={"departures": kept}))
+    found = standing(replace(records(departures=snapshot), verdicts={"departures": kept}))
     assert found.since is not None
     if not same_health(found.verdict.health, health):
         assert found.verdict.health is Health.UNKNOWN
         assert found.since >= at
     if not same_health(found.verdict.health, was) and kept.at <= START:
-        assert found.since >= min(kept.at, look.since or at)
+        assert found.since >= min(kept.at, snapshot.since or at)
 
 
 def test_those_come_first_who_need_somebody_most() -> None:

@@ -27,7 +27,7 @@ BATCH = CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(seconds=5)
 
 
 RUNS = PlannedBatch(12, {"flights/0": 61}, None)
-LOOK = CheckpointState((BATCH,), RUNS, START - timedelta(hours=4))
+READ = CheckpointState((BATCH,), RUNS, START - timedelta(hours=4))
 
 
 class Cluster:
@@ -53,12 +53,12 @@ class Cluster:
 
 def seen(
     status: UnitStatus | None,
-    look: Callable[[], CheckpointState] = lambda: LOOK,
+    read: Callable[[], CheckpointState] = lambda: READ,
     cluster: Cluster | None = None,
     notes: tuple[str, ...] = (),
     stamps: Stamps = Stamps.NEVER,
 ) -> Observation:
-    sources = {"departures": ProgressSource("flights", look, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
+    sources = {"departures": ProgressSource(("flights",), read, Rhythm(cap=9), lambda: START - timedelta(seconds=2))}
     kafka = cluster or Cluster()
     case = ObservationTarget("flights", status, sources, notes)
     return observe([case], lambda: kafka, at=START, stamps=stamps)["flights"]["departures"]
@@ -120,7 +120,7 @@ def test_without_the_launcher_the_driver_is_unknown() -> None:
 
 
 def test_an_end_on_record_is_known_even_without_the_launcher() -> None:
-    ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, 0, "stopped as asked")
+    ended = Attempt("flights", 1, "local.flights.g1", AttemptState.ENDED, START, START, START, 0, "stopped on request")
     driver = seen(UnitStatus("flights", WANTED, ended, None)).driver
     assert driver is not None
     assert (driver.state, driver.exit_code, driver.ended_at) == (DriverState.ENDED, 0, START)
@@ -151,11 +151,11 @@ def test_a_stop_on_record_is_in_the_evidence() -> None:
 def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_rewind() -> None:
     cluster = Cluster()
 
-    def look() -> CheckpointState:
+    def read() -> CheckpointState:
         cluster.asked.append("position")
-        return LOOK
+        return READ
 
-    sources = {"raw_flights": ProgressSource("flights", look), "departures": ProgressSource("flights", look)}
+    sources = {"raw_flights": ProgressSource(("flights",), read), "departures": ProgressSource(("flights",), read)}
     status = UnitStatus("flights", WANTED, BOUND, RUNNING)
     cases = [ObservationTarget("flights", status, sources)]
     evidence = observe(cases, lambda: cluster, at=START, stamps=Stamps.NEVER)["flights"]
@@ -165,7 +165,7 @@ def test_all_positions_are_read_before_any_end_so_that_a_batch_in_between_is_no_
 
 def test_a_broker_that_does_not_answer_is_asked_once() -> None:
     cluster = Cluster(UnreachableError("no answer."))
-    sources = {name: ProgressSource("flights", lambda: LOOK) for name in ("raw_flights", "departures")}
+    sources = {name: ProgressSource(("flights",), lambda: READ) for name in ("raw_flights", "departures")}
     cases = [ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), sources)]
     evidence = observe(cases, lambda: cluster, at=START)["flights"]
     assert cluster.asked == ["flights"]
@@ -176,7 +176,7 @@ def test_a_stack_that_is_not_up_is_a_note() -> None:
     def no_cluster() -> Cluster:
         raise UnreachableError("the stack is not up.")
 
-    cases = [ObservationTarget("flights", None, {"departures": ProgressSource("flights", lambda: LOOK)})]
+    cases = [ObservationTarget("flights", None, {"departures": ProgressSource(("flights",), lambda: READ)})]
     evidence = observe(cases, no_cluster, at=START)["flights"]
     assert evidence["departures"].notes == ("the stack is not up.",)
 
@@ -185,13 +185,13 @@ def test_timestamps_are_asked_for_only_where_a_record_may_wait_for_long() -> Non
     status = UnitStatus("flights", WANTED, BOUND, RUNNING)
     old = CheckpointState((CommittedBatch(11, {"flights/0": 60}, None, START - timedelta(hours=1)),))
 
-    def asked(look: CheckpointState, stamps: Stamps, end: int = 61) -> bool:
+    def asked(read: CheckpointState, stamps: Stamps, end: int = 61) -> bool:
         cluster = Cluster(end=end)
-        seen(status, lambda: look, cluster, stamps=stamps)
+        seen(status, lambda: read, cluster, stamps=stamps)
         return bool(cluster.stamped)
 
-    assert not asked(LOOK, Stamps.IF_OLD)
-    assert asked(LOOK, Stamps.ALWAYS)
+    assert not asked(READ, Stamps.IF_OLD)
+    assert asked(READ, Stamps.ALWAYS)
     assert asked(old, Stamps.IF_OLD)
     assert not asked(old, Stamps.NEVER)
     assert not asked(old, Stamps.ALWAYS, end=60)
@@ -203,7 +203,7 @@ def test_the_timestamp_is_that_of_the_first_unread_record() -> None:
     administration.offsets["flights"] = {0: 62, 1: 0}
     stamps = {(0, offset): RecordStamp(START - timedelta(seconds=62 - offset), appended=True) for offset in range(62)}
     administration.records["flights"] = stamps
-    sources = {"departures": ProgressSource("flights", lambda: LOOK)}
+    sources = {"departures": ProgressSource(("flights",), lambda: READ)}
     status = UnitStatus("flights", WANTED, BOUND, RUNNING)
     cases = [ObservationTarget("flights", status, sources)]
     found = observe(cases, lambda: administration, at=START, stamps=Stamps.ALWAYS)["flights"]
@@ -230,7 +230,7 @@ def test_what_the_living_driver_says_of_its_executors_is_evidence_and_nothing_el
         asked.append(generation)
         return Executors(0, 0, START)
 
-    sources = {"departures": ProgressSource("flights", lambda: LOOK)}
+    sources = {"departures": ProgressSource(("flights",), lambda: READ)}
     dead = DriverReport("local.flights.g1", DriverState.ENDED, exit_code=1)
     for report, found in ((RUNNING, Executors(0, 0, START)), (dead, None), (None, None)):
         status = UnitStatus("flights", WANTED, BOUND, report)
@@ -245,8 +245,8 @@ def test_many_units_are_asked_about_at_once_and_what_fails_for_one_is_missing_fo
     administration.create([TopicCreation("flights", 1, 1)])
     administration.offsets["flights"] = {0: 61}
     sound, broken = (
-        ProgressSource("flights", lambda: LOOK),
-        ProgressSource("flights", failing(CorruptionError("offsets/3 is empty."))),
+        ProgressSource(("flights",), lambda: READ),
+        ProgressSource(("flights",), failing(CorruptionError("offsets/3 is empty."))),
     )
     cases = [
         ObservationTarget("sound", UnitStatus("sound", WANTED, BOUND, RUNNING), {"departures": sound}),
@@ -254,7 +254,7 @@ def test_many_units_are_asked_about_at_once_and_what_fails_for_one_is_missing_fo
         ObservationTarget(
             "elsewhere",
             UnitStatus("elsewhere", WANTED, BOUND, RUNNING),
-            {"weather": ProgressSource("weather", lambda: LOOK)},
+            {"weather": ProgressSource(("weather",), lambda: READ)},
         ),
     ]
     found = observe(cases, lambda: administration, at=START, stamps=Stamps.NEVER)
@@ -268,14 +268,14 @@ def test_the_progress_file_is_read_only_where_records_wait() -> None:
     def read() -> NoReturn:
         raise AssertionError("nothing waits")
 
-    sources = {"departures": ProgressSource("flights", lambda: LOOK, reported_at=read)}
+    sources = {"departures": ProgressSource(("flights",), lambda: READ, reported_at=read)}
     cases = [ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), sources)]
     assert observe(cases, lambda: Cluster(end=60), at=START)["flights"]["departures"].reported_at is None
 
 
 def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch() -> None:
     begun = CheckpointState(epoch=2, start={"flights/0": 50})
-    source = ProgressSource("flights", lambda: begun)
+    source = ProgressSource(("flights",), lambda: begun)
     case = ObservationTarget("flights", None, {"departures": source})
     seen = observe([case], lambda: Cluster(end=61), at=START, stamps=Stamps.NEVER)["flights"]["departures"]
     assert (seen.epoch, seen.committed, seen.batches, seen.lag_records) == (2, {"flights/0": 50}, 0, 11)
@@ -283,7 +283,7 @@ def test_a_stream_of_a_new_epoch_stands_where_that_begins_until_its_first_batch(
 
 def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives() -> None:
     drift = Failure(FailureClass.SCHEMA_DRIFT, "SchemaDriftError", "80 of 100", START)
-    source = ProgressSource("flights", lambda: LOOK, ended_alone={BOUND.generation: drift}.get)
+    source = ProgressSource(("flights",), lambda: READ, ended_alone={BOUND.generation: drift}.get)
 
     def ended(status: UnitStatus, end: int) -> Failure | None:
         case = ObservationTarget("flights", status, {"departures": source})
@@ -296,7 +296,7 @@ def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives
 
 
 def of_settler(source: SettlerSource) -> ObservedSettler | None:
-    settled = ProgressSource("flights", lambda: LOOK, settler=source)
+    settled = ProgressSource(("flights",), lambda: READ, settler=source)
     case = ObservationTarget("flights", UnitStatus("flights", WANTED, BOUND, RUNNING), {"departures": settled})
     return observe([case], Cluster, at=START, stamps=Stamps.NEVER)["flights"]["departures"].settler
 
@@ -312,17 +312,17 @@ def test_what_a_settler_reports_is_seen_and_what_a_person_decided_is_asked_only_
         return True
 
     calm = SettlingStatus(START)
-    seen_calm = of_settler(SettlerSource("departures", "raw_flights", lambda: calm, decided))
-    assert seen_calm == ObservedSettler("departures", "raw_flights", calm)
+    seen_calm = of_settler(SettlerSource("departures", ("raw_flights",), lambda: calm, decided))
+    assert seen_calm == ObservedSettler("departures", ("raw_flights",), calm)
     assert asked == []
-    seen_held = of_settler(SettlerSource("departures", "raw_flights", lambda: HELD, decided))
-    assert seen_held == ObservedSettler("departures", "raw_flights", HELD, decided=True)
+    seen_held = of_settler(SettlerSource("departures", ("raw_flights",), lambda: HELD, decided))
+    assert seen_held == ObservedSettler("departures", ("raw_flights",), HELD, decided=True)
     assert asked == [HELD.advance]
 
 
 def test_a_settler_whose_report_or_table_cannot_be_read_is_seen_without_them() -> None:
-    unread = of_settler(SettlerSource("departures", "raw_flights", failing(OSError("gone"))))
-    assert unread == ObservedSettler("departures", "raw_flights")
+    unread = of_settler(SettlerSource("departures", ("raw_flights",), failing(OSError("gone"))))
+    assert unread == ObservedSettler("departures", ("raw_flights",))
     table = failing(CorruptionError("a commit cannot be read."))
-    undecided = of_settler(SettlerSource("departures", "raw_flights", lambda: HELD, table))
-    assert undecided == ObservedSettler("departures", "raw_flights", HELD)
+    undecided = of_settler(SettlerSource("departures", ("raw_flights",), lambda: HELD, table))
+    assert undecided == ObservedSettler("departures", ("raw_flights",), HELD)

@@ -52,7 +52,7 @@ def test_what_is_proven_is_recorded_at_once(health: Health) -> None:
 
 
 @pytest.mark.parametrize("health", [Health.UNKNOWN, Health.LAGGING, Health.STALLED, Health.LOSS_RISK])
-def test_a_change_for_the_worse_is_recorded_when_two_looks_agree(health: Health) -> None:
+def test_a_change_for_the_worse_is_recorded_when_two_observations_agree(health: Health) -> None:
     assert not worth(Health.OK, health, last=Health.OK)
     assert not worth(Health.OK, health, last=None)
     assert worth(Health.OK, health, last=health, after=timedelta(0))
@@ -74,7 +74,7 @@ def test_a_recovery_and_a_silence_are_recorded_once_they_lasted(was: Health, hea
 
 
 @pytest.mark.parametrize("health", [Health.OK, Health.IDLE])
-def test_the_end_of_a_start_is_recorded_when_two_looks_agree(health: Health) -> None:
+def test_the_end_of_a_start_is_recorded_when_two_observations_agree(health: Health) -> None:
     assert not worth(Health.STARTING, health, last=Health.STARTING, after=timedelta(0))
     assert worth(Health.STARTING, health, last=health, after=timedelta(0))
 

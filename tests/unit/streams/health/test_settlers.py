@@ -47,7 +47,7 @@ def seen(status: SettlingStatus | None, *, decided: bool = False, **more: Any) -
         batches=12,
         committed_at=ago(seconds=5),
         ends={"flights/0": 60, "flights/1": 40},
-        settler=ObservedSettler("departures", "raw_flights", status, decided),
+        settler=ObservedSettler("departures", ("raw_flights",), status, decided),
     )
     return replace(at_rest, **more)
 
@@ -138,7 +138,7 @@ CASES = [
         "what only the log says to be due may be at work: it is no stall before a round has said what holds it",
         seen(replace(DUE, unread=(), complete=None)),
         Health.OK,
-        ("what holds them is known after its next batch",),
+        ("what delays them is known after its next batch",),
     ),
     Case(
         "due for long, and a start",
@@ -176,9 +176,9 @@ CASES = [
         "the raw stream could not be observed",
         seen(CALM),
         Health.UNKNOWN,
-        ("raw_flights has stored, and that stream is UNKNOWN: Could not look at the driver.",),
+        ("raw_flights has stored, and that stream is UNKNOWN: Could not check the driver.",),
         "sluice doctor",
-        raw=(Health.UNKNOWN, "Could not look at the driver.", "sluice doctor"),
+        raw=(Health.UNKNOWN, "Could not check the driver.", "sluice doctor"),
     ),
     Case(
         "the raw stream is stopped",
@@ -237,7 +237,7 @@ CASES = [
     Case(
         "a rewind", seen(DUE, ends={"flights/0": 1}), Health.REWOUND, (), "sluice streams stop", silent_about=("due",)
     ),
-    Case("a broker that does not answer", seen(DUE, ends=None), Health.UNKNOWN, ("Could not look",), "sluice doctor"),
+    Case("a broker that does not answer", seen(DUE, ends=None), Health.UNKNOWN, ("Could not check",), "sluice doctor"),
 ]
 
 

@@ -9,19 +9,19 @@ from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.window import Window
-from tests.twins.observations import Done, look, moment, steadily, window_of
+from tests.twins.observations import Done, moment, observed, steadily, window_of
 
 
-def test_of_a_stream_that_was_looked_at_once_nothing_is_known_about_arrivals() -> None:
+def test_of_a_stream_that_was_observed_once_nothing_is_known_about_arrivals() -> None:
     assert rates_of(Window(), moment(0)) == Rates(None, None)
-    seen = look(60, [Done(0, 10, 100)])
+    seen = observed(60, [Done(0, 10, 100)])
     assert rates_of(window_of([seen]), moment(60)) == Rates(None, None)
 
 
 def test_rates_are_what_came_and_what_was_read_by_the_second() -> None:
     done = steadily(10)
-    looks = [look(at, done, done[-1].end + 5 * (at - 500)) for at in range(500, 701, 20)]
-    found = rates_of(window_of(looks), moment(700))
+    observations = [observed(at, done, done[-1].end + 5 * (at - 500)) for at in range(500, 701, 20)]
+    found = rates_of(window_of(observations), moment(700))
     assert found.arriving == pytest.approx(5.0)
     since = 400  # five minutes before
     before = max((each for each in done if each.committed <= since), key=lambda each: each.committed)
@@ -29,8 +29,8 @@ def test_rates_are_what_came_and_what_was_read_by_the_second() -> None:
 
 
 def test_a_stream_that_committed_nothing_of_late_reads_nothing() -> None:
-    looks = [look(at, [Done(0, 10, 100), Done(20, 30, 200)], 200) for at in range(1000, 1100, 10)]
-    assert rates_of(window_of(looks), moment(1090)) == Rates(0.0, 0.0)
+    observations = [observed(at, [Done(0, 10, 100), Done(20, 30, 200)], 200) for at in range(1000, 1100, 10)]
+    assert rates_of(window_of(observations), moment(1090)) == Rates(0.0, 0.0)
 
 
 FINE, WRONG = Verdict(Health.OK, "It works."), Verdict(Health.STALLED, "It stands.")
@@ -45,14 +45,15 @@ def due(
 def keep(
     keeping: SnapshotPolicy, verdict: Verdict, at: float, cpu_seconds: float = 0.0, *streams: str, **more: int
 ) -> None:
-    """Have looks at streams kept, by default at the one."""
-    looks = [StreamSnapshot("flights", each, more.get("generation", 1), moment(at), verdict) for each in streams]
+    """Have observations of streams kept, by default at the one."""
+    observations = [StreamSnapshot("flights", each, more.get("generation", 1), moment(at), verdict) for each in streams]
     keeping.stored(
-        looks or [StreamSnapshot("flights", "departures", more.get("generation", 1), moment(at), verdict)], cpu_seconds
+        observations or [StreamSnapshot("flights", "departures", more.get("generation", 1), moment(at), verdict)],
+        cpu_seconds,
     )
 
 
-def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
+def test_an_observation_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
     keeping, kept = SnapshotPolicy(), []
     for at in (0, 5, 9.5, 15, 20):
         if due(keeping, FINE, at):
@@ -62,7 +63,7 @@ def test_a_look_is_kept_every_ten_seconds_as_long_as_that_is_cheap() -> None:
     assert keeping.valid_for == FRESH
 
 
-def test_a_look_at_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_once() -> None:
+def test_an_observation_of_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_once() -> None:
     keeping, late = SnapshotPolicy(), DeadlineState(Deadline.LAG, True, moment(0), "It waits for 15 min.")
     keep(keeping, FINE, 0)
     assert keeping.due(StreamSnapshot("flights", "departures", 1, moment(1), FINE, deadlines=(late,)))
@@ -71,7 +72,7 @@ def test_a_look_at_a_stream_that_begins_or_ceases_to_miss_a_deadline_is_kept_at_
     assert due(keeping, FINE, 2)
 
 
-def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() -> None:
+def test_an_observation_that_the_control_database_has_not_taken_is_due_until_it_has() -> None:
     keeping = SnapshotPolicy()
     assert due(keeping, FINE, 0)
     assert due(keeping, FINE, 1)
@@ -79,13 +80,13 @@ def test_a_look_that_the_control_database_has_not_taken_is_due_until_it_has() ->
     assert not due(keeping, FINE, 2)
 
 
-def test_a_clock_that_was_set_back_keeps_no_look_from_being_kept() -> None:
+def test_a_clock_that_was_set_back_keeps_no_observation_from_being_kept() -> None:
     keeping = SnapshotPolicy()
     keep(keeping, FINE, 3600)
     assert due(keeping, FINE, 0)
 
 
-def test_of_many_streams_a_look_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
+def test_of_many_streams_an_observation_that_shows_nothing_new_is_kept_more_seldom_and_is_good_for_longer() -> None:
     keeping, streams = SnapshotPolicy(), [f"s{number}" for number in range(10_000)]
     keep(keeping, FINE, 0, 0.36, *streams)
     assert due(keeping, FINE, 10, stream="s0"), "what one round has cost may be its first time"

@@ -114,7 +114,7 @@ def test_a_first_batch_that_is_at_work_is_a_start_and_after_ten_minutes_it_is_st
 
 def test_a_stream_whose_topic_was_empty_for_hours_starts_with_its_first_records() -> None:
     assert judge(first_start(timedelta(hours=5), timedelta(seconds=3))).health is Health.STARTING
-    assert judge(first_start(timedelta(hours=5))).health is Health.UNKNOWN  # one look cannot tell how long they wait
+    assert judge(first_start(timedelta(hours=5))).health is Health.UNKNOWN  # one observation does not show how long
     assert judge(first_start(timedelta(hours=5), unread=0)).health is Health.IDLE
 
 
@@ -122,20 +122,20 @@ def test_a_stream_whose_topic_was_empty_for_hours_starts_with_its_first_records(
     age=st.timedeltas(timedelta(0), timedelta(days=3)),
     planned=st.none() | st.timedeltas(timedelta(0), timedelta(days=3)),
     unread=st.integers(1, 10**9),
-    looks=st.integers(1, 90),
+    observations=st.integers(1, 90),
 )
 def test_a_stream_that_has_records_to_read_and_never_committed_is_never_called_sound_and_does_not_start_for_ever(
-    age: timedelta, planned: timedelta | None, unread: int, looks: int
+    age: timedelta, planned: timedelta | None, unread: int, observations: int
 ) -> None:
     window, found = Window(), []
-    for minute in range(looks):
+    for minute in range(observations):
         at = START + timedelta(minutes=minute)
         seen = replace(first_start(age, planned, unread), at=at)
         window = window.add(seen)
         found.append(judge(seen, window).health)
     assert not set(found) & WELL
     assert Health.LAGGING not in found
-    if looks > 15:
+    if observations > 15:
         assert found[-1] in {Health.STALLED, Health.UNKNOWN}
         if planned is not None:
             assert found[-1] is Health.STALLED
@@ -150,7 +150,7 @@ def test_what_nobody_ever_asked_for_is_stopped_and_asks_nobody_for_anything() ->
     absent = DriverReport("flights", DriverState.ABSENT)
     verdict = judge(replace(AT_WORK, driver=absent, never_requested=True))
     assert (verdict.health, verdict.what_to_do) == (Health.STOPPED, "")
-    assert verdict.why == "It was never asked to run; `sluice streams start flights` does."
+    assert verdict.why == "Its start was never requested; `sluice streams start flights` requests it."
     asked = judge(replace(AT_WORK, driver=absent))
     assert asked.what_to_do == "sluice streams start flights"
 
@@ -192,7 +192,7 @@ def test_a_position_beyond_the_end_of_the_topic_is_never_ok() -> None:
 def test_what_could_not_be_seen_is_named_with_its_reason() -> None:
     verdict = judge(replace(AT_WORK, ends=None, notes=("Kafka at 127.0.0.1:1 did not answer.",)))
     assert verdict.health is Health.UNKNOWN
-    assert verdict.why == "Could not look at the broker; Kafka at 127.0.0.1:1 did not answer."
+    assert verdict.why == "Could not check the broker; Kafka at 127.0.0.1:1 did not answer."
     assert verdict.completeness == pytest.approx(0.5)
 
 
@@ -257,7 +257,7 @@ def test_a_stream_that_has_ended_beside_others_is_stopped_and_says_why() -> None
     verdict = judge(seen)
     assert verdict.health is Health.STOPPED
     assert verdict.why == (
-        "It has ended 3 min ago, and the other streams of its driver go on: schema drift. 80 of 100 are refused."
+        "It has ended 3 min ago, and the other streams of its driver continue: schema drift. 80 of 100 are refused."
     )
     assert verdict.what_to_do.endswith("fix one of them; then sluice streams restart flights")
     waits = replace(seen, ended_alone=replace(drift, again_at=ago(minutes=-2)))

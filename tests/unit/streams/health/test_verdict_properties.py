@@ -19,7 +19,7 @@ from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.position.checkpoint import PlannedBatch
 from sluice.topics.administration import RecordStamp
 from tests.twins.clock import START
-from tests.twins.observations import look, steadily, window_of
+from tests.twins.observations import observed, steadily, window_of
 
 PARTITIONS = ["flights/0", "flights/1", "flights/2"]
 offsets = st.dictionaries(st.sampled_from(PARTITIONS), st.integers(0, 10**6))
@@ -56,7 +56,7 @@ evidence = st.builds(
 pasts = st.lists(
     st.builds(
         lambda count, every, lasting, more: [
-            look(at, steadily(count, every=every, lasting=lasting, begin=-86_400), count * 600 + more)
+            observed(at, steadily(count, every=every, lasting=lasting, begin=-86_400), count * 600 + more)
             for at in (-600, -60)
         ],
         st.integers(0, 30),
@@ -65,7 +65,7 @@ pasts = st.lists(
         st.integers(0, 10**5),
     ),
     max_size=1,
-).map(lambda looks: window_of(looks[0]) if looks else Window())
+).map(lambda observations: window_of(observations[0]) if observations else Window())
 
 
 @given(evidence, pasts, st.none() | moments)
@@ -81,7 +81,7 @@ def test_whatever_is_seen_has_a_verdict_with_a_sentence(
 
 
 @given(evidence, pasts)
-def test_ok_and_idle_take_a_live_driver_and_all_that_there_is_to_look_at(seen: Observation, past: Window) -> None:
+def test_ok_and_idle_take_a_live_driver_and_all_that_there_is_to_observe(seen: Observation, past: Window) -> None:
     if judge(seen, past.add(seen)).health in FINE:
         assert seen.driver is not None
         assert seen.driver.state is DriverState.RUNNING

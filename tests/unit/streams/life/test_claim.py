@@ -14,7 +14,7 @@ UNWANTED = DesiredState("flights", Desired.STOPPED, "bob", "upgrade", START)
 
 
 def attempt(state: AttemptState, generation: int = 3) -> Attempt:
-    reason = "stopped as asked" if state is AttemptState.ENDED else ""
+    reason = "stopped on request" if state is AttemptState.ENDED else ""
     return Attempt("flights", generation, f"local.flights.g{generation}", state, START, reason=reason)
 
 

@@ -73,15 +73,15 @@ def test_a_resume_that_is_repeated_does_not_follow_what_fell_in_between(
     launcher: DictionaryLauncher, clock: ManualClock
 ) -> None:
     class FallsOnceMore(InMemoryRegistry):
-        """The driver that the first resume started dies while the second one is between its look and its claim."""
+        """The driver that the first resume started dies while the second one is between its check and its claim."""
 
         def __init__(self) -> None:
             super().__init__(clock)
-            self.looks_until_death = -1
+            self.polls_until_death = -1
 
         def desired(self, unit: str) -> DesiredState | None:
-            self.looks_until_death -= 1
-            if self.looks_until_death == 0:
+            self.polls_until_death -= 1
+            if self.polls_until_death == 0:
                 launcher.die("local.flights.g2", 11)
             return super().desired(unit)
 
@@ -93,7 +93,7 @@ def test_a_resume_that_is_repeated_does_not_follow_what_fell_in_between(
     clock.sleep(5)
     life.resume("ada", "repaired")
     clock.sleep(5)
-    record.looks_until_death = 2
+    record.polls_until_death = 2
     with pytest.raises(RefusedError, match="was not started: generation 2 failed"):
         life.resume("ada", "repaired")
     assert launcher.alive == []

@@ -214,7 +214,7 @@ def test_what_another_attempt_repeats_is_halted_at_once(failure: FailureClass) -
     assert isinstance(outlook, Halt)
     assert outlook.why == f"generation 1 failed ({failure}), and another attempt would only repeat that"
     assert outlook.fix == advice(failure, "flights")
-    assert str(outlook) == f"HALTED: {outlook.reason}" == f"HALTED: {outlook.why}. To go on: {outlook.fix}"
+    assert str(outlook) == f"HALTED: {outlook.reason}" == f"HALTED: {outlook.why}. To resume: {outlook.fix}"
 
 
 def test_a_kill_is_followed_at_once_and_a_row_of_kills_more_and_more_slowly() -> None:

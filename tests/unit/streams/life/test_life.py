@@ -70,7 +70,7 @@ def test_a_dead_driver_is_put_on_record_and_followed_by_the_next_generation(
     assert launcher.alive == ["local.flights.g2"]
 
 
-def test_nothing_starts_while_the_launcher_cannot_look(
+def test_nothing_starts_while_the_launcher_cannot_check(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
     life.start("ada", "demo")
@@ -149,7 +149,7 @@ def test_what_was_started_and_cannot_be_found_is_never_said_to_stand_still(
     life.start("ada", "demo")
     launcher.forget("local.flights.g1")
 
-    with pytest.raises(RefusedError, match=r"It is not known whether flights stands still.*streams force flights"):
+    with pytest.raises(RefusedError, match=r"It is not known whether flights is stopped.*streams force flights"):
         getattr(life, request_of)("bob", "maintenance", 60)
 
     assert wish(registry).why == "maintenance"
@@ -159,7 +159,7 @@ def test_what_was_started_and_cannot_be_found_is_never_said_to_stand_still(
     assert life.stop("bob", "maintenance", 60).state is DriverState.ABSENT
 
 
-def test_a_stop_that_cannot_look_is_on_record_and_records_no_death(
+def test_a_stop_that_cannot_check_is_on_record_and_records_no_death(
     life: UnitLife, launcher: DictionaryLauncher, registry: InMemoryRegistry
 ) -> None:
     life.start("ada", "demo")

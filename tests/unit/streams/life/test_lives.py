@@ -1,4 +1,4 @@
-"""Many units looked at together."""
+"""Many units checked together."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class Crew:
 
 def test_what_is_seen_of_many_is_what_is_seen_of_each_and_nothing_is_asked_for_one_alone() -> None:
     crew = Crew()
-    looks, ends = crew.lives.observe(UNITS), crew.lives.record_ends(UNITS)
+    lives, ends = crew.lives.observe(UNITS), crew.lives.record_ends(UNITS)
     assert crew.registry.asked == 0
-    assert looks == ends
-    assert looks.by_unit == {unit: crew.lives.of(unit).observe() for unit in UNITS}
-    assert looks.failed == {}
+    assert lives == ends
+    assert lives.by_unit == {unit: crew.lives.of(unit).observe() for unit in UNITS}
+    assert lives.failed == {}
 
 
-def test_one_that_cannot_be_looked_at_disturbs_no_other_and_is_not_dead() -> None:
+def test_one_that_cannot_be_checked_disturbs_no_other_and_is_not_dead() -> None:
     crew = Crew()
     crew.launcher.torn = "local.trains.g1"
     crew.launcher.die("local.weather.g1", -9)
@@ -101,7 +101,7 @@ def test_a_control_database_that_is_silent_says_nothing_of_any() -> None:
 
 
 def test_records_that_are_older_than_what_happened_since_do_no_harm() -> None:
-    """Between the common read and the look at a unit, its driver dies, its end is recorded and the next one starts."""
+    """Between the common read and the check of a unit, its driver dies, its end is recorded and the next one starts."""
     crew = Crew()
     life = crew.lives.of("flights")
     stale = life.observe()

@@ -108,7 +108,7 @@ def test_an_end_that_repeats_itself_is_told_and_never_retried_by_time_alone(
     action = act(wish(Desired.RUNNING), attempt(AttemptState.BOUND), dead, watched=watched, now=after(10**6))
     assert action.kind is (ActionKind.NOTHING if watched else ActionKind.NOTIFY)
     assert action.why.startswith("HALTED: generation 2 ")
-    assert action.why.endswith(f"To go on: {advice(failure, 'flights')}")
+    assert action.why.endswith(f"To resume: {advice(failure, 'flights')}")
     assert action.about == "local.flights.g2"
 
 

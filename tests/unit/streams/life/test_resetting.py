@@ -61,7 +61,7 @@ class Bench:
 
     def begin(self, start: StartPosition, *streams: str) -> None:
         epochs = {stream: self.epochs(stream) for stream in streams}
-        for stream, first in beginnings(start, "flights", epochs, self.cluster, self.clock).items():
+        for stream, first in beginnings(start, ("flights",), epochs, self.cluster, self.clock).items():
             begin(epochs[stream], first)
 
 

@@ -82,8 +82,8 @@ def test_a_halt_is_told(project: InMemoryProject) -> None:
     found = read(project)
     why = (
         "generation 1 failed: records that it never read are gone from the topic (stream departures: KeyError: "
-        "'dep_delay') (data loss), and another attempt would only repeat that. To go on: find out which records "
-        "are gone, and decide that it may go on without them, then run `sluice streams stop flights`, "
+        "'dep_delay') (data loss), and another attempt would only repeat that. To resume: find out which records "
+        "are gone, and decide that it may continue without them, then run `sluice streams stop flights`, "
         '`sluice streams reset flights --stream departures --to earliest --why "the records are gone"`, '
         "`sluice streams start flights`"
     )

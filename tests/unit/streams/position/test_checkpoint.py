@@ -127,7 +127,7 @@ def test_a_commit_that_cannot_be_read_is_corruption(tmp_path: Path, text: str) -
         Checkpoint(tmp_path).next_watermark()
 
 
-def test_a_look_brings_batches_plan_and_watermark(tmp_path: Path) -> None:
+def test_a_check_brings_batches_plan_and_watermark(tmp_path: Path) -> None:
     for batch in range(3):
         write_offsets(tmp_path, batch, {"t": {"0": batch}})
     for batch in range(2):
@@ -139,7 +139,7 @@ def test_a_look_brings_batches_plan_and_watermark(tmp_path: Path) -> None:
     assert found.watermark == datetime(2013, 1, 1, 1, 26, 40, tzinfo=UTC)
 
 
-def test_a_look_reads_no_batch_again_but_the_newest(tmp_path: Path) -> None:
+def test_a_check_reads_no_batch_again_but_the_newest(tmp_path: Path) -> None:
     for batch in range(5):
         write_offsets(tmp_path, batch, {"t": {"0": batch}})
         commit(tmp_path, batch)
@@ -151,7 +151,7 @@ def test_a_look_reads_no_batch_again_but_the_newest(tmp_path: Path) -> None:
     assert [batch.batch_id for batch in checkpoint.read(after=2).batches] == [4, 3]
 
 
-def test_a_look_at_a_checkpoint_that_was_never_started_is_empty(tmp_path: Path) -> None:
+def test_a_check_of_a_checkpoint_that_was_never_started_is_empty(tmp_path: Path) -> None:
     assert Checkpoint(tmp_path / "nowhere").read() == CheckpointState()
 
 
@@ -180,7 +180,7 @@ def test_a_checkpoint_has_one_absolute_address_wherever_it_is_asked_for(
     assert location(tmp_path / "a b") == f"file://{tmp_path}/a b"
 
 
-def test_following_reads_each_batch_once_and_always_says_what_a_look_says(tmp_path: Path) -> None:
+def test_following_reads_each_batch_once_and_always_says_what_a_check_says(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     before, read = None, []
     for batch in range(12):
@@ -224,7 +224,7 @@ def test_who_begins_to_follow_or_is_far_behind_reads_the_newest_batches_only(tmp
 
 
 @pytest.mark.parametrize("newest", [1, 3, 9])
-def test_another_checkpoint_at_the_same_place_is_looked_at_from_the_beginning(tmp_path: Path, newest: int) -> None:
+def test_another_checkpoint_at_the_same_place_is_checked_from_the_beginning(tmp_path: Path, newest: int) -> None:
     """A copy that was put back, or a checkpoint that was deleted and begun again: its files are other ones."""
     for batch in range(4):
         write_offsets(tmp_path, batch, {"t": {"0": batch}})

@@ -34,8 +34,8 @@ def test_the_counts_are_those_of_the_records(move: Move) -> None:
 
 
 def test_every_partition_that_there_is_moves_also_one_that_the_stream_has_not_seen() -> None:
-    found = moves(TopicExtent("id", {0: 0, 1: 3}, {0: 9, 1: 8}), {0: 4}, {0: 2, 1: 8})
-    assert found == {0: Move(0, 9, 4, 2), 1: Move(3, 8, None, 8)}
+    found = moves("flights", TopicExtent("id", {0: 0, 1: 3}, {0: 9, 1: 8}), {0: 4}, {0: 2, 1: 8})
+    assert found == {"flights/0": Move(0, 9, 4, 2), "flights/1": Move(3, 8, None, 8)}
     assert [(move.repeated, move.skipped) for move in found.values()] == [(2, 0), (0, 5)]
 
 
@@ -51,7 +51,7 @@ def test_a_raw_stream_acknowledges_what_is_gone_and_leaves_out_and_repeats_nothi
         raw_offsets("raw_flights", extent, {0: 4, 1: 3}, to_earliest=False)
     then = raw_offsets("raw_flights", extent, {0: 4, 1: 3}, to_earliest=True)
     assert then == {0: 4, 1: 5, 2: 2}
-    found = moves(extent, {0: 4, 1: 3}, then).values()
+    found = moves("flights", extent, {0: 4, 1: 3}, then).values()
     assert [(m.repeated, m.skipped, m.gone) for m in found] == [(0, 0, 0), (0, 0, 2), (0, 0, 0)]
 
 
@@ -66,7 +66,7 @@ BACK, ON, WHOLE = Move(0, 100, 60, 40), Move(0, 100, 60, 90), Move(0, 100, 60, 0
         (RowsOutput(kind="rows", table="r"), Move(0, 9, 4, 4), "nothing is repeated and nothing left out"),
         (LatestOutput(kind="latest", table="l", keys=("k",)), BACK, "merged again; what an aggregation gives"),
         (LatestOutput(kind="latest", table="l", keys=("k",)), WHOLE, "what becomes of 60 records is merged again."),
-        (TopicOutput(kind="topic", topic="t", keys=("k",)), BACK, "told again under new ids"),
+        (TopicOutput(kind="topic", topic="t", keys=("k",)), BACK, "published again under new ids"),
         (
             DeadLettersOutput(kind="dead_letters", topic="d"),
             BACK,
@@ -85,7 +85,7 @@ def test_an_interval_table_loses_and_repeats_nothing_wherever_its_stream_goes(
 ) -> None:
     (found,) = effects([pipeline.intervals], [moved], live=False)
     assert "settled intervals stay as they are" in found
-    assert "open ones are computed from the raw table, wherever the stream stands" in found
+    assert "open ones are computed from the raw table, whatever the stream's position" in found
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,137 @@
+"""The rows of settled intervals, computed by the code of a backfill over the raw tables of a pipeline's topics."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sluice.delta.settled_log import CollectedRows, StagedRows
+from sluice.intervals.alignment import Interval
+from sluice.intervals.reach import RawPosition, Reach
+from sluice.settling.rules import SettlingRules
+from sluice.settling.strays import refuse_strays
+from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.settling.computed import ComputedRows, joined
+from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.sinks.raw import raw_records
+from sluice.spark.tables.raw_table import FEW
+from sluice.specs.model.outputs import IntervalsOutput
+
+_MOST_CALLS = 24
+"""Calls of a transform that is given one interval at a time, for one commit: what a crash repeats takes seconds."""
+
+
+@dataclass(frozen=True)
+class RawComputation:
+    """Implements `sluice.settling.ports.Computation`.
+
+    Attributes:
+        sources: the raw tables, by topic.
+        code: the pipeline's.
+        staging: the folder for rows that outgrow the driver.
+        max_records: that one computation takes, if it takes more than one interval.
+    """
+
+    sources: Mapping[str, RawTableSource]
+    code: PipelineCode
+    staging: Path
+    max_records: int = 4_000_000
+
+    def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
+        """See the port. How many records there are is estimated from the logs alone, which know each file's bounds.
+
+        What lies before the intervals is read once, however many are computed: the more of them, the less often.
+        """
+        length = self._rules.length
+        most = min(self.max_records, FEW) if self._rules.per_interval else self.max_records
+        files = {t: source.files(pinned[t], source.rules.read_range(intervals)) for t, source in self.sources.items()}
+
+        def fits(count: int) -> bool:
+            ends = {t: intervals.start + count * length + source.rules.lookahead for t, source in self.sources.items()}
+            inside = {topic: Interval(intervals.start, end) for topic, end in ends.items()}
+            return sum(file.records_in(inside[topic]) for topic, own in files.items() for file in own) <= most
+
+        fitting = bisect_left(
+            range(1, (intervals.end - intervals.start) // length + 1), x=True, key=lambda n: not fits(n)
+        )
+        found = Interval(intervals.start, intervals.start + max(1, fitting) * length)
+        more = self._with_records(pinned, found)[_MOST_CALLS:] if self._rules.per_interval else []
+        return Interval(found.start, more[0].start) if more else found
+
+    def compute(
+        self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval
+    ) -> CollectedRows | StagedRows:
+        """See the port.
+
+        Raises:
+            RefusedError: rows lie in intervals that are not made of the records that were read.
+        """
+        if not self._rules.per_interval:
+            return self._computed(pinned, below, intervals, self.staging)
+        first = Interval(intervals.start, intervals.start + self._rules.length)
+        calls = self._with_records(pinned, intervals) or [first]  # one that makes no rows says of which columns
+        folders = (self.staging / f"{call.start:%Y%m%dT%H}" for call in calls)
+        parts = [self._computed(pinned, below, *each) for each in zip(calls, folders, strict=True)]
+        return joined(parts, self.staging)
+
+    def _with_records(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> list[Interval]:
+        """Return those of some intervals whose rows records may be made into, in order."""
+        touched = {
+            each
+            for topic, source in self.sources.items()
+            for hour in source.hours(pinned[topic], source.rules.read_range(intervals))
+            for each in source.rules.touched_by_any_of(hour)
+        }
+        return sorted(each for each in touched if intervals.start <= each.start < intervals.end)
+
+    def _computed(
+        self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval, folder: Path
+    ) -> CollectedRows | StagedRows:
+        """Return the rows of intervals, by one call of the transform that is given what they are made of.
+
+        Args:
+            pinned: see `compute`.
+            below: see `compute`.
+            intervals: see `compute`.
+            folder: for files, if the rows outgrow the driver.
+        """
+        rules, breadth = self._rules, 1
+        rows = self._rows(pinned, below, intervals, breadth, folder)
+        while self._may_lack_records(rows, intervals, intervals.start - breadth * rules.lookback / 2):
+            breadth *= 2
+            rows = self._rows(pinned, below, intervals, breadth, folder)
+        refuse_strays(self._output.table, rows.span(), rules.read_range(intervals, breadth), rules)
+        return rows.only(intervals)
+
+    @property
+    def _output(self) -> IntervalsOutput:
+        return self.code.pipeline.intervals
+
+    @property
+    def _rules(self) -> SettlingRules:
+        return SettlingRules.of(self.code.pipeline)
+
+    def _rows(
+        self,
+        pinned: Mapping[str, RawPosition],
+        below: Mapping[str, Reach],
+        intervals: Interval,
+        breadth: int,
+        folder: Path,
+    ) -> ComputedRows:
+        few = min(FEW, self.max_records)
+        records = {
+            topic: raw_records(
+                source.stored(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
+            )
+            for topic, source in self.sources.items()
+        }
+        return ComputedRows.of(result_rows(records, self.code), partition_column(self._output), folder)
+
+    def _may_lack_records(self, rows: ComputedRows, intervals: Interval, instant: datetime) -> bool:
+        """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""
+        since = self._output.since_column
+        return since is not None and rows.any_before(since, instant, intervals)

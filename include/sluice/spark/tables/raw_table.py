@@ -1,0 +1,100 @@
+"""The raw table of a topic at one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+
+from sluice.delta.reading import open_table
+from sluice.errors import NotReadyError
+from sluice.intervals.reach import Hole, RawPosition, Reach
+from sluice.specs.model.model import TopicSpec
+
+FEW = 500_000
+"""Records that Arrow reads into the driver's memory."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A topic's raw table, pinned: what the raw stream adds meanwhile is not seen.
+
+    Attributes:
+        folder: of the table.
+        version: of the table.
+        reach: how far it goes at that version.
+        holes: what it lacks of that, as its log says.
+    """
+
+    folder: Path
+    version: int
+    reach: Reach
+    holes: tuple[Hole, ...] = ()
+
+    @classmethod
+    def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
+        """Take the table as it was at a position.
+
+        Raises:
+            NotReadyError: there is none, no stream has written it, or it finds records by other times than the topic's
+                spec says.
+        """
+        open_table(folder)
+        if position.version < 0:
+            raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
+        refuse_other_times(folder, position, topic)
+        return cls(folder, position.version, position.reach, position.holes)
+
+    @property
+    def position(self) -> RawPosition:
+        """How far it goes, and what it lacks."""
+        return RawPosition(self.version, self.reach, self.holes)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Return all of it."""
+        return spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
+
+
+def refuse_other_times(folder: Path, position: RawPosition, topic: TopicSpec) -> None:
+    """Refuse a raw table that finds records by other times than the topic's spec says: it would find the wrong ones.
+
+    Raises:
+        NotReadyError: it does.
+    """
+    if position.times not in ("", topic.value.times):
+        raise NotReadyError(
+            f"{folder.name} holds the times of its records as the spec of {topic.name} read them before "
+            f"({position.times}), and it reads them otherwise now ({topic.value.times}).",
+            fix=f"run `sluice streams restart {topic.raw.driver}`: it reads them again before it continues.",
+        )
+
+
+def below_reach(reach: Reach) -> Column:
+    """Return the condition that a row of a raw table lies below a reach; read are its topic, partition and offset."""
+    column, parts = F.col("topic_id"), []
+    for topic, ends in ends_by_topic(reach):
+        below = F.lit(True) if ends is None else _before(ends)
+        parts.append(below if topic is None else (column == topic) & below)
+    return reduce(or_, parts)
+
+
+def _before(ends: Iterable[tuple[int, int]]) -> Column:
+    parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in ends]
+    return reduce(or_, parts, F.lit(False))
+
+
+def joined_reach(raw: Mapping[str, RawTable]) -> Reach:
+    """Return how far the raw tables of several topics go, by the topics' names."""
+    return Reach.joined({topic: table.reach for topic, table in raw.items()})
+
+
+def ends_by_topic(reach: Reach) -> list[tuple[str | None, list[tuple[int, int]] | None]]:
+    """Return the next offset per partition number for each topic; None where every record is below."""
+    ends = [(int(partition.rpartition("/")[2]), end) for partition, end in reach.offsets.items()]
+    *earlier, newest = reach.topics or (None,)
+    return [*((topic, None) for topic in earlier), (newest, ends)]

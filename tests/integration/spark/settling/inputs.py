@@ -1,0 +1,85 @@
+"""What a settler of a test reads and computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Self
+
+from pyspark.sql import SparkSession
+
+from sluice.clock import SystemClock
+from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
+from sluice.intervals.reach import Reach
+from sluice.project.project import Project
+from sluice.settling.rules import SettlingRules
+from sluice.settling.settler import Settler, SettlerIdentity
+from sluice.spark.records.pipeline import PipelineCode, partition_column
+from sluice.spark.settling.computation import RawComputation
+from sluice.spark.settling.raw_source import RawTableSource
+
+
+@dataclass(frozen=True)
+class SettlerInputs:
+    """The raw tables of a pipeline's topics, and its code over them."""
+
+    sources: dict[str, RawTableSource]
+    computation: RawComputation
+
+    @classmethod
+    def of(
+        cls,
+        project: Project,
+        spark: SparkSession,
+        code: PipelineCode,
+        staging: Path,
+        *,
+        max_records: int,
+        settled: Path,
+    ) -> Self:
+        """Return those of a pipeline whose topics hold nothing that its raw tables do not hold."""
+        rules = SettlingRules.by_topic(code.pipeline)
+        sources = {}
+        for topic, source in code.sources.items():
+            reach = project.tables.raw_position(topic).reach
+            sources[topic] = RawTableSource(
+                spark,
+                project.folder.table(source.topic.raw.table),
+                source,
+                rules[topic],
+                lambda reach=reach: reach,  # type: ignore[misc]
+                code.pipeline.intervals,
+                settled=settled,
+            )
+        return cls(sources, RawComputation(sources, code, staging, max_records))
+
+    def with_sources(self, change: Callable[[RawTableSource], RawTableSource]) -> Self:
+        """Return them with other sources."""
+        sources = {topic: change(source) for topic, source in self.sources.items()}
+        return replace(self, sources=sources, computation=replace(self.computation, sources=sources))
+
+    def ending_at(self, ends: Reach) -> Self:
+        """Return them as if the topic ended elsewhere."""
+        return self.with_sources(lambda source: replace(source, ends=lambda: ends))
+
+    @property
+    def rules(self) -> dict[str, SettlingRules]:
+        return {topic: source.rules for topic, source in self.sources.items()}
+
+    def settler(self, table: Path, writer: str, generation: int) -> Settler[CollectedRows | StagedRows]:
+        """Return a settler of an interval table that is there; it is opened."""
+        code, numbers = self.computation.code, count()
+        log = SettledLog(table, partition_column(code.pipeline.intervals), writer, generation, self.rules)
+        log.open()
+        author = SettlerIdentity(writer, generation, code.code_hash)
+        return Settler(
+            author,
+            self.rules,
+            self.sources,
+            self.computation,
+            log,
+            clock=SystemClock(),
+            nonce=lambda: f"{generation}-{next(numbers)}",
+        )

@@ -1,0 +1,181 @@
+"""A settler of two topics, round by round: what the histories of the simulation found, each alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import count
+
+from sluice.intervals.alignment import Interval
+from sluice.intervals.entries import AdvanceEntry, Content, Entry, Logged, SettleEntry
+from sluice.intervals.reach import Hole, RawPosition, Reach
+from sluice.settling.examination import Examination, RecordTimes, examined
+from sluice.settling.ports import SettledState
+from sluice.settling.rules import SettlingRules
+from sluice.settling.settler import RoundOutcome, Settler, SettlerIdentity
+from sluice.settling.state import settled_state
+from tests.twins.clock import ManualClock
+
+NOW = datetime.fromisoformat("2014-01-07T12:00+00:00")
+MINUTE = timedelta(minutes=1)
+TEN = 10 * MINUTE
+FLIGHTS = SettlingRules(TEN, 5 * MINUTE, max_advance=60 * MINUTE)
+WEATHER = SettlingRules(TEN, 30 * MINUTE, max_advance=60 * MINUTE, idle=8 * MINUTE)
+BOTH = {"flights": FLIGHTS, "weather": WEATHER}
+
+
+@dataclass
+class OnePartition:
+    """A topic of one partition, all of it in its raw table. Implements `sluice.settling.ports.RawSource`.
+
+    Attributes:
+        name: of the topic.
+        rules: of it.
+        times: of its records: when each arrived.
+        late: how long before that each happened.
+    """
+
+    name: str
+    rules: SettlingRules
+    times: list[datetime] = field(default_factory=list)
+    late: timedelta = timedelta()
+
+    def pin(self) -> RawPosition:
+        return RawPosition(len(self.times), self.listed_ends()) if self.times else RawPosition()
+
+    def listed_ends(self) -> Reach:
+        return Reach({f"{self.name}/0": len(self.times)}, (f"id of {self.name}",))
+
+    def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
+        partition = f"{self.name}/0"
+        offsets = range(since.offsets.get(partition, 0), pinned.reach.offsets[partition])
+        records = (RecordTimes(partition, each, self.times[each] - self.late, self.times[each]) for each in offsets)
+        return examined(records, pinned.reach.offsets, self.rules, settled_until)
+
+    def around(self, pinned: RawPosition, hole: Hole) -> tuple[datetime | None, datetime | None]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NoRows:
+    """Implements `sluice.settling.ports.Staged`."""
+
+    content: Mapping[datetime, Content] = field(default_factory=dict)
+
+    def discard(self) -> None:
+        return
+
+
+class NothingComputed:
+    """Implements `sluice.settling.ports.Computation`."""
+
+    def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
+        assert pinned
+        return intervals
+
+    def compute(self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval) -> NoRows:
+        assert pinned.keys() == below.keys() == BOTH.keys()
+        assert intervals.start < intervals.end
+        return NoRows()
+
+
+@dataclass
+class OnlyLog:
+    """A table of which there is only the log. Implements `sluice.settling.ports.SettledTable`."""
+
+    log: list[Logged] = field(default_factory=list)
+
+    def open(self) -> None:
+        return
+
+    def put(self, entry: Entry) -> None:
+        self.log.append(Logged(len(self.log), NOW, entry))
+
+    def read(self) -> SettledState:
+        return settled_state(reversed(self.log), len(self.log) - 1, BOTH)
+
+    def commit(self, state: SettledState, entry: SettleEntry, rows: NoRows | None) -> bool:
+        assert state.version == len(self.log) - 1
+        assert rows is None or not rows.content
+        self.put(entry)
+        return True
+
+    def holds(self, state: SettledState, entry: SettleEntry) -> bool:
+        raise NotImplementedError
+
+
+@dataclass
+class Scene:
+    """A settler and what surrounds it."""
+
+    flights: OnePartition
+    weather: OnePartition
+    table: OnlyLog = field(default_factory=OnlyLog)
+    clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
+
+    def __post_init__(self) -> None:
+        names = (f"n{number}" for number in count())
+        author, raw = SettlerIdentity("settle:p", 1, "c"), {"flights": self.flights, "weather": self.weather}
+        clock, nonce = self.clock, lambda: next(names)
+        self._settler: Settler[NoRows] = Settler(
+            author, BOTH, raw, NothingComputed(), self.table, clock=clock, nonce=nonce
+        )
+
+    def rounds(self, minutes: float, rounds: int = 4) -> datetime | None:
+        """Let the settler go on, so long after each round; return until when all is settled."""
+        until = None
+        for _ in range(rounds):
+            until = self._settler.round().settled_until
+            self.clock.sleep(60 * minutes)
+        return until
+
+    def outcome(self) -> RoundOutcome:
+        return self._settler.round().outcome
+
+    @property
+    def entries(self) -> list[SettleEntry]:
+        return [logged.entry for logged in self.table.log if isinstance(logged.entry, SettleEntry)]
+
+
+def scene(flights: Sequence[int], weather: Sequence[int]) -> Scene:
+    """Return one where records arrived so many minutes before now."""
+    each = [[NOW - ago * MINUTE for ago in own] for own in (flights, weather)]
+    return Scene(OnePartition("flights", FLIGHTS, each[0]), OnePartition("weather", WEATHER, each[1]))
+
+
+def test_an_interval_is_settled_once_both_topics_have_passed_it_each_by_its_own_margin() -> None:
+    assert scene([60, 0], [60, 0]).rounds(0) == NOW - 3 * TEN
+    assert scene([60, 0], [60, 15]).rounds(0) == NOW - 5 * TEN, "weather stands at 11:45, and may be half an hour late"
+    assert scene([60, 25], [60, 0]).rounds(0) == NOW - 3 * TEN
+
+
+def test_a_topic_without_records_is_waited_for_until_it_has_been_silent_for_long_enough() -> None:
+    empty = scene([60, 0], [])
+    assert empty.rounds(3, rounds=3) is None
+    assert empty.rounds(3, rounds=2) is not None
+
+
+def test_what_comes_first_to_a_topic_that_was_empty_is_not_too_late() -> None:
+    empty = scene([60, 0], [])
+    assert empty.rounds(9) == NOW - 3 * TEN, "of what arrives now something may have happened at half past eleven"
+    empty.weather.times.append(NOW)
+    empty.weather.late = WEATHER.allowed_lateness
+    assert empty.outcome() is RoundOutcome.WAITING
+    assert all(not entry.overtaken for entry in empty.entries)
+
+
+def test_two_topics_without_records_settle_nothing() -> None:
+    assert scene([], []).rounds(9) is None
+
+
+def test_a_confirmation_for_one_topic_lasts_until_the_other_lets_something_be_settled() -> None:
+    paused = scene([600, 0], [600])
+    assert paused.rounds(0) is None
+    (held,) = paused.table.read().unconfirmed["flights/0"]
+    assert held.first == NOW
+    paused.table.put(AdvanceEntry(NOW, "ann", "the topic was paused"))
+    assert paused.rounds(0) is None, "weather has come no further"
+    assert paused.table.read().unconfirmed == {}
+    paused.weather.times += [NOW - ago * MINUTE for ago in range(560, 0, -40)]
+    assert paused.rounds(0) == NOW - 7 * TEN
