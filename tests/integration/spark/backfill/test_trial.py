@@ -158,6 +158,7 @@ def test_a_trial_that_is_taken_up_again_goes_on_with_its_chunks_unless_the_code_
     assert ResultFolder(folder).chunks()[0].code == "another"
 
 
+@pytest.mark.verify
 def test_code_that_is_put_back_computes_again_what_the_withdrawn_code_wrote(
     drained: Drained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def rows(place: DriverPlace, table: str) -> pd.DataFrame:
     return place.table(table).sort_values(["hour", "origin", "carrier"]).reset_index(drop=True)
 
 
+@pytest.mark.verify
 def test_a_live_stream_whose_state_does_not_fit_knows_all_of_its_open_intervals_again(
     own_broker: BrokerProcess, tmp_path: Path
 ) -> None:

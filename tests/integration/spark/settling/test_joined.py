@@ -30,7 +30,7 @@ from tests.shapes.oracle import differences
 from tests.shapes.specs import IN_SQL
 from tests.shapes.weather import TOPIC, topic, values, weather
 
-_SAMPLE = {"joined_left"}
+_SAMPLE = {"joined_inner_in_sql"}
 """What `make test` takes; the others are as dear, and go through the same code."""
 MAY_BE_EMPTY = ExpectationsSpec(
     name="rare",

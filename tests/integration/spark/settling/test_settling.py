@@ -81,6 +81,7 @@ def test_settling_gives_the_rows_of_the_driver_and_of_the_oracle(settled: Settle
     assert not any(row.dirty for row in settled.ledger.spans)
 
 
+@pytest.mark.verify
 def test_intervals_are_joined_up_to_a_number_of_records_and_split_above(settled: Settled) -> None:
     outcomes = settled.settle(settled.source(max_records=1))
     assert outcomes.count(RoundOutcome.SETTLED) > 1

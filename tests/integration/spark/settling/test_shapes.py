@@ -19,9 +19,6 @@ from tests.shapes import faulty, sql, transforms
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import SHAPES
 
-_SAMPLE = {"busiest_in_sql"}
-"""What `make test` takes; the others are as dear, and go through the same code."""
-
 _CROSS_CHECKS = {
     "busiest_in_sql": CrossCheck(8),
     "hopping_in_sql": CrossCheck(8),
@@ -37,9 +34,8 @@ def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transforms", sql)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in _SAMPLE else pytest.param(name, marks=pytest.mark.verify) for name in SHAPES]
-)
+@pytest.mark.verify  # `make test` takes one over two topics: see test_joined
+@pytest.mark.parametrize("name", SHAPES)
 def test_every_shape_is_settled_verified_corrected_and_tried(drained: Drained, name: str) -> None:
     shape = Shape.over(drained, name)
     shape.settle(shape.source(max_records=1200))
