@@ -11,9 +11,9 @@ from typing import Any
 
 from sluice.specs.model.model import FieldType
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.time_forms import PER_SECOND, EpochUnit
 from sluice.topics.json_object import as_moment, read_object
 from sluice.topics.records import Record
+from sluice.values.time_forms import PER_SECOND, EpochUnit
 
 _LONG = 2**63
 _SINCE_1970: dict[EpochUnit, int] = {"seconds": 10**9, "milliseconds": 10**12, "microseconds": 10**15}
