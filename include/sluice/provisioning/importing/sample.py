@@ -142,7 +142,12 @@ class RecordSample:
 
     def unit(self, name: str) -> EpochUnit | None:
         """Return the unit since 1970 of a field whose values and name are those of a time; None of any other."""
-        return self.fields[name].unit if _TIME_WORDS & set(name.split("_")) else None
+        return epoch_of(name, self.fields[name])
+
+
+def epoch_of(name: str, seen: FieldSample) -> EpochUnit | None:
+    """Return the unit since 1970 of values that are those of a time, in a field that is named like one."""
+    return seen.unit if _TIME_WORDS & set(name.split("_")) else None
 
 
 def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any

@@ -67,6 +67,10 @@ _READ_AS = {
 """Types whose values are written as those of another one."""
 
 
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 class ValueField(Spec):
     """One field of a topic's value."""
 
@@ -126,8 +130,8 @@ class ValueField(Spec):
     def _key_is_of_the_type(cls, said: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - of any key
         kinds, kind = _OF_TYPES[info.field_name or ""], info.data.get("type")
         if said is not None and kind is not None and kind not in kinds:
-            has = f"only a {' or '.join(sorted(kinds))} has {info.field_name}"
-            raise ValueError(f"{has}; this field is a {kind}")
+            has = f"only {' or '.join(_article(each) for each in sorted(kinds))} has {info.field_name}"
+            raise ValueError(f"{has}; this field is {_article(kind)}")
         return said
 
     @field_validator("zone", "format")
@@ -178,7 +182,7 @@ class ValueField(Spec):
     def _is_complete(self) -> ValueField:
         part = WITH_PARTS.get(self.type)
         if part is not None and getattr(self, part) is None:
-            raise ValueError(f"an {self.type} needs `{part}`".replace("an map", "a map"))
+            raise ValueError(f"{_article(self.type)} needs `{part}`")
         if self.type is FieldType.DECIMAL and self.precision is None:
             raise ValueError("a decimal needs `precision`: how many digits it has, such as `precision: 12, scale: 2`")
         if self.levels > _MOST_LEVELS:
