@@ -17,7 +17,7 @@ PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
     ("errors", "clock", "wording"),
-    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
+    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("settings", "specs/catalog"),

@@ -12,7 +12,8 @@ from sluice.quality.preview import Preview
 from sluice.settings import Settings, settings
 from sluice.specs.load import scan
 from sluice.specs.model.model import PipelineSpec, TopicSpec
-from sluice.topics.json_object import read_object
+from sluice.topics.declared_time import read_time
+from sluice.topics.declared_value import read_fields
 
 Sample = bytes | Sequence[bytes]
 """One JSON value per line: as a file has them, or one by one."""
@@ -117,7 +118,8 @@ def _proposed(topic: TopicSpec, lines: Sequence[bytes]) -> str:
     """Return the first whole second at which all lines of a sample have happened; without a sample, the form."""
     name, times = topic.value.event_time, FieldSample()
     for line in lines:
-        times.add((read_object(line) or {}).get(name), 0)
+        if (at := read_time((read_fields(line, topic.value) or {}).get(name), topic.value.fields[name])) is not None:
+            times.add(at.isoformat(), 0)
     if times.newest is None:
         return f"YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name!r}"
     second = times.newest.astimezone(UTC).replace(microsecond=0)

@@ -31,7 +31,7 @@ _POSTGRES_PORT = 5432
 
 def topic(bootstrap: Sequence[str], name: str, spec: TopicSpec | None) -> Dataset:
     """Return a topic with the fields of its spec, if it has one; the first address of Kafka names the cluster."""
-    fields = {} if spec is None else {key: field.type.value for key, field in spec.value.fields.items()}
+    fields = {} if spec is None else {key: field.words for key, field in spec.value.fields.items()}
     facets = _typed("TOPIC") | (_schema(fields.items()) if fields else {})
     return Dataset(f"kafka://{bootstrap[0]}", name, facets=facets)
 

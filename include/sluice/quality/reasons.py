@@ -38,7 +38,7 @@ class Reason(ExplainedEnum):
     )
     MALFORMED = (
         "malformed",
-        "the bytes are not a JSON object in UTF-8, a text escapes half a character, or they are not an Avro record",
+        "the bytes are no JSON object, line or Avro record as declared, or a text escapes half a character",
         "inspect the bytes; compare the producer's format",
     )
     TRAILING_BYTES = (
