@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import SettleEntry
@@ -50,6 +50,13 @@ class RawGate(_Gate):
         assert pinned.version >= 0
         most = self._world.choices.pick((3, 3, 1, 100)) * self._world.rules.length
         return Interval(intervals.start, min(intervals.end, intervals.start + most))
+
+    def renewed(self) -> Self:
+        return self
+
+    @property
+    def static(self) -> dict[str, str]:
+        return {}
 
     def compute(self, pinned: RawPosition, below: Reach, intervals: Interval) -> StagedRows:
         assert pinned.reach.covers(below), "rows are computed from records that the pinned table does not hold"

@@ -117,9 +117,10 @@ class _Run:
         ledger = self.project.tables.ledger(pipeline.name)
         length, code = pipeline.intervals.interval_length, self.code.code_hash
         self.selection = selection = select(request, ledger, length, code, self.backfill.id)
+        # Where static inputs change, chunks are cut by them, too: each is numbered by its first interval then.
+        numbered = pipeline.backfill.chunk if self.code.changing is None else length
         chunks = [
-            Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
-            for rows in selection.chunks(pipeline.backfill.chunk)
+            Chunk(selection.chunk_number(rows[0], numbered), rows) for rows in selection.chunks(pipeline.backfill.chunk)
         ]
         found = self.done
         found.update(self._done(chunks))
@@ -136,7 +137,7 @@ class _Run:
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
-            found[chunk.number] = result = steps.take(mode, chunk)
+            found[chunk.number] = result = steps.of(chunk).take(mode, chunk)
             if request.mode.publishes and not result.passes:
                 break
             finished += len(chunk.rows)
