@@ -18,7 +18,7 @@ from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillSta
 from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import ParityReport
 from sluice.intervals.backfill.raw_parity import RawParity
-from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.request import Mode, Request, StaticChoice
 from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES
 from sluice.intervals.ledger import Ledger, LedgerRow
@@ -75,6 +75,7 @@ def run_backfill(
         claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
     ):
         lineage.backfill_started(backfill)
+        code = code.newest() if request.static is StaticChoice.NEWEST else code  # it may have been made long ago
         results = ResultFolder(project.folder.backfill(backfill.id))
         return _recorded(_Run(project, spark, code, backfills, backfill, results, clock), request, lineage)
 
