@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -107,7 +108,7 @@ def _table(static: StaticInput, rows: Sequence[Sequence[object]]) -> pa.Table:
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "long": (int,),
-    "double": (float, int),
+    "double": (float, int, Decimal),
     "boolean": (bool,),
     "timestamp": (datetime,),
 }
@@ -125,7 +126,7 @@ def _value(static: StaticInput, name: str, kind: str, value: object) -> object:
         )
     if isinstance(value, datetime):
         return value.astimezone(UTC)
-    return float(value) if kind == "double" and isinstance(value, int) else value
+    return float(value) if kind == "double" and isinstance(value, int | Decimal) else value
 
 
 def _ordered(table: pa.Table) -> pa.Table:

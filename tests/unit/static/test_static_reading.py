@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from deltalake import write_deltalake
 from pyarrow import parquet
 
-from sluice.errors import NotReadyError, RefusedError, SluiceError, SpecError, UnreachableError
+from sluice.errors import NotReadyError, RefusedError, SluiceError, SpecError
 from sluice.specs.model.model import StaticInput
 from sluice.static.database import database_table
 from sluice.static.places import StaticPlaces
@@ -192,7 +192,6 @@ def test_what_a_database_cannot_give_is_refused(tmp_path: Path) -> None:
     refused(SpecError, "has no column 'city'; it has shop", **absent)
     refused(SpecError, "has a str in 'shop', and long is declared", columns={"shop": "long"})
     refused(SpecError, "the connection 'shops' cannot be used: NoSuchModuleError", url="nothing://u:secret@host/d")
-    refused(UnreachableError, "could not be read", url="postgresql+psycopg://u:secret@127.0.0.1:1/d")
 
 
 def test_other_columns_of_the_same_bytes_are_another_content(tmp_path: Path) -> None:
