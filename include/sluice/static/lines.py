@@ -70,7 +70,7 @@ def _first_unfit(content: bytes, columns: Mapping[str, str], why: str) -> tuple[
         return False
 
     found = bisect_left(range(1, len(lines)), x=True, key=fails) + 1
-    return found, reasons[found]
+    return found, reasons.get(found, why)  # an empty file has no line
 
 
 def json_table(content: bytes, columns: Mapping[str, str], name: str) -> pa.Table:

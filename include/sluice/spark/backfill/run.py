@@ -69,13 +69,13 @@ def run_backfill(
         SluiceError: it could not be done; the message says why, and what was published until then is on record.
     """
     clock = clock or SystemClock()
+    code = code.newest() if request.static is StaticChoice.NEWEST else code  # it may have been made long ago
     backfills = project.records.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
         claimed(backfills, project.folder.backfills, request, key, clock, submitted=submitted) as backfill,
     ):
         lineage.backfill_started(backfill)
-        code = code.newest() if request.static is StaticChoice.NEWEST else code  # it may have been made long ago
         results = ResultFolder(project.folder.backfill(backfill.id))
         return _recorded(_Run(project, spark, code, backfills, backfill, results, clock), request, lineage)
 
