@@ -65,6 +65,7 @@ LINES = (
 @pytest.mark.parametrize(
     ("name", "content"),
     [("a.csv", CSV), ("a.csv.gz", gzip.compress(CSV)), ("a.jsonl", LINES), ("a.ndjson.gz", gzip.compress(LINES))],
+    ids=["csv", "csv.gz", "jsonl", "ndjson.gz"],  # what is compressed holds the time
 )
 def test_lines_are_read_by_the_ending_of_their_file(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
