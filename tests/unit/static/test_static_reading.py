@@ -101,6 +101,7 @@ def test_bytes_are_one_row(tmp_path: Path) -> None:
     [
         ("a.csv", b"shop,size\nnorth,3\nsouth,3\neast,many\nwest,1\n", "a.csv:4: .*many"),
         ("a.csv", b"shop,size\nnorth,3\nsouth\nwest,1\n", "a.csv:3: .*Expected 2 columns, got 1"),
+        ("a.csv", b"", "a.csv:1: Empty"),
         ("a.csv", b"shop\nnorth\n", "a.csv lacks a declared column: .*size"),
         ("a.jsonl", b'{"shop": "north"}\n\n{"shop": 1}\n', "a.jsonl:3: 'shop' is 1, and string is declared"),
         ("a.jsonl", b'{"size": true}\n', "a.jsonl:1: 'size' is true, and long is declared"),
