@@ -30,8 +30,9 @@ LAYERS = (
         "specs/code",
         "streams/position",
     ),
+    ("delta",),
+    ("static",),
     (
-        "delta",
         "feeds",
         "gx",
         "postgres",
@@ -87,6 +88,7 @@ FOREIGN_ALLOWED = {
     "postgres": {"sqlalchemy"},
     "project": {"sqlalchemy"},
     "serve": {"fastapi"},
+    "static": {"sqlalchemy"},
     "spark": {"pyspark", "py4j", "delta", "deltalake"},
 }
 """Which foreign systems a room may know, and the rooms in it. What is not named here is the core, and knows none."""

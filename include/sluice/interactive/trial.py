@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
 from sluice.provisioning.importing.sample import FieldSample
 from sluice.quality.preview import Preview
-from sluice.settings import Settings, settings
+from sluice.settings import Settings, StateFolder, settings
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.static.places import StaticPlaces
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import read_fields
 
@@ -47,8 +50,7 @@ def trial(
     spec, catalog = specs.pipeline(pipeline), specs.catalog
     expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.every_source}
     topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
-    lines = _by_topic(spec, sample)
-    clock = SystemClock()
+    lines, clock = _by_topic(spec, sample), SystemClock()
     arrivals = {topic: broker_time(bare, arrived_at, clock, lines[topic]) for topic, bare in topics.items()}
     with scratch_session(
         f"sluice-run-{spec.name}",
@@ -58,7 +60,15 @@ def trial(
         overrides=spec.spark,
     ) as spark:
         sources = sources_of(spec, topics, expected)
-        return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals)
+        places = _static_places(place, catalog)
+        return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals, places=places)
+
+
+def _static_places(place: Settings, catalog: Catalog) -> StaticPlaces:
+    deployment = catalog.deployments.get(place.deployment)
+    storage = None if deployment is None else deployment.storage
+    folder = StateFolder(place.state, Path(storage) if storage else None)
+    return StaticPlaces(place.home / "include", folder.table)
 
 
 def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict[str, Sequence[bytes]]:

@@ -50,10 +50,9 @@ def table(location: str, columns: Iterable[tuple[str, str]] | None) -> Dataset:
 
 
 def file(path: Path, static: StaticInput) -> Dataset:
-    """Return the file of a static input."""
+    """Return the file or folder of a static input."""
     namespace, name = place(str(path))
-    columns = ((column, kind.value) for column, kind in static.columns.items())
-    return Dataset(namespace, name, facets=_typed("FILE") | _schema(columns))
+    return Dataset(namespace, name, facets=_typed("FILE") | _schema(static.column_types.items()))
 
 
 def postgres_table(url: str, name: str) -> Dataset:

@@ -23,7 +23,7 @@ from sluice.settings import connection_url, lineage_namespace
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.code.static import locate
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, StaticInput
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.streams.life.attempts import Attempt
 
@@ -148,8 +148,21 @@ class LineageMap:
         return None
 
     def _static(self, pipeline: PipelineSpec) -> tuple[Dataset, ...]:
-        include = self._project.settings.home / "include"
-        return tuple(datasets.file(locate(static, include), static) for static in pipeline.static.values())
+        found = map(self._static_input, pipeline.static.values())
+        return tuple(dataset for dataset in found if dataset is not None)
+
+    def _static_input(self, static: StaticInput) -> Dataset | None:
+        """Return what a static input is read from; None where only a process that reads it knows, or a query does."""
+        if static.path is not None:
+            return datasets.file(locate(static, self._project.settings.home / "include"), static)
+        if static.connection is None:
+            return self._table(self._project.folder.table(str(static.table)))
+        try:
+            url = connection_url(static.connection)
+        except NotReadyError:
+            return None
+        of_postgres = static.table is not None and url.startswith("postgres")
+        return datasets.postgres_table(url, str(static.table)) if of_postgres else None
 
     def _table(self, folder: Path) -> Dataset:
         if self._columns.get(folder) is None:

@@ -74,6 +74,13 @@ class ComputationGate(_Gate):
         most = self._world.choices.pick((3, 3, 1, 100)) * self._world.length
         return Interval(intervals.start, min(intervals.end, intervals.start + most))
 
+    def renewed(self) -> Self:
+        return self
+
+    @property
+    def static(self) -> dict[str, str]:
+        return {}
+
     def compute(self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval) -> StagedRows:
         for topic, reach in below.items():
             assert pinned[topic].reach.covers(reach), (

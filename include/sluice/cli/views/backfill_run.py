@@ -111,6 +111,7 @@ def _arguments(request: Request, key: str) -> list[str]:
         "--by": request.by,
         "--why": request.why,
         "--accepts": request.accepts,
+        "--static": request.static.value,
         "--key": key,
     }
     return ["backfill", "--submitted", *(f"{name}={value}" for name, value in options.items())]

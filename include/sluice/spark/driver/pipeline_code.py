@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 from sluice.project.project import Project
 from sluice.spark.records.pipeline import PipelineCode, sources_of
-from sluice.spark.records.static import read_static
+from sluice.spark.records.static import ChangingStatic, read_static
 from sluice.specs.code.identity import pipeline_hash
-from sluice.specs.code.static import locate
 from sluice.specs.model.model import PipelineSpec
+from sluice.static.snapshots import ReloadedInputs
 
 log = structlog.get_logger()
 
@@ -30,12 +30,16 @@ def keep_code(project: Project, pipeline: str) -> str:
 
 def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:
     """Return what turns records into rows, with the hash that names it."""
-    include, catalog, sources = project.settings.home / "include", project.catalog, pipeline.every_source
+    catalog, sources, places = project.catalog, pipeline.every_source, project.static_places
     by_source = {name: catalog.topics[source.topic] for name, source in sources.items()}
     expected = {name: catalog.expected_of_records(pipeline.name, name) for name in sources}
+    reloaded = ReloadedInputs(pipeline, places, project.folder.static)
+    changing, digests = ChangingStatic(spark, reloaded), reloaded.newest()
     return PipelineCode(
         pipeline=pipeline,
         sources=sources_of(pipeline, catalog.topics, expected),
-        static={n: read_static(spark, static, locate(static, include)) for n, static in pipeline.static.items()},
+        static=read_static(spark, pipeline, places, without=reloaded.names) | changing.frames(digests),
         code_hash=pipeline_hash(project.settings.home, pipeline, by_source, catalog.expected_of_records(pipeline.name)),
+        digests=digests,
+        changing=changing if reloaded.names else None,
     )

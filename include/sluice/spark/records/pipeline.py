@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
+from sluice.spark.records.static import ChangingStatic
 from sluice.spark.records.transforms import Transform, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
@@ -77,13 +78,42 @@ class PipelineCode:
         pipeline: its spec.
         sources: what is done with the records of each topic, by the topic's name.
         static: the static inputs.
-        code_hash: names all of it.
+        code_hash: names all of it but the content of static inputs that change.
+        digests: of these: what `static` holds of each, by name.
+        changing: reads them again; None where there are none.
     """
 
     pipeline: PipelineSpec
     sources: Mapping[str, SourceCode]
     static: Mapping[str, DataFrame]
     code_hash: str
+    digests: Mapping[str, str] = field(default_factory=dict)
+    changing: ChangingStatic | None = None
+
+    def newest(self) -> PipelineCode:
+        """Return the code with what its static inputs hold now; itself if that is the same, or was read just before.
+
+        Raises:
+            SluiceError: one of them cannot be read.
+        """
+        return self if self.changing is None else self._with(self.changing, self.changing.newest())
+
+    def as_of(self, digests: Mapping[str, str]) -> PipelineCode:
+        """Return the code with what its static inputs held: of those that are not named, what they hold here.
+
+        Raises:
+            RefusedError: a snapshot is gone.
+        """
+        if self.changing is None:
+            return self
+        return self._with(self.changing, {name: digests.get(name, own) for name, own in self.digests.items()})
+
+    def _with(self, changing: ChangingStatic, digests: Mapping[str, str]) -> PipelineCode:
+        if digests == self.digests:
+            return self
+        made = replace(self, static={**self.static, **changing.frames(digests)}, digests=digests)
+        made.__dict__["transform"] = self.transform  # it is loaded once, see below
+        return made
 
     @cached_property
     def transform(self) -> Transform:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -39,6 +39,16 @@ class RawComputation:
     code: PipelineCode
     staging: Path
     max_records: int = 4_000_000
+
+    def renewed(self) -> RawComputation:
+        """See the port."""
+        code = self.code.newest()
+        return self if code is self.code else replace(self, code=code)
+
+    @property
+    def static(self) -> Mapping[str, str]:
+        """See the port."""
+        return self.code.digests
 
     def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
         """See the port. How many records there are is estimated from the logs alone, which know each file's bounds.

@@ -15,7 +15,7 @@ from pathlib import Path
 from sluice.disk import replacing
 from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
-from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, StaticInput, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.model.sources import SourceSpec
 
@@ -37,6 +37,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "mirror_group": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
     "time": _TIMES_WITHOUT_MEANING,
+    "static": True,  # each is said below
     "sources": True,  # each is said with its topic
     "output": True,
     "outputs": True,
@@ -102,7 +103,11 @@ def meaning(
     judged = [_asked(each, pipeline) for each in expected if each.severity is Severity.CRITICAL]
     return {
         **({"expected": judged} if judged else {}),
-        "pipeline": {**pipeline.model_dump(mode="json", exclude=exclude), "output": intervals},
+        "pipeline": {
+            **pipeline.model_dump(mode="json", exclude=exclude),
+            "static": {name: _table(static) for name, static in pipeline.static.items()},
+            "output": intervals,
+        },
         **_read(pipeline, topics),
     }
 
@@ -129,6 +134,10 @@ def _declared(source: SourceSpec) -> dict[str, object]:
     written = source.model_dump(mode="json", exclude={"time": _TIMES_WITHOUT_MEANING})
     omitted = _UNLESS_OMITTED_OF_SOURCE - source.model_dump(exclude_defaults=True).keys()
     return {key: value for key, value in written.items() if key not in omitted}
+
+
+def _table(static: StaticInput) -> dict[str, object]:
+    return {**static.meant, "columns": {name: kind.value for name, kind in static.columns.items()}}
 
 
 def _asked(expectation: Expectation, pipeline: PipelineSpec) -> tuple[object, ...]:

@@ -61,7 +61,7 @@ class SqlTransform:
         if len(self._topics) < len(sources) or sources.keys() & static.keys():
             return {}
         read = {name: (*topic.value.fields, *sources[name].columns) for name, topic in self._topics.items()}
-        return {**read, **{name: tuple(each.columns) for name, each in static.items()}}
+        return {**read, **{name: tuple(each.column_types) for name, each in static.items()}}
 
     def misfits(self) -> Iterator[SpecMisfit]:
         """Yield where spec and SELECT do not fit: inputs that it does not read."""

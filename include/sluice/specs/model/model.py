@@ -34,7 +34,7 @@ from sluice.specs.model.outputs import (
 )
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
-from sluice.specs.model.sources import SourceSpec, TimeRules, faulty_sources
+from sluice.specs.model.sources import SourceSpec, StaticFormat, StaticSource, TimeRules, faulty_sources
 from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.topic_shape import TopicShape, one_topic
@@ -169,13 +169,28 @@ class TopicSpec(TopicShape):
     raw: RawTableSpec
 
 
-class StaticInput(Spec):
-    """A small table joined in the transform, versioned by the digest of its bytes."""
+class StaticInput(StaticSource):
+    """A small table joined in the transform, versioned by the digest of its content."""
 
-    package: str | None = None
-    """An installed Python package that ships the file; omitted: the path is below `include/`."""
-    path: str
-    columns: dict[Name, FieldType] = Field(min_length=1)
+    columns: dict[Name, FieldType] = Field(default_factory=dict, validate_default=True)
+    """Names and types; what else there is, is left out. Of `bytes` they are always `path` and `content`."""
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_said(cls, columns: dict[str, FieldType], info: ValidationInfo) -> dict[str, FieldType]:
+        of_bytes = info.data.get("format") is StaticFormat.BYTES
+        if of_bytes and columns:
+            raise ValueError("`bytes` has the columns `path` and `content`; remove these")
+        if not of_bytes and not columns:
+            raise ValueError("`columns` needs at least one entry, such as `shop: string`")
+        return columns
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """The types of all columns by name; `content` of `bytes` is `binary`, which no topic has."""
+        if self.form is StaticFormat.BYTES:
+            return {"path": FieldType.STRING.value, "content": "binary"}
+        return {name: kind.value for name, kind in self.columns.items()}
 
     @field_validator("columns")
     @classmethod

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from sluice.contracts.breach import Loc
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
-from sluice.specs.code.static import static_inputs_exist
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.model import TopicSpec
@@ -32,6 +31,7 @@ from sluice.specs.rules import (
     source_rules,
     spark_settings,
     stamping_rules,
+    static_rules,
     suites,
 )
 from sluice.specs.rules.contracts import FOLDER, history_of
@@ -228,7 +228,7 @@ RULES: tuple[Rule, ...] = (
     clients_hold_no_secret,
     client_settings.clients_are_understood,
     spark_settings.spark_settings_are_safe,
-    static_inputs_exist,
+    static_rules.static_inputs_exist,
     feed_rules.feed_files_fit,
     transforms_fit,
     suites.suites_guard_pipelines,

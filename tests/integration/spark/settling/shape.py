@@ -11,7 +11,7 @@ import pandas as pd
 from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from sluice.intervals.ledger import Ledger
 from sluice.settling.settler import RoundOutcome
 from sluice.spark.backfill.results import Result
@@ -70,12 +70,16 @@ class Shape:
             project, self.drained.spark, self.code, staging, max_records=max_records, settled=self.table
         )
 
-    def backfill(self, mode: Mode, over: Interval | None = None) -> Result:
+    def backfill(
+        self, mode: Mode, over: Interval | None = None, static: StaticChoice = StaticChoice.RECORDED
+    ) -> Result:
         """Run a backfill of a range, or of all that is settled."""
         spans = self.ledger.spans
         closed = Interval(spans[0].interval.start, spans[-1].interval.end)
-        request = Request(self.name, over or closed, mode, "tests", "a test", Only.ALL)
-        return run_backfill(self.drained.project, self.drained.spark, self.code, request, key=f"{self.name}-{mode}")
+        request = Request(self.name, over or closed, mode, "tests", "a test", Only.ALL, static=static)
+        return run_backfill(
+            self.drained.project, self.drained.spark, self.code, request, key=f"{self.name}-{mode}-{static}"
+        )
 
     def settled(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return those rows that lie in a settled interval."""
