@@ -44,7 +44,8 @@ def trial(
     place = place or settings()
     specs = scan(place.home / "include")
     spec, catalog = specs.pipeline(pipeline), specs.catalog
-    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.every_source}
+    refuse_tables(spec)
+    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.topic_sources}
     topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
     lines = _by_topic(spec, sample)
     clock = SystemClock()
@@ -60,13 +61,27 @@ def trial(
         return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals)
 
 
+def refuse_tables(spec: PipelineSpec) -> None:
+    """Make sure that all that a pipeline reads can be a sample.
+
+    Raises:
+        SpecError: it reads a settled table, whose columns nothing declares.
+    """
+    if spec.table_sources:
+        tables = " and ".join(source.table for source in spec.table_sources.values())
+        raise SpecError(
+            f"{spec.name} reads the rows of {tables}, and a sample is lines of topics.",
+            fix="let a driver settle it, or call its transform in a test of your own.",
+        )
+
+
 def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict[str, Sequence[bytes]]:
     """Return the lines of each topic.
 
     Raises:
         SpecError: it is not said whose they are.
     """
-    sources = spec.every_source
+    sources = spec.topic_sources
     if not isinstance(sample, Mapping):
         if len(sources) > 1:
             raise SpecError(

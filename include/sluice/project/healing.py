@@ -154,7 +154,7 @@ def _furthest_of(pipeline: PipelineSpec, now: datetime) -> datetime:
 
 
 def _times(pipeline: PipelineSpec) -> list[TimeRules]:
-    return [source.time for source in pipeline.every_source.values()]
+    return [source.time for source in pipeline.topic_sources.values()]
 
 
 def _may_repeat(stream: DeclaredStream | None) -> bool:

@@ -28,6 +28,7 @@ from sluice.specs.rules.access_rules import undecided_principals
 from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.rules.rules import RULES, TOPIC_KEYS, deployment_exists
 from sluice.specs.rules.suites import doubtful_suites
+from sluice.specs.rules.table_rules import table_references
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def scan(
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
     for kind, paths in TOPIC_KEYS.items():
         unusable.update(_dependents(reading.references(kind, *paths), Kind.TOPIC, unusable))
+    while behind := _dependents(table_references(reading), Kind.PIPELINE, unusable):  # of one table after the other
+        unusable.update(behind)
     unusable.update(_dependents(reading.references(Kind.SUITE, ("pipeline",)), Kind.PIPELINE, unusable))
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})

@@ -61,7 +61,7 @@ class ChunkExaminer:
     Attributes:
         spark: the session.
         code: what makes rows of records.
-        raw: the pinned raw tables, by topic.
+        raw: the pinned raw tables, by topic, and the settled tables that are read.
         table: the published table.
         staging: the folder for stages.
         replays: records that did not decode when they came, and are read again.
@@ -102,6 +102,7 @@ class ChunkExaminer:
         version = self.table.version()
         versions = {row.interval.start: _version_of(mode, row, version) for row in chunk}
         gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
+        gone |= self._unread([row for row in chunk if row.interval.start not in gone], mode)
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records_behind(chunk, bounds)
@@ -120,6 +121,11 @@ class ChunkExaminer:
             stage=stage,
             cross_check=cross_check,
         )
+
+    def _unread(self, chunk: Sequence[LedgerRow], mode: Mode) -> dict[datetime, str]:
+        """Return which intervals are made of rows that a settled table does not have any more, with the reason."""
+        bounds = {row.interval.start: self.bound(mode, row) for row in chunk} if self.code.tables else {}
+        return self.records_behind(chunk, bounds).unreadable() if bounds else {}
 
     def _cross_checked(
         self, parities: tuple[IntervalParity, ...], records: Records, stage: Stage

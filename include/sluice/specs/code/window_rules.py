@@ -12,7 +12,7 @@ from typing import Literal
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec
+from sluice.specs.model.sources import SourceSpec, TableSource
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -76,7 +76,7 @@ def widest(pipeline: PipelineSpec) -> IntervalsOutput:
     return output.model_copy(update={"lookback": max(back), "lookahead": max(ahead)})
 
 
-def reach_of(source: SourceSpec, output: IntervalsOutput) -> tuple[timedelta, timedelta]:
+def reach_of(source: SourceSpec | TableSource, output: IntervalsOutput) -> tuple[timedelta, timedelta]:
     """Return how far before an interval the records of a source begin, and how far behind its end they go on."""
     back, ahead = source.lookback, source.lookahead
     return output.lookback if back is None else back, output.lookahead if ahead is None else ahead
