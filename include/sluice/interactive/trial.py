@@ -44,7 +44,6 @@ def trial(
     place = place or settings()
     specs = scan(place.home / "include")
     spec, catalog = specs.pipeline(pipeline), specs.catalog
-    refuse_tables(spec)
     expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.topic_sources}
     topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
     lines = _by_topic(spec, sample)
@@ -79,8 +78,9 @@ def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict
     """Return the lines of each topic.
 
     Raises:
-        SpecError: it is not said whose they are.
+        SpecError: it is not said whose they are, or there could be none.
     """
+    refuse_tables(spec)
     sources = spec.topic_sources
     if not isinstance(sample, Mapping):
         if len(sources) > 1:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.rows import LedgerRow
@@ -61,6 +62,22 @@ def _changed(before: Ledger, after: Ledger) -> Iterator[LedgerRow]:
                 yield each
 
 
+def resting_on(own: Ledger, times: Interval, rules: SettlingRules) -> list[Interval]:
+    """Return the settled intervals that are made of rows of a range of time, in order.
+
+    Args:
+        own: the ledger of the pipeline that reads the table.
+        times: the range.
+        rules: of that pipeline, for this source.
+    """
+    until = own.closed_until
+    return [each for each in rules.touched_by_any_of(times) if until is not None and _is_known(own, each, until)]
+
+
+def _is_known(own: Ledger, interval: Interval, until: datetime) -> bool:
+    return interval.end <= until and own.first is not None and interval.start >= own.first
+
+
 def resting_on_dirty(own: Ledger, upstream: Ledger, rules: SettlingRules) -> frozenset[datetime]:
     """Return the starts of the settled intervals that were made of rows which are known to be incomplete.
 
@@ -72,10 +89,4 @@ def resting_on_dirty(own: Ledger, upstream: Ledger, rules: SettlingRules) -> fro
         upstream: the table's.
         rules: of that pipeline, for this source.
     """
-    return frozenset(
-        each.start
-        for row in upstream.spans
-        if row.dirty
-        for each in rules.touched_by_any_of(row.interval)
-        if own.closed_until is not None and each.end <= own.closed_until
-    )
+    return frozenset(each.start for row in upstream.spans if row.dirty for each in resting_on(own, row.interval, rules))

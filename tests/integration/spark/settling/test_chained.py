@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
+from shutil import rmtree
 
 import pandas as pd
 import pytest
+from deltalake import DeltaTable
 
+from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import Ledger
+from sluice.settling.settler import RoundOutcome
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
+from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.shape import Shape
+from tests.oracle import flights
 from tests.shapes import chained, sql, transforms
-from tests.shapes.chained_specs import DAYS, UPSTREAM, chained_pipeline, days_of
+from tests.shapes.chained_specs import DAYS, UPSTREAM, chained_pipeline, crowds_of, days_of
 from tests.shapes.oracle import differences, expected
 
 
@@ -75,3 +81,79 @@ def test_days_are_settled_from_hours_marked_with_them_and_repaired(hours: Shape,
 
 def whole_hours(hours: Shape, rows: pd.DataFrame) -> pd.DataFrame:
     return hours.settled(rows)
+
+
+@pytest.mark.verify
+def test_flights_are_joined_with_a_settled_table(hours: Shape) -> None:
+    hours.settle()
+    crowds = over(hours, "crowds")
+    crowds.settle(crowds.source(max_records=1_200))
+    counted = expected(UPSTREAM, FIRST, LAST)
+    flown = flights(FIRST, LAST)
+    wanted = crowds_of(flown[~(flown["dep_delay"] > 180)], counted)
+    settled = crowds.settled(wanted)
+    assert len(settled) > 1_000
+    assert differences("crowds", crowds.rows(), settled) == []
+    verified = crowds.backfill(Mode.VERIFY)
+    assert (verified.outcome, verified.why) == ("identical", "")
+    assert hours.backfill(Mode.CORRECT).outcome == "explained"
+    crowds.settle(generation=2)
+    marked = {start for start, row in crowds.ledger.rows.items() if row.dirty}
+    wrong = crowds.settled(crowds_of(flown[~(flown["dep_delay"] > 180)], hours.rows()))
+    touched = {start for start in crowds.ledger.rows if differences("", of(crowds.rows(), start), of(wrong, start))}
+    assert touched
+    assert touched <= marked
+    assert crowds.backfill(Mode.RECOMPUTE).outcome == "recomputed"
+    assert differences("crowds", crowds.rows(), wrong) == []
+    assert not any(row.dirty for row in crowds.ledger.spans)
+
+
+def of(rows: pd.DataFrame, start: object) -> pd.DataFrame:
+    return rows[rows["at"].dt.floor("h") == pd.Timestamp(str(start))]
+
+
+@pytest.mark.verify
+def test_records_that_came_too_late_for_the_hours_reach_the_days_by_two_repairs(hours: Shape) -> None:
+    hours.settle(half_read(hours.source()))
+    days = over(hours, "days")
+    days.settle()
+    assert days.ledger.closed_until is not None
+    hours.settle(generation=2)
+    days.settle(generation=2)
+    assert any(row.dirty for row in hours.ledger.spans)
+    assert not any(row.dirty for row in days.ledger.spans), "nothing in the hours has changed yet"
+    assert hours.backfill(Mode.RECOMPUTE).outcome == "recomputed"
+    days.settle(generation=3)
+    assert any(row.dirty for row in days.ledger.spans)
+    assert days.backfill(Mode.RECOMPUTE).outcome == "recomputed"
+    assert not any(row.dirty for row in days.ledger.spans)
+    assert differences("days", days.rows(), whole_days(expected(UPSTREAM, FIRST, LAST), days.ledger)) == []
+
+
+@pytest.mark.verify
+def test_what_days_were_made_of_and_is_vacuumed_since_cannot_be_verified_but_recomputed(hours: Shape) -> None:
+    hours.settle()
+    days = over(hours, "days")
+    days.settle()
+    assert hours.backfill(Mode.CORRECT).outcome == "explained"
+    DeltaTable(str(hours.table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    verified = days.backfill(Mode.VERIFY)
+    assert verified.outcome == "inconclusive"
+    assert verified.report is not None
+    assert all("hours: " in parity.why and "are vacuumed" in parity.why for parity in verified.report.intervals)
+    with pytest.raises(RefusedError, match="recompute it"):
+        days.backfill(Mode.TRY)
+    days.settle(generation=2)
+    assert days.backfill(Mode.RECOMPUTE).outcome == "recomputed"
+    assert days.backfill(Mode.VERIFY, key="again").outcome == "identical"
+
+
+@pytest.mark.verify
+def test_another_table_of_the_same_name_settles_nothing(hours: Shape) -> None:
+    hours.settle()
+    days = over(hours, "days")
+    days.settle()
+    rmtree(hours.table)
+    hours.settle()
+    settler = days.source().settler(days.table, "settle:days", 2)
+    assert settler.round().outcome is RoundOutcome.RAW_BEHIND
