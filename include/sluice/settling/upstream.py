@@ -39,9 +39,9 @@ def examined_table(
     """
     (partition,) = end
     closed = after.closed_until
-    spans = {} if closed is None or before.closed_until == closed else {partition: (ArrivalSpan(closed, closed, True),)}
+    spans = {} if closed is None else {partition: (ArrivalSpan(closed, closed, witnessed=True),)}
     overtaken: dict[datetime, int] = defaultdict(int)
-    for row in _changed(before, after) if settled_until is not None else ():
+    for row in changed(before, after) if settled_until is not None else ():
         version = 0 if row.current is None else row.current.version
         for own in rules.touched_by_any_of(row.interval):
             if settled_until is not None and own.end <= settled_until:
@@ -50,8 +50,8 @@ def examined_table(
     return Examination(end, spans, {start: {partition: next_} for start, next_ in overtaken.items()}, first)
 
 
-def _changed(before: Ledger, after: Ledger) -> Iterator[LedgerRow]:
-    """Yield the intervals that were written since, and hold something else now."""
+def changed(before: Ledger, after: Ledger) -> Iterator[LedgerRow]:
+    """Yield the intervals of a table that were written since an earlier ledger of it, and hold something else now."""
     for row in after.spans:
         if row.current is None or row.current.version <= before.version:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,6 +24,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.convicting import convict
 from sluice.spark.backfill.duckdb_check import DuckDBCheck
+from sluice.spark.backfill.rewritten import rewritten
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.transforms import SelectTransform
@@ -109,7 +111,7 @@ class ChunkExaminer:
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
             self.table.fit(records.schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
-        late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
+        late = self._late(mode, chunk, records)
         parities, cross_check = tuple(_judge(mode, row, found, late, gone) for row in chunk), None
         if mode is Mode.VERIFY:
             parities, cross_check = self._cross_checked(tuple(self._convicted(parities, bounds)), records, stage)
@@ -121,6 +123,13 @@ class ChunkExaminer:
             stage=stage,
             cross_check=cross_check,
         )
+
+    def _late(self, mode: Mode, chunk: Sequence[LedgerRow], records: Records) -> Mapping[datetime, int]:
+        """Return how much came too late for each interval: records, and intervals of settled tables."""
+        if mode is Mode.RECOMPUTE:  # it explains nothing
+            return {}
+        again = rewritten(self.code, self.raw, chunk) if mode is Mode.CORRECT else Counter[datetime]()
+        return Counter(records.count_late()) + again
 
     def _unread(self, chunk: Sequence[LedgerRow], mode: Mode) -> dict[datetime, str]:
         """Return which intervals are made of rows that a settled table does not have any more, with the reason."""

@@ -51,6 +51,7 @@ class SettledTableSource:
         self.rules = rules
         self._table = table
         self._log = _KnownLog(table.folder)
+        self._ledgers: dict[int, Ledger] = {}
 
     def pin(self) -> RawPosition:
         """See the port."""
@@ -63,8 +64,6 @@ class SettledTableSource:
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         """See the port."""
         end = {partition_of(self.name): pinned.version + 1}
-        if since.offsets == end:
-            return Examination(end)
         before, after = self._ledger(version_in(since, self.name)), self._ledger(pinned.version)
         return examined_table(before, after, end, self.rules, settled_until)
 
@@ -93,4 +92,8 @@ class SettledTableSource:
         return [file for file in each if file.overlaps(between)]
 
     def _ledger(self, version: int) -> Ledger:
-        return fold(self._log.until(version), self._table.code.output.interval_length)
+        if version not in self._ledgers:
+            ledger = fold(self._log.until(version), self._table.code.output.interval_length)
+            newest = sorted(self._ledgers)[-1:]  # each round asks for the version of the one before, and for its own
+            self._ledgers = {**{known: self._ledgers[known] for known in newest}, version: ledger}
+        return self._ledgers[version]

@@ -157,3 +157,16 @@ def test_another_table_of_the_same_name_settles_nothing(hours: Shape) -> None:
     hours.settle()
     settler = days.source().settler(days.table, "settle:days", 2)
     assert settler.round().outcome is RoundOutcome.RAW_BEHIND
+
+
+@pytest.mark.verify
+def test_a_correction_of_days_takes_corrected_hours_also_before_they_are_marked(hours: Shape) -> None:
+    hours.settle()
+    days = over(hours, "days")
+    days.settle()
+    assert hours.backfill(Mode.CORRECT).outcome == "explained"
+    corrected = days.backfill(Mode.CORRECT)
+    assert (corrected.outcome, corrected.why) == ("explained", "")
+    assert differences("days", days.rows(), whole_days(hours.rows(), days.ledger)) == []
+    days.settle(generation=2)
+    assert not any(row.dirty for row in days.ledger.spans), "it has read what the settler examines now"

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from sluice.delta.versions import next_version
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import Ledger
+from sluice.spark.driver.driver import run_streams
+from sluice.spark.driver.exit_report import ExitReport
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days
 from tests.shapes import chained, transforms
@@ -86,3 +88,20 @@ def test_a_driver_that_dies_at_a_settlement_of_days_loses_and_doubles_nothing(
     assert linked.finish(spark, generation=generation) is ExitCode.STOPPED
     assert linked.finish(spark, generation=generation + 1) is ExitCode.STOPPED
     assert_settled(linked)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_a_unit_without_topics_settles_what_another_one_has_settled(linked: DriverPlace, spark: SparkSession) -> None:
+    spec = linked.home / "include" / "pipelines" / f"{DAYS}.yaml"
+    spec.write_text(json.dumps({**chained_document(DAYS), "driver": "reports"}))
+    reports = run_unit(linked, spark, "reports", 1)
+    assert reports is ExitCode.STOPPED, "there is no table yet, and nothing to settle"
+    assert ledger(linked).closed_until is None
+    assert linked.finish(spark, generation=1) is ExitCode.STOPPED
+    assert run_unit(linked, spark, "reports", 2) is ExitCode.STOPPED
+    assert_settled(linked)
+
+
+def run_unit(place: DriverPlace, spark: SparkSession, unit: str, generation: int) -> ExitCode:
+    return run_streams(place.project(), spark, unit, generation, available_now=True, exit_report=ExitReport())
