@@ -24,6 +24,7 @@ from sluice.intervals.backfill.acceptance import accepting
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.batch_process import end_now
+from sluice.project.chains import downstream_of
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
@@ -214,6 +215,15 @@ def _print_end(project: Project, ended: BackfillRun, output: Output) -> None:
     """Print the outcome of a run, and the end of its log if it broke off."""
     backfill = ended.backfill
     on_record = {} if backfill is None else backfill_as_dict(project, backfill)
-    data = {**on_record, "exit_code": ended.code, "log": str(ended.log)}
-    emit(output, data, lambda: None if backfill is None else print_backfill(project, backfill, SystemClock().now()))
+    after = () if backfill is None else downstream_of(project, backfill.request)
+    downstream = [each.as_dict() for each in after]
+    data = {**on_record, "downstream": downstream, "exit_code": ended.code, "log": str(ended.log)}
+
+    def human() -> None:
+        if backfill is not None:
+            print_backfill(project, backfill, SystemClock().now())
+        for each in after:
+            out_lines.print(each.in_words)
+
+    emit(output, data, human)
     ended.print_log_if_broken_off()

@@ -48,7 +48,7 @@ def trial(
     place = place or settings()
     specs = scan(place.home / "include")
     spec, catalog = specs.pipeline(pipeline), specs.catalog
-    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.every_source}
+    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.topic_sources}
     topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
     lines, clock = _by_topic(spec, sample), SystemClock()
     arrivals = {topic: broker_time(bare, arrived_at, clock, lines[topic]) for topic, bare in topics.items()}
@@ -71,13 +71,28 @@ def _static_places(place: Settings, catalog: Catalog) -> StaticPlaces:
     return StaticPlaces(place.home / "include", folder.table)
 
 
+def refuse_tables(spec: PipelineSpec) -> None:
+    """Make sure that all that a pipeline reads can be a sample.
+
+    Raises:
+        SpecError: it reads a settled table, whose columns nothing declares.
+    """
+    if spec.table_sources:
+        tables = " and ".join(source.table for source in spec.table_sources.values())
+        raise SpecError(
+            f"{spec.name} reads the rows of {tables}, and a sample is lines of topics.",
+            fix="let a driver settle it, or call its transform in a test of your own.",
+        )
+
+
 def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict[str, Sequence[bytes]]:
     """Return the lines of each topic.
 
     Raises:
-        SpecError: it is not said whose they are.
+        SpecError: it is not said whose they are, or there could be none.
     """
-    sources = spec.every_source
+    refuse_tables(spec)
+    sources = spec.topic_sources
     if not isinstance(sample, Mapping):
         if len(sources) > 1:
             raise SpecError(

@@ -86,7 +86,9 @@ class LineageMap:
     def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
         """Return a backfill or check of a pipeline with intervals, with the run that started this process."""
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
-        raw = [self._table(self._project.folder.table(catalog.topics[topic].raw.table)) for topic in spec.topics]
+        names = [source.table for source in spec.table_sources.values()]
+        names += [catalog.topics[topic].raw.table for topic in spec.topics]
+        raw = [self._table(self._project.folder.table(name)) for name in names]
         return BatchJob(
             namespace=self.namespace,
             deployment=self._project.settings.deployment,
@@ -122,11 +124,15 @@ class LineageMap:
             stream=stream,
             engine=version("pyspark"),
             topics=tuple(datasets.topic(bootstrap, topic, catalog.topics[topic]) for topic in declared.topics),
-            static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
+            static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._beside_topics(pipeline),
             outputs=self._outputs(stream),
             owner=declared.owner,
             description=catalog.topics[declared.topics[0]].description if pipeline is None else pipeline.description,
         )
+
+    def _beside_topics(self, pipeline: PipelineSpec) -> tuple[Dataset, ...]:
+        folders = (self._project.folder.table(source.table) for source in pipeline.table_sources.values())
+        return (*map(self._table, folders), *self._static(pipeline))
 
     def _outputs(self, stream: str) -> tuple[Dataset, ...]:
         tables = tuple(self._table(folder) for folder in self.tables_of(stream))

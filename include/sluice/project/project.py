@@ -142,5 +142,5 @@ class Project:
         """Return the parts of a pipeline's code as they are today."""
         spec = self.catalog.pipelines[pipeline]
         expected = self.catalog.expected_of_records(pipeline)
-        topics = {name: self.catalog.topics[source.topic] for name, source in spec.every_source.items()}
+        topics = {name: self.catalog.topics[source.topic] for name, source in spec.topic_sources.items()}
         return pipeline_parts(self.settings.home, spec, topics, expected)

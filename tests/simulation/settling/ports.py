@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import SettleEntry

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructField, StructType
 
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.columns import taken_by
@@ -71,6 +72,34 @@ class SourceCode:
 
 
 @dataclass(frozen=True)
+class TableCode:
+    """What a transform is given of a settled table: its rows, with the columns that its own transform gave them.
+
+    Attributes:
+        name: under which the transform takes them.
+        output: the declaration of the table, in the pipeline that settles it.
+        schema: of the rows that the transform is given.
+    """
+
+    name: str
+    output: IntervalsOutput
+    schema: StructType
+
+    @classmethod
+    def of(cls, name: str, output: IntervalsOutput, schema: StructType) -> TableCode:
+        """Return it without the column that is Sluice's own.
+
+        Args:
+            name: see above.
+            output: see above.
+            schema: of the table.
+        """
+        hidden = set() if window_is_interval(output) else {INTERVAL}
+        fields = [StructField(f.name, f.dataType) for f in schema if f.name not in hidden]
+        return cls(name, output, StructType(fields))
+
+
+@dataclass(frozen=True)
 class PipelineCode:
     """What turns records into rows.
 
@@ -81,12 +110,14 @@ class PipelineCode:
         code_hash: names all of it but the content of static inputs that change.
         digests: of these: what `static` holds of each, by name.
         changing: reads them again; None where there are none.
+        tables: what is taken of each settled table, by what `table_input` calls it.
     """
 
     pipeline: PipelineSpec
     sources: Mapping[str, SourceCode]
     static: Mapping[str, DataFrame]
     code_hash: str
+    tables: Mapping[str, TableCode] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     changing: ChangingStatic | None = None
 
@@ -135,7 +166,7 @@ def sources_of(
         source.topic: SourceCode(
             name, topics[source.topic], source.time, tuple(expected.get(name, ())), dict(source.columns)
         )
-        for name, source in pipeline.every_source.items()
+        for name, source in pipeline.topic_sources.items()
     }
 
 
@@ -147,7 +178,7 @@ def result_rows(
     The same for a stream and a batch; on a batch the watermark does nothing.
 
     Args:
-        records: the columns of `read_stream`, by topic.
+        records: the columns of `read_stream`, by topic; of a settled table its rows.
         code: the pipeline's.
         late: whether a late record counts as good, by topic; never in a stream.
 
@@ -157,7 +188,7 @@ def result_rows(
     """
     late = late or {}
     good = {t: good_records(records[t], source, late=late.get(t)) for t, source in code.sources.items()}
-    return rows_of(good, code)
+    return rows_of({**good, **{t: records[t] for t in code.tables}}, code)
 
 
 def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
@@ -201,13 +232,15 @@ def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return the rows that the transform makes of good records.
 
     Args:
-        good: see `good_records`, by topic; the transform gets the columns of `SourceCode.given` alone.
+        good: see `good_records`, by topic; the transform gets the columns of `SourceCode.given` alone. Of a settled
+            table its rows.
         code: the pipeline's.
 
     Returns:
         The transform's own columns.
     """
-    return code.transform({source.name: source.given(good[t]) for t, source in code.sources.items()}, code.static)
+    records = {source.name: source.given(good[t]) for t, source in code.sources.items()}
+    return code.transform({**records, **{table.name: good[t] for t, table in code.tables.items()}}, code.static)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

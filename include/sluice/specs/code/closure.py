@@ -17,7 +17,7 @@ from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.model.model import PipelineSpec, StaticInput, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec
+from sluice.specs.model.sources import SourceSpec, TableSource
 
 _TIMES_WITHOUT_MEANING = {"watermark_delay", "arrival_disorder", "max_advance", "idle"}
 """How long is waited for records changes no result; the watermark delay in force is said beside them."""
@@ -115,22 +115,24 @@ def meaning(
 def _read(pipeline: PipelineSpec, topics: Mapping[str, TopicSpec]) -> dict[str, object]:
     """Return how records are read.
 
-    Of the short form it says the same as before there were `sources`: what was computed then is not stale.
+    Of a settled table its name is said, and not the code that makes its rows: a change of them is found by what they
+    are. Of the short form it says the same as before there were `sources`: what was computed then is not stale.
     """
     read = {
         name: {
             "watermark_delay_seconds": int(source.time.delay.total_seconds()),
             "value": topics[name].value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
         }
-        for name, source in pipeline.every_source.items()
+        for name, source in pipeline.topic_sources.items()
     }
     if pipeline.sources:
-        return {"sources": {name: {**_declared(source), **read[name]} for name, source in pipeline.sources.items()}}
+        each = pipeline.sources.items()
+        return {"sources": {name: {**_declared(source), **read.get(name, {})} for name, source in each}}
     (only,) = read.values()
     return only
 
 
-def _declared(source: SourceSpec) -> dict[str, object]:
+def _declared(source: SourceSpec | TableSource) -> dict[str, object]:
     written = source.model_dump(mode="json", exclude={"time": _TIMES_WITHOUT_MEANING})
     omitted = _UNLESS_OMITTED_OF_SOURCE - source.model_dump(exclude_defaults=True).keys()
     return {key: value for key, value in written.items() if key not in omitted}

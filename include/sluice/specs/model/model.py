@@ -34,7 +34,15 @@ from sluice.specs.model.outputs import (
 )
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
-from sluice.specs.model.sources import SourceSpec, StaticFormat, StaticSource, TimeRules, faulty_sources
+from sluice.specs.model.sources import (
+    Source,
+    SourceSpec,
+    StaticFormat,
+    StaticSource,
+    TableSource,
+    TimeRules,
+    faulty_sources,
+)
 from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
 from sluice.specs.model.topic_shape import TopicShape, one_topic
@@ -219,8 +227,8 @@ class PipelineSpec(Spec):
     static: dict[Name, StaticInput] = Field(default_factory=dict)
     time: TimeRules | None = None
     """How late and how early a record of `source` may be."""
-    sources: dict[Name, SourceSpec] = Field(default_factory=dict, validate_default=True)
-    """The topics that it reads, by the names under which its transform takes them."""
+    sources: dict[Name, Source] = Field(default_factory=dict, validate_default=True)
+    """The topics and settled tables that it reads, by the names under which its transform takes them."""
     output: SingleOutput = None
     """Short for `outputs` with this one."""
     outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
@@ -257,7 +265,7 @@ class PipelineSpec(Spec):
 
     @field_validator("sources")
     @classmethod
-    def _sources_are_said_once(cls, sources: dict[str, SourceSpec], info: ValidationInfo) -> dict[str, SourceSpec]:
+    def _sources_are_said_once(cls, sources: dict[str, Source], info: ValidationInfo) -> dict[str, Source]:
         if fault := faulty_sources(sources, info.data):
             raise ValueError(fault)
         return sources
@@ -282,24 +290,42 @@ class PipelineSpec(Spec):
         return self.model_copy(update={"outputs": there})
 
     @property
-    def every_source(self) -> Mapping[str, SourceSpec]:
+    def every_source(self) -> Mapping[str, SourceSpec | TableSource]:
         """All sources by name, however they are written down."""
-        if self.source is None or self.time is None:
-            return self.sources
-        return {self.source: SourceSpec(topic=self.source, time=self.time)}
+        return self.topic_sources if self.source is not None else self.sources
+
+    @property
+    def topic_sources(self) -> Mapping[str, SourceSpec]:
+        """Those that are topics."""
+        if self.source is not None and self.time is not None:
+            return {self.source: SourceSpec(topic=self.source, time=self.time)}
+        return {name: source for name, source in self.sources.items() if isinstance(source, SourceSpec)}
+
+    @property
+    def table_sources(self) -> Mapping[str, TableSource]:
+        """Those that are settled tables of other pipelines."""
+        return {name: source for name, source in self.sources.items() if isinstance(source, TableSource)}
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that it reads."""
+        """The topics that it reads; none where it reads tables alone."""
         if self.source is not None:  # asked of every pipeline for every topic: no source is built for the answer
             return (self.source,)
-        return tuple(source.topic for source in self.sources.values())
+        return tuple(source.topic for source in self.topic_sources.values())
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All that it reads: topics, and tables as `table_input` calls them."""
+        return (self.source,) if self.source is not None else tuple(each.reads for each in self.sources.values())
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables among `reads`."""
+        return tuple(source.reads for source in self.table_sources.values())
 
     def time_of(self, topic: str) -> TimeRules:
         """Return how late and how early a record of one of its topics may be."""
-        if self.time is not None and topic == self.source:
-            return self.time
-        return next(source.time for source in self.sources.values() if source.topic == topic)
+        return next(source.time for source in self.topic_sources.values() if source.topic == topic)
 
     @property
     def is_sql(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a pipeline reads: topics, how late their records may be, how far beyond an interval they count, and tables."""
+"""What a pipeline reads: topics, with how late their records may be, settled tables of others, and static inputs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.outputs import DAY
@@ -84,8 +84,59 @@ class SourceSpec(Spec):
     columns: dict[Name, RecordPart] = Field(default_factory=dict)
     """Further columns of its records, by name: what a record has beside its value."""
 
+    @property
+    def reads(self) -> str:
+        """Names what it reads among all that pipelines read: topics, and tables as `table_input` calls them."""
+        return self.topic
 
-def faulty_sources(sources: Mapping[str, SourceSpec], rest: Mapping[str, Any]) -> str:
+
+class TableSource(Spec):
+    """The settled table of another pipeline, under the name by which the transform takes its rows."""
+
+    table: Name
+    """The table of an `intervals` output of this project. The transform takes its rows with the columns that its
+    transform gave them."""
+    lookback: Duration | None = None
+    """How far before an interval the rows begin that its own rows are made of. Omitted: that of the output."""
+    lookahead: Duration | None = None
+    """How far behind an interval's end they go on. Omitted: that of the output."""
+
+    @property
+    def reads(self) -> str:
+        """See `SourceSpec`."""
+        return table_input(self.table)
+
+
+_TOPIC, _TABLE = "of a topic", "of a table"  # no keys of a source, so that no fault is looked for below them
+
+
+def _kind(source: object) -> str:
+    """Return which of the two is meant; one that names both is a topic with a key too many."""
+    if isinstance(source, dict):
+        return _TABLE if "table" in source and "topic" not in source else _TOPIC
+    return _TABLE if isinstance(source, TableSource) else _TOPIC
+
+
+Source = Annotated[Annotated[SourceSpec, Tag(_TOPIC)] | Annotated[TableSource, Tag(_TABLE)], Discriminator(_kind)]
+"""What a pipeline that names its `sources` reads under one of the names."""
+
+_TABLE_PREFIX = "table:"
+
+
+def table_input(table: str) -> str:
+    """Return what a settled table is called where a topic could stand; no topic's name has a colon.
+
+    It has one partition, and offsets that count its versions: the next one that nobody has read.
+    """
+    return f"{_TABLE_PREFIX}{table}"
+
+
+def table_of(name: str) -> str | None:
+    """Return the table that something is called after, see `table_input`; None of a topic."""
+    return name.removeprefix(_TABLE_PREFIX) if name.startswith(_TABLE_PREFIX) else None
+
+
+def faulty_sources(sources: Mapping[str, Source], rest: Mapping[str, Any]) -> str:
     """Return what is wrong with how a pipeline says what it reads; empty if nothing is.
 
     Args:
@@ -101,9 +152,11 @@ def faulty_sources(sources: Mapping[str, SourceSpec], rest: Mapping[str, Any]) -
         return "the key `source` is missing; name one topic there, or several in `sources`"
     if not sources and "time" not in single:
         return "the key `time` is missing; say there how late and how early a record of `source` may be"
-    topics = Counter(source.topic for source in sources.values())
-    if twice := [topic for topic, count in topics.items() if count > 1]:
-        return f"two sources read the topic {twice[0]!r}; read it once, and let the transform use it twice"
+    read = Counter(source.reads for source in sources.values())
+    if twice := [name for name, count in read.items() if count > 1]:
+        table = table_of(twice[0])
+        what = f"the topic {twice[0]!r}" if table is None else f"the table {table!r}"
+        return f"two sources read {what}; read it once, and let the transform use it twice"
     return ""
 
 

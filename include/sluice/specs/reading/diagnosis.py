@@ -182,6 +182,8 @@ def _fix_of_key(key: str, known: list[str]) -> str:
     """Return what to write instead of a key that is not known."""
     if renamed := _renamed(key, known):
         return f"it is called `{renamed[0]}` now."
+    if key in known:  # of another form of the same mapping
+        return "it does not go together with another key that is here; remove one of the two."
     return _WITHDRAWN_KEYS.get(key) or nearest(key, known)
 
 
