@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from sluice.delta.versions import next_version
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import Ledger
-from sluice.spark.driver.driver import run_streams
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.unit import run_streams
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days
 from tests.shapes import chained, transforms
