@@ -70,7 +70,10 @@ R_contra = TypeVar("R_contra", bound=Staged, contravariant=True)
 
 
 class RawSource(Protocol):
-    """A topic's records as its raw table holds them."""
+    """A topic's records as its raw table holds them, or a settled table of another pipeline.
+
+    Such a table is called by a name that no topic has, and its versions are the offsets of one partition.
+    """
 
     def pin(self) -> RawPosition:
         """Return how far the table goes now."""

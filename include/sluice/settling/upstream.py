@@ -7,11 +7,13 @@ settled is its arrival time, and an interval that holds something else than befo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.entries import BackfillEntry, Content, Logged, SettleEntry
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.rows import LedgerRow
 from sluice.settling.examination import Examination
@@ -24,11 +26,14 @@ def examined_table(
     end: Mapping[str, int],
     rules: SettlingRules,
     settled_until: datetime | None,
+    *,
+    since: Iterable[Logged] = (),
 ) -> Examination:
     """Judge what happened to a table since it was examined last.
 
     An interval that was written again with the same rows changes nothing. One that was opened again and is settled
-    anew is compared with nothing, so whatever rests on it is marked.
+    anew is compared with nothing, so whatever rests on it is marked; and so it is if an interval held other rows for a
+    while, which a backfill may have read.
 
     Args:
         before: its ledger as it was examined.
@@ -36,12 +41,13 @@ def examined_table(
         end: the next version of its one partition.
         rules: of the pipeline that reads it, for this source.
         settled_until: the intervals of that pipeline that end by then are settled; None: none is.
+        since: the entries of the table's log between the two.
     """
     (partition,) = end
     closed = after.closed_until
     spans = {} if closed is None else {partition: (ArrivalSpan(closed, closed, witnessed=True),)}
     overtaken: dict[datetime, int] = defaultdict(int)
-    for row in changed(before, after) if settled_until is not None else ():
+    for row in changed(before, after, _held_between(since)) if settled_until is not None else ():
         version = 0 if row.current is None else row.current.version
         for own in rules.touched_by_any_of(row.interval):
             if settled_until is not None and own.end <= settled_until:
@@ -50,15 +56,32 @@ def examined_table(
     return Examination(end, spans, {start: {partition: next_} for start, next_ in overtaken.items()}, first)
 
 
-def changed(before: Ledger, after: Ledger) -> Iterator[LedgerRow]:
-    """Yield the intervals of a table that were written since an earlier ledger of it, and hold something else now."""
+def _held_between(since: Iterable[Logged]) -> dict[datetime, set[Content]]:
+    held: dict[datetime, set[Content]] = defaultdict(set)
+    for entry in (logged.entry for logged in since):
+        if isinstance(entry, BackfillEntry | SettleEntry):
+            for start, content in entry.content.items():
+                held[start].add(content)
+    return held
+
+
+def changed(
+    before: Ledger, after: Ledger, between: Mapping[datetime, set[Content]] = MappingProxyType({})
+) -> Iterator[LedgerRow]:
+    """Yield the intervals of a table that were written since an earlier ledger of it, and hold something else now.
+
+    Args:
+        before: the earlier ledger.
+        after: the later one.
+        between: what intervals held in between, if that counts as well.
+    """
     for row in after.spans:
         if row.current is None or row.current.version <= before.version:
             continue
         for each in row.each():
             known = before.rows.get(each.interval.start)
             held = None if known is None or known.current is None else known.current.content
-            if held != row.current.content:
+            if held is None or {held} != {row.current.content, *between.get(each.interval.start, ())}:
                 yield each
 
 

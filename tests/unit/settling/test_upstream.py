@@ -69,10 +69,14 @@ def test_an_interval_with_other_rows_marks_what_rests_on_it_and_one_with_the_sam
     assert overtaken(before, ledger(*begun, published({3: 2})), None) == {}
 
 
-def test_what_was_changed_back_before_it_was_read_changes_nothing() -> None:
+def test_what_was_changed_back_is_marked_because_a_backfill_may_have_read_it_in_between() -> None:
     begun = (settled(0, 48),)
     again = ledger(*begun, published({3: 2}), published({3: 1}))
-    assert overtaken(ledger(*begun), again, hour(48)) == {}
+    since = [Logged(1, START, published({3: 2})), Logged(2, START, published({3: 1}))]
+    found = examined_table(ledger(*begun), again, {PARTITION: 3}, RULES, hour(48), since=since)
+    assert found.overtaken == {hour(0): {PARTITION: 3}}
+    same = examined_table(ledger(*begun), again, {PARTITION: 3}, RULES, hour(48), since=since[1:])
+    assert same.overtaken == {}
     assert overtaken(ledger(*begun, published({3: 2})), again, hour(48)) == {hour(0): 3}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import structlog
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -65,11 +63,12 @@ def tables_of(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> 
 
 def _schema(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> StructType:
     """Return the schema of a settled table; before there is one, what the code of its pipeline makes of nothing."""
+    folder = project.folder.table(pipeline.intervals.table)
     try:
-        table = open_table(project.folder.table(pipeline.intervals.table))
+        open_table(folder)
     except NotReadyError:
         code = pipeline_code(project, spark, pipeline)
         nothing = {topic: raw_records(empty_raw_rows(spark)) for topic in code.sources}
         nothing |= {name: spark.createDataFrame([], each.schema) for name, each in code.tables.items()}
         return result_rows(nothing, code).schema
-    return StructType.fromJson(json.loads(table.schema().to_json()))
+    return spark.read.format("delta").load(str(folder)).schema

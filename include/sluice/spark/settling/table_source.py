@@ -64,8 +64,10 @@ class SettledTableSource:
     def examine(self, pinned: RawPosition, since: Reach, settled_until: datetime | None) -> Examination:
         """See the port."""
         end = {partition_of(self.name): pinned.version + 1}
-        before, after = self._ledger(version_in(since, self.name)), self._ledger(pinned.version)
-        return examined_table(before, after, end, self.rules, settled_until)
+        known = version_in(since, self.name)
+        between = [logged for logged in self._log.until(pinned.version) if logged.version > known]
+        before, after = self._ledger(known), self._ledger(pinned.version)
+        return examined_table(before, after, end, self.rules, settled_until, since=between)
 
     def around(self, _pinned: RawPosition, _hole: Hole, /) -> tuple[datetime | None, datetime | None]:
         """See the port: a table that is there has no holes."""

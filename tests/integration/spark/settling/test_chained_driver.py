@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from pyspark.sql import SparkSession
 from sluice.delta.versions import next_version
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import Ledger
-from sluice.spark.driver.driver import run_streams
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.unit import run_streams
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days
 from tests.shapes import chained, transforms
@@ -27,16 +28,18 @@ DAYS, SECOND = "days", datetime.fromisoformat("2013-01-03T00:00:00Z")
 
 
 @pytest.fixture
-def linked(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
+def linked(own_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DriverPlace:
     """A project with both pipelines, and a broker with the topic."""
+    for name, module in (("shapes", transforms), ("chained", chained)):  # of a driver in this process
+        monkeypatch.setitem(sys.modules, f"transforms.{name}", module)
     publish_two_days(own_broker.bootstrap)
     place = place_at(tmp_path / "state", own_broker).with_own_project()
     for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
         (place.home / "include" / file).unlink()
     for name, document in ((UPSTREAM, pipeline_document(UPSTREAM)), (DAYS, chained_document(DAYS))):
         (place.home / "include" / "pipelines" / f"{name}.yaml").write_text(json.dumps(document))
-    for module, file in (("shapes", transforms.__file__), ("chained", chained.__file__)):
-        (place.home / "spark_jobs" / "transforms" / f"{module}.py").write_bytes(Path(file).read_bytes())
+    for name, file in (("shapes", transforms.__file__), ("chained", chained.__file__)):
+        (place.home / "spark_jobs" / "transforms" / f"{name}.py").write_bytes(Path(file).read_bytes())
     return place
 
 
