@@ -101,3 +101,11 @@ def test_a_feed_sends_the_lines_of_a_log() -> None:
     assert "it does not match the pattern of the topic: no." in str(faults[0])
     assert "declares its lines" in str(faults[0])
     assert "as 01/Jan/2026:12:00:00 +0000" in str(faults[1])
+
+
+def test_another_pattern_reads_other_times() -> None:
+    other = value({"at": {"type": "timestamp", "zone": "UTC"}}, format="text", pattern="(?<at>.*)")
+    assert LOG.times != other.times
+    assert LOG.times.endswith("event time at as dd/MMM/yyyy:HH:mm:ss Z, arrival time the broker's")
+    assert "csv ; ['id', 'other', 'at']" in CSV.times
+    assert "at in seconds since 1970 at $.meta.at" in NESTED.times

@@ -71,7 +71,9 @@ class TopicValue(Encoding):
     def times(self) -> str:
         """How the two times of a record are read, in words: raw tables keep what they were filled by."""
         arrival = "the broker's" if self.arrival_time == "broker" else self._time(self.arrival_time)
-        return f"{self.format}, event time {self._time(self.event_time)}, arrival time {arrival}"
+        line = f" {self.pattern}" if self.pattern else f" {self.delimiter or ','} {list(self.line_fields or ())}"
+        form = f"{self.format}{line}" if self.format in LINES else self.format
+        return f"{form}, event time {self._time(self.event_time)}, arrival time {arrival}"
 
     def _time(self, name: str) -> str:
         field = self.fields[name]

@@ -276,3 +276,42 @@ def test_a_new_feed_reports_all_wrong_lines_and_writes_nothing(home: Path) -> No
         new("feed", "may", "--topic", "flights", "--from", "-", "--key", "shop", "--arrival-time", "when", stdin=sample)
     assert not (home / "include" / "data").exists()
     assert not (home / "include" / "feeds" / "may.yaml").exists()
+
+
+NESTED = {
+    "at": {"type": "timestamp", "path": "$.meta.at", "required": True},
+    "user": {"type": "object", "fields": {"id": {"type": "integer"}, "born": {"type": "date"}}},
+    "user_name": {"type": "string", "path": "$.user['first name']"},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "prices": {"type": "map", "values": {"type": "decimal", "precision": 5, "scale": 2, "minimum": 2}},
+    "raw": {"type": "binary"},
+    "text": {"type": "string", "path": "$.box"},
+    "inner": {"type": "long", "path": "$.box.id"},
+}
+
+
+def _topic_of(fields: object, **keys: object) -> TopicSpec:
+    value = {"fields": fields, "event_time": "at", "arrival_time": "broker", **keys}
+    return TopicSpec.model_validate(
+        {"name": "t", "partitions": 1, "value": value, "raw": {"table": "t_raw", "driver": "t"}}
+    )
+
+
+def test_the_test_of_a_pipeline_over_nested_records_writes_them_where_the_paths_lead() -> None:
+    assert sample_record(_topic_of(NESTED), datetime(2026, 1, 1, 12, tzinfo=UTC)) == {
+        "meta": {"at": "2026-01-01T12:00:00Z"},
+        "user": {"id": 1, "born": "2026-01-01", "first name": "a"},
+        "tags": ["a"],
+        "prices": {"a": 2},
+        "raw": "AA==",
+        "box": "a",
+    }
+
+
+def test_the_test_of_a_pipeline_over_lines_has_lines() -> None:
+    fields = {"at": {"type": "timestamp", "zone": "UTC"}, "id": {"type": "long"}}
+    columns = _topic_of(fields, format="csv", columns=["id", "other", "at"], delimiter=";")
+    files = pipeline_files("p", columns, owner="")
+    assert "1;;2026-01-01T12:20:00Z\n" in files["tests/pipelines/test_p.py"]
+    log = _topic_of(fields, format="text", pattern="(?<id>a) (?<at>b)")
+    assert "replace this by a line as the topic" in pipeline_files("p", log, owner="")["tests/pipelines/test_p.py"]
