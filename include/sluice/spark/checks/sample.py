@@ -90,7 +90,8 @@ def _made(good: Mapping[str, DataFrame], code: PipelineCode) -> tuple[dict[str, 
         SpecError: an output cannot take them.
     """
     pipeline, rows = code.pipeline, transformed(good, code)
-    refuse_unwritable(rows, [*pipeline.side_outputs, *([pipeline.intervals] if pipeline.has_intervals else [])])
+    outputs = pipeline.every_output
+    refuse_unwritable(rows, [pipeline.intervals if isinstance(each, IntervalsOutput) else each for each in outputs])
     first, results = list[str](), [rows]
     if pipeline.has_intervals:
         output = pipeline.intervals
