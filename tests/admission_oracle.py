@@ -6,14 +6,14 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 DEEPEST = 1000
-_BLANK = " \t\r\n"
+BLANK = " \t\r\n"
 _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 _INSTANT = re.compile(r"(\d{4})(-\d\d-\d\d[T ]\d\d:\d\d)(:\d\d)?(\.\d{1,9})?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _MOST_DIGITS = 1000
@@ -40,7 +40,7 @@ class Declared:
 
 
 @dataclass
-class _Document:
+class DocumentRead:
     """What was met while a document was read."""
 
     repeated: bool = False
@@ -74,21 +74,33 @@ def judge(value: bytes | None, declared: Declared, times: Times) -> str:
     """Return the reason for which a record is quarantined, or its outcome."""
     if value is None:
         return "tombstone"
-    if not value.strip(_BLANK.encode()):
+    if not value.strip(BLANK.encode()):
         return "empty"
-    document = _Document()
+    read = read_document(value, _fraction)
+    if read is None:
+        return "malformed"
+    found, rest, document = read
+    return _fault(found, rest, document, declared) or _judge_fields(found, declared, times)
+
+
+def read_document(value: bytes, parse_float: Callable[[str], Any]) -> tuple[dict[str, Any], str, DocumentRead] | None:
+    """Return the object at the beginning of a value, what follows it, and what was met in it; None if there is none."""
+    document = DocumentRead()
     try:
-        text = value.decode("utf-8").lstrip(_BLANK)
+        text = value.decode("utf-8").lstrip(BLANK)
         decoder = json.JSONDecoder(
-            object_pairs_hook=document.pairs, parse_constant=document.constant, parse_int=_whole, parse_float=_fraction
+            object_pairs_hook=document.pairs,
+            parse_constant=document.constant,
+            parse_int=_whole,
+            parse_float=parse_float,
         )
         with _recursion(3 * DEEPEST):
             found, end = decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        return "malformed"
+        return None
     if not isinstance(found, dict) or _halved(document.texts) or _depth(found) > DEEPEST:
-        return "malformed"
-    return _fault(found, text[end:], document, declared) or _judge_fields(found, declared, times)
+        return None
+    return found, text[end:], document
 
 
 @contextmanager
@@ -102,10 +114,10 @@ def _recursion(limit: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _fault(found: dict[str, Any], rest: str, document: _Document, declared: Declared) -> str | None:
+def _fault(found: dict[str, Any], rest: str, document: DocumentRead, declared: Declared) -> str | None:
     given = {name: found[name] for name in declared.types if found.get(name) is not None}
     numbers = [value for name, value in given.items() if declared.types[name] == "double"]
-    if rest.strip(_BLANK):
+    if rest.strip(BLANK):
         return "trailing_bytes"
     if document.repeated:
         return "duplicate_key"

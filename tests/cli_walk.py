@@ -56,6 +56,8 @@ streams upgrade flights --rollback
 intervals list
 intervals show departures 2013-01-01T00:00:00Z
 intervals advance departures
+graph
+graph departures -o json
 outputs rebuild departures
 backfill plan departures --from 2013-01-01 --to 2013-01-02
 backfill run departures --from 2013-01-01 --to 2013-01-02

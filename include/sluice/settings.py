@@ -123,6 +123,7 @@ class StateFolder:
         self.tables = storage / "tables"
         self.checkpoints = storage / "checkpoints"
         self.staging = storage / "staging"
+        self.static = storage / "static"
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
@@ -217,7 +218,7 @@ def connection_url(name: str) -> str:
     variable = connection_variable(name)
     if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
         raise NotConfiguredError(
-            f"an output needs the connection {name!r}, and {variable} is not set here.",
+            f"an output or a static input needs the connection {name!r}, and {variable} is not set here.",
             fix="set it to postgresql+psycopg://user:password@host/database.",
         )
     return url

@@ -12,7 +12,7 @@ import pytest
 from sluice.errors import CorruptionError, RefusedError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState, OverlapError
-from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from tests.twins.clock import START, ManualClock
 
 
@@ -39,7 +39,13 @@ class BackfillsSuite:
 
     def test_a_claim_is_on_record_as_running(self, backfills: Backfills) -> None:
         request = Request(
-            "departures", Interval(day(1), day(3)), Mode.RECOMPUTE, by="ada", why="repair", only=Only.DIRTY
+            "departures",
+            Interval(day(1), day(3)),
+            Mode.RECOMPUTE,
+            by="ada",
+            why="repair",
+            only=Only.DIRTY,
+            static=StaticChoice.NEWEST,
         )
         claimed = backfills.claim(request, "run-1", alive=dead)
         assert claimed == Backfill(claimed.id, "run-1", request, BackfillState.RUNNING, START)

@@ -17,7 +17,7 @@ PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
     ("errors", "clock", "wording"),
-    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures"),
+    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("settings", "specs/catalog"),
@@ -30,8 +30,9 @@ LAYERS = (
         "specs/code",
         "streams/position",
     ),
+    ("delta",),
+    ("static",),
     (
-        "delta",
         "feeds",
         "gx",
         "postgres",
@@ -87,6 +88,7 @@ FOREIGN_ALLOWED = {
     "postgres": {"sqlalchemy"},
     "project": {"sqlalchemy"},
     "serve": {"fastapi"},
+    "static": {"sqlalchemy"},
     "spark": {"pyspark", "py4j", "delta", "deltalake"},
 }
 """Which foreign systems a room may know, and the rooms in it. What is not named here is the core, and knows none."""

@@ -22,8 +22,9 @@ from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.intervals.backfill.acceptance import accepting
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
-from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.batch_process import end_now
+from sluice.project.chains import downstream_of
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
@@ -35,6 +36,10 @@ ModeOption = Annotated[
     typer.Option(help="verify and try publish nothing; correct adds late records; recompute applies today's code."),
 ]
 OnlyOption = Annotated[Only, typer.Option(help="The intervals of the range that a recompute processes.")]
+StaticOption = Annotated[
+    StaticChoice,
+    typer.Option(help="The content of static inputs that change: as recorded for each interval; newest, to recompute."),
+]
 KeyOption = Annotated[
     str, typer.Option(help="An idempotency key: running with the same key again resumes the backfill.")
 ]
@@ -53,6 +58,7 @@ def plan(
     mode: ModeOption = Mode.VERIFY,
     only: OnlyOption = Only.ALL,
     why: WhyOption = "",
+    static: StaticOption = StaticChoice.RECORDED,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show which intervals a run would process, in which chunks, and why it would skip the others. Changes nothing.
@@ -61,7 +67,7 @@ def plan(
     healthy intervals needs a reason; 6 the ledger cannot be read.
     """
     project, spec = open_pipeline(pipeline)
-    planned = plan_backfill(project, spec, _request(spec, start, end, mode, only=only, why=why))
+    planned = plan_backfill(project, spec, _request(spec, start, end, mode, only=only, why=why, static=static))
     emit(output, planned.as_dict(), lambda: planned.print(out))
 
 
@@ -74,6 +80,7 @@ def run(
     mode: ModeOption = Mode.VERIFY,
     only: OnlyOption = Only.ALL,
     why: WhyOption = "",
+    static: StaticOption = StaticChoice.RECORDED,
     key: KeyOption = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     output: OutputOption = Output.TABLE,
@@ -85,10 +92,10 @@ def run(
     backfill overlaps, or a reason is missing; 6 the ledger cannot be read.
     """
     if dry_run:
-        plan(pipeline=pipeline, start=start, end=end, mode=mode, only=only, why=why, output=output)
+        plan(pipeline=pipeline, start=start, end=end, mode=mode, only=only, why=why, static=static, output=output)
         return
     project, spec = open_pipeline(pipeline)
-    _run(project, spec, _request(spec, start, end, mode, only=only, why=why), key, output)
+    _run(project, spec, _request(spec, start, end, mode, only=only, why=why, static=static), key, output)
 
 
 @app.command()
@@ -193,17 +200,30 @@ def _table(backfills: Sequence[Backfill]) -> Table:
     return table
 
 
-def _request(spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str) -> Request:
+def _request(
+    spec: PipelineSpec, start: datetime, end: datetime, mode: Mode, *, only: Only, why: str, static: StaticChoice
+) -> Request:
     if only is not Only.ALL and mode is not Mode.RECOMPUTE:
         raise SpecError(f"--only {only} needs --mode recompute; the mode is {mode}.", fix="remove --only.")
+    if static is StaticChoice.NEWEST and mode is not Mode.RECOMPUTE:
+        raise SpecError(f"--static newest needs --mode recompute; the mode is {mode}.", fix="remove --static.")
     range_ = range_of(start, end, spec.intervals.interval_length)
-    return Request(spec.name, range_, mode, by=requester(), why=why, only=only)
+    return Request(spec.name, range_, mode, by=requester(), why=why, only=only, static=static)
 
 
 def _print_end(project: Project, ended: BackfillRun, output: Output) -> None:
     """Print the outcome of a run, and the end of its log if it broke off."""
     backfill = ended.backfill
     on_record = {} if backfill is None else backfill_as_dict(project, backfill)
-    data = {**on_record, "exit_code": ended.code, "log": str(ended.log)}
-    emit(output, data, lambda: None if backfill is None else print_backfill(project, backfill, SystemClock().now()))
+    after = () if backfill is None else downstream_of(project, backfill.request)
+    downstream = [each.as_dict() for each in after]
+    data = {**on_record, "downstream": downstream, "exit_code": ended.code, "log": str(ended.log)}
+
+    def human() -> None:
+        if backfill is not None:
+            print_backfill(project, backfill, SystemClock().now())
+        for each in after:
+            out_lines.print(each.in_words)
+
+    emit(output, data, human)
     ended.print_log_if_broken_off()

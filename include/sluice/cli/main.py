@@ -31,6 +31,7 @@ COMMANDS = {
     "access": "sluice.cli.access:app",
     "streams": "sluice.cli.streams.commands:app",
     "intervals": "sluice.cli.intervals:app",
+    "graph": "sluice.cli.graph:graph",
     "outputs": "sluice.cli.outputs:app",
     "backfill": "sluice.cli.backfill:app",
     "quality": "sluice.cli.quality:app",

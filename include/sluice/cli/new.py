@@ -68,9 +68,10 @@ def topic(
     seen = sample_of(read_sample(sample)) if sample else None
     fields = guess_fields(seen) if seen else _WITHOUT_SAMPLE
     at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
-    text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner)
+    notes = left_out_notes(seen) if seen else []
+    text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner, left_out=notes)
     _write({f"include/topics/{name}.yaml": text})
-    for note in left_out_notes(seen) if seen else ():
+    for note in notes:
         out_lines.print(note)
     if note := late_arrival_warning(seen, fields, at, arrival, SystemClock().now()) if seen else "":
         err_lines.print(note, style="yellow")

@@ -266,6 +266,9 @@ def _topic(spec: PipelineSpec, topic: str | None) -> str:
         return topic
     if topic is None and len(spec.topics) == 1:
         return spec.topics[0]
+    if not spec.topics:
+        tables = " and ".join(source.table for source in spec.table_sources.values())
+        raise SpecError(f"{spec.name} reads {tables} alone, whose rows were judged before.", fix="name its pipeline.")
     found = f"{spec.name} reads {', '.join(spec.topics)}" + (f", and not {topic}" if topic else "")
     raise SpecError(f"{found}.", fix="name one of its topics with --topic.")
 

@@ -17,7 +17,7 @@ from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err,
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.interactive.trial import broker_time, in_lines, trial
+from sluice.interactive.trial import broker_time, in_lines, refuse_tables, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, advice_of, meaning_of
@@ -60,8 +60,9 @@ def run(
     config = settings()
     specs = scan(config.home / "include")
     spec = specs.pipeline(pipeline)
+    refuse_tables(spec)
     files = _files(spec, sample)
-    sampled = {name: specs.catalog.topics[spec.every_source[name].topic] for name in files}
+    sampled = {name: specs.catalog.topics[spec.topic_sources[name].topic] for name in files}
     preview = trial(pipeline, _lines(files, sampled, arrived_at), arrived_at=arrived_at, place=config)
     emit(output, report(preview, limit), lambda: show(preview, limit, terminal_for_data()))
     for hint in _hints(preview, sampled):
@@ -93,7 +94,7 @@ def _files(spec: PipelineSpec, samples: Sequence[str]) -> dict[str, str]:
     Raises:
         SpecError: it is not said whose a sample is, or two are of one source.
     """
-    sources = spec.every_source
+    sources = spec.topic_sources
     if len(sources) == 1 and len(samples) == 1:
         (name,), (given,) = sources, samples
         return {name: given.removeprefix(f"{name}=")}

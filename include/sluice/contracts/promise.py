@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sluice.contracts.avro import Avro, AvroSchema, Items, Named, Primitive, Union
 from sluice.contracts.contract import Version
-from sluice.contracts.shapes import Boolean, Null, Number, Object, Schema, Shape, Text, Values
+from sluice.contracts.shapes import Array, Boolean, Null, Number, Schema, Shape, Text, Values
+from sluice.contracts.shapes import Object as ShapeOfObject
 
 LONG, DOUBLE, STRING, BOOLEAN, TIMESTAMP = "long", "double", "string", "boolean", "timestamp"
+OBJECT, ARRAY = "object", "array"
 _INSTANTS = ("timestamp-millis", "timestamp-micros")
 
 
@@ -36,9 +38,31 @@ def promises(version: Version) -> Mapping[str, Promise] | None:
             return None
         return {each.name: _of_avro(each.type, version.schema) for each in top.fields}
     (only, *others) = version.schema or (Null(),)
-    if others or not isinstance(only, Object):
+    if others or not isinstance(only, ShapeOfObject):
         return None
     return {name: _of_shapes(each.schema, required=each.required) for name, each in only.properties.items()}
+
+
+def promise_at(version: Version, path: Sequence[str]) -> Promise | None:
+    """Return what a version promises of a field inside objects; None if it does not have it.
+
+    Args:
+        version: of a contract.
+        path: the keys that lead to the field, at least one.
+    """
+    first, *further = path
+    found = (promises(version) or {}).get(first)
+    if not further or isinstance(version.schema, AvroSchema):
+        return found if not further else None
+    schema, always = version.schema, True
+    for key in path:
+        objects = [shape for shape in schema if isinstance(shape, ShapeOfObject)]
+        inner = objects[0].properties.get(key) if objects else None
+        if inner is None:
+            return None
+        found = _of_shapes(inner.schema, required=inner.required)
+        schema, always = inner.schema, always and found.always
+    return None if found is None else replace(found, always=always)
 
 
 def _of_shapes(schema: Schema, *, required: bool) -> Promise:
@@ -49,14 +73,18 @@ def _of_shapes(schema: Schema, *, required: bool) -> Promise:
     return Promise(some, required and not nullable, words if required else f"{words}, or nothing")
 
 
+_ALONE: Mapping[type, str] = {Boolean: BOOLEAN, ShapeOfObject: OBJECT, Array: ARRAY}
+"""Shapes that read as one type only."""
+
+
 def _types_of(shape: Shape) -> frozenset[str]:
     match shape:
         case Number():
             return frozenset({LONG, DOUBLE} if shape.whole else {DOUBLE})
         case Text():
             return frozenset({STRING, TIMESTAMP} if shape.format == "date-time" else {STRING})
-        case Boolean():
-            return frozenset({BOOLEAN})
+        case Boolean() | ShapeOfObject() | Array():
+            return frozenset({_ALONE[type(shape)]})
         case Values(values):
             kinds = [_type_of_value(value) for value in values if value is not None]
             return frozenset.intersection(*kinds) if kinds else frozenset()

@@ -24,7 +24,7 @@ from sluice.intervals.backfill.claiming import (
     refuse_withdrawn,
     withdrawn,
 )
-from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 
 
 class SqlBackfills(DeploymentRecords):
@@ -193,6 +193,7 @@ def _columns(backfill: Backfill) -> dict[str, Any]:
         "cancel_requested_by": backfill.cancel_requested_by,
         "accepts": request.accepts,
         "replays": request.replays,
+        "static": request.static.value,
     }
 
 
@@ -206,6 +207,7 @@ def _backfill(row: Row[Any]) -> Backfill:
         only=Only(row.only),
         accepts=row.accepts,
         replays=row.replays,
+        static=StaticChoice(row.static),
     )
     return Backfill(
         id=row.id,

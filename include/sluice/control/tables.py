@@ -124,6 +124,7 @@ backfill = _of_deployment(
     sa.Column("cancel_requested_by", sa.String(256), nullable=False),
     sa.Column("accepts", sa.String(160), nullable=False, server_default=""),
     sa.Column("replays", sa.String(96), nullable=False, server_default=""),
+    sa.Column("static", sa.String(16), nullable=False, server_default="recorded"),
     sa.UniqueConstraint("deployment", "key"),
     sa.Index(None, "deployment", "pipeline", "state"),
 )

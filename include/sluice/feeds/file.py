@@ -16,7 +16,7 @@ from sluice.feeds.record import FeedRecord
 from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import TopicValue
 from sluice.specs.reading.faults import SpecFaults
-from sluice.topics.json_object import parse_object
+from sluice.topics.json_object import read_object
 
 
 class FileSource:
@@ -63,5 +63,6 @@ class FileSource:
 
 
 def _record(line: Line) -> FeedRecord:
-    value = parse_object(line.value)
-    return FeedRecord(line.number, line.key, value, line.event, line.arrival, line.event.date(), line.value)
+    return FeedRecord(
+        line.number, line.key, read_object(line.value) or {}, line.event, line.arrival, line.event.date(), line.value
+    )

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from sluice.feeds.record import JsonValue
 from sluice.intervals.alignment import interval_of
 from sluice.settling.rules import SettlingRules
 from sluice.specs.model.model import PipelineSpec, TopicValue
 from sluice.topics.declared_time import write_time
+from sluice.values.paths import put_at
 
 
 def heartbeat_times(last_event: datetime, topic: str, pipelines: Iterable[PipelineSpec]) -> tuple[datetime, ...]:
@@ -47,7 +47,7 @@ def _closing_time(last_event: datetime, topic: str, pipeline: PipelineSpec) -> d
     return max(last.end + rules.margin, interval_of(last_event, rules.length).end + pipeline.time_of(topic).delay)
 
 
-def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, JsonValue]:
+def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, object]:
     """Return a heartbeat whose event and arrival time are `at`.
 
     Raises:
@@ -56,4 +56,8 @@ def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, JsonValue]:
     if value.heartbeat is None:
         raise ValueError("the value declares no heartbeat field")
     times = {value.event_time} | ({value.arrival_time} - {"broker"})
-    return {value.heartbeat: True, **{name: write_time(at, value.fields[name]) for name in sorted(times)}}
+    written: dict[str, object] = {}
+    put_at(written, value.fields[value.heartbeat].keys(value.heartbeat), True)
+    for name in sorted(times):
+        put_at(written, value.fields[name].keys(name), write_time(at, value.fields[name]))
+    return written

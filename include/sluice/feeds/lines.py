@@ -19,6 +19,7 @@ from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 from sluice.topics.declared_time import read_time, write_time
+from sluice.topics.declared_value import parse_fields
 from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.printable import printable_bytes
 
@@ -57,18 +58,20 @@ class Fields:
         arrival: when it became known.
         key: its key; None for none.
         declared: how the topic declares its fields.
+        value: how the topic declares its values; None: a line is a JSON object with these fields.
     """
 
     event: str
     arrival: str
     key: str | None
     declared: Mapping[str, ValueField] = field(default_factory=dict)
+    value: TopicValue | None = None
 
     @classmethod
     def of(cls, feed: FeedSpec, value: TopicValue) -> Fields:
         """Return those of a feed and the value of its topic."""
         declared = value.event_time if value.arrival_time == _BROKER else value.arrival_time
-        return cls(value.event_time, feed.arrival_time or declared, feed.key, value.fields)
+        return cls(value.event_time, feed.arrival_time or declared, feed.key, value.fields, value)
 
 
 def lines_of(path: Path) -> list[bytes]:
@@ -96,13 +99,13 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
             faults.append(Fault(file, number, "", f"it is the same as line {first}: {_SAME}", _TELL_APART))
             continue
         try:
-            value = _object(line)
+            value = _object(line, fields.value)
             event, arrival = _time(value, fields.event, fields), _time(value, fields.arrival, fields)
             parsed.append(Line(number, line, _key(value, fields.key), event, arrival))
         except SpecError as error:
             faults.append(Fault(file, number, "", error.message, error.fix))
     if not lines:
-        faults.append(Fault(file, 1, "", "the file is empty.", "put one JSON object on each line."))
+        faults.append(Fault(file, 1, "", "the file is empty.", "put one record on each line."))
     left = len(faults) - MAX_FAULTS
     if left > 0:
         more = Fault(file, faults[MAX_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
@@ -133,13 +136,15 @@ _TELL_APART = "give each record an id, or remove one."
 _OBJECT = "write one JSON object."
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _object(line: bytes, declared: TopicValue | None) -> dict[str, Any]:
     if not line.strip():
         raise SpecError("the line is empty.", fix="remove it.")
     try:
-        return parse_object(line)
+        return parse_object(line) if declared is None else parse_fields(line, declared)
     except NoObjectError as error:
-        raise SpecError(f"{error}: {printable_bytes(line, _SHOWN_BYTES)}.", fix=_OBJECT) from error
+        lined = declared is not None and declared.line_fields is not None
+        fix = "write it as the topic declares its lines, or correct the topic." if lined else _OBJECT
+        raise SpecError(f"{error}: {printable_bytes(line, _SHOWN_BYTES)}.", fix=fix) from error
 
 
 def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:
@@ -152,7 +157,7 @@ def _time(value: dict[str, Any], name: str, fields: Fields) -> datetime:
     shown = printable_bytes(json.dumps(written).encode(), _SHOWN_BYTES)
     raise SpecError(
         f"its {name!r} is {shown}, and no time of the years 1900 to 2199 with its zone.",
-        fix=f"write it as {example}, or declare in the topic how it is written (`zone` or `epoch`).",
+        fix=f"write it as {example}, or declare in the topic how it is written (`zone`, `epoch` or `format`).",
     )
 
 

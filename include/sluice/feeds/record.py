@@ -21,7 +21,7 @@ class FeedRecord:
     Attributes:
         identity: its number in the source: stable over date ranges.
         key: what decides its partition; None: anything.
-        value: the fields of the topic's value; an absent one is left out.
+        value: the fields of the topic's value; an absent one is left out. Of a line of text there are none.
         event: when it happened (UTC).
         arrival: when it became known (UTC).
         day: the local calendar day that it belongs to.

@@ -18,7 +18,7 @@ from sluice.feeds.ports import TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
 from sluice.specs.model.model import TopicValue
 from sluice.topics.declared_time import read_time
-from sluice.topics.json_object import read_object
+from sluice.topics.declared_value import read_fields
 from sluice.topics.records import Record, RecordPosition
 
 _QUIET_SECONDS = 1.0
@@ -45,7 +45,7 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
         manifest.add(entry, record, position, source.days())
     sending = [entry for entry in manifest.ranges if not entry.finished] if manifest.sending else []
     for at in stored:
-        instant = _heartbeat(read_object(at.value) or {}, value)
+        instant = _heartbeat(read_fields(at.value, value) or {}, value)
         if instant is not None:
             manifest.advance(instant, RecordPosition(at.partition, at.offset))
             for entry in sending[-1:]:  # it is of the range that was being sent; any other is another sender's

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
 from sluice.provisioning.importing.sample import FieldSample
 from sluice.quality.preview import Preview
-from sluice.settings import Settings, settings
+from sluice.settings import Settings, StateFolder, settings
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
 from sluice.specs.model.model import PipelineSpec, TopicSpec
-from sluice.topics.json_object import read_object
+from sluice.static.places import StaticPlaces
+from sluice.topics.declared_time import read_time
+from sluice.topics.declared_value import read_fields
 
 Sample = bytes | Sequence[bytes]
 """One JSON value per line: as a file has them, or one by one."""
@@ -44,10 +48,9 @@ def trial(
     place = place or settings()
     specs = scan(place.home / "include")
     spec, catalog = specs.pipeline(pipeline), specs.catalog
-    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.every_source}
+    expected = {name: catalog.expected_of_records(pipeline, name) for name in spec.topic_sources}
     topics = {topic: in_lines(catalog.topics[topic]) for topic in spec.topics}
-    lines = _by_topic(spec, sample)
-    clock = SystemClock()
+    lines, clock = _by_topic(spec, sample), SystemClock()
     arrivals = {topic: broker_time(bare, arrived_at, clock, lines[topic]) for topic, bare in topics.items()}
     with scratch_session(
         f"sluice-run-{spec.name}",
@@ -57,16 +60,39 @@ def trial(
         overrides=spec.spark,
     ) as spark:
         sources = sources_of(spec, topics, expected)
-        return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals)
+        places = _static_places(place, catalog)
+        return preview(spark, place.home, spec, sources, lines, arrived_at=arrivals, places=places)
+
+
+def _static_places(place: Settings, catalog: Catalog) -> StaticPlaces:
+    deployment = catalog.deployments.get(place.deployment)
+    storage = None if deployment is None else deployment.storage
+    folder = StateFolder(place.state, Path(storage) if storage else None)
+    return StaticPlaces(place.home / "include", folder.table)
+
+
+def refuse_tables(spec: PipelineSpec) -> None:
+    """Make sure that all that a pipeline reads can be a sample.
+
+    Raises:
+        SpecError: it reads a settled table, whose columns nothing declares.
+    """
+    if spec.table_sources:
+        tables = " and ".join(source.table for source in spec.table_sources.values())
+        raise SpecError(
+            f"{spec.name} reads the rows of {tables}, and a sample is lines of topics.",
+            fix="let a driver settle it, or call its transform in a test of your own.",
+        )
 
 
 def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict[str, Sequence[bytes]]:
     """Return the lines of each topic.
 
     Raises:
-        SpecError: it is not said whose they are.
+        SpecError: it is not said whose they are, or there could be none.
     """
-    sources = spec.every_source
+    refuse_tables(spec)
+    sources = spec.topic_sources
     if not isinstance(sample, Mapping):
         if len(sources) > 1:
             raise SpecError(
@@ -117,7 +143,8 @@ def _proposed(topic: TopicSpec, lines: Sequence[bytes]) -> str:
     """Return the first whole second at which all lines of a sample have happened; without a sample, the form."""
     name, times = topic.value.event_time, FieldSample()
     for line in lines:
-        times.add((read_object(line) or {}).get(name), 0)
+        if (at := read_time((read_fields(line, topic.value) or {}).get(name), topic.value.fields[name])) is not None:
+            times.add(at.isoformat(), 0)
     if times.newest is None:
         return f"YYYY-MM-DDTHH:MM:SSZ, at or after their newest {name!r}"
     second = times.newest.astimezone(UTC).replace(microsecond=0)

@@ -156,6 +156,7 @@ class BackfillEntry:
         topics: ids of the topics that the raw table held, oldest first; `raw` counts in the last one. Empty in what was
             written before they were kept.
         replayed: records that did not decode when they came, and were read again all the same.
+        static: digests of the changing static inputs that its intervals were made with, by name.
     """
 
     backfill: str
@@ -169,6 +170,7 @@ class BackfillEntry:
     gate: str
     topics: tuple[str, ...] = ()
     replayed: tuple[PartitionRange, ...] = ()
+    static: Mapping[str, str] = field(default_factory=dict)
     kind: Literal["backfill"] = "backfill"
 
 
@@ -268,6 +270,7 @@ class SettleEntry:
         overtaken: settled intervals, by their starts, that lack records on time, with the next offsets behind those.
         lossy: intervals that may lack records which nobody can read any more.
         code: hash of the code that computed them.
+        static: digests of the changing static inputs that its intervals were made with, by name.
     """
 
     writer: str
@@ -280,6 +283,7 @@ class SettleEntry:
     overtaken: Mapping[datetime, Mapping[str, int]] = field(default_factory=dict)
     lossy: tuple[LossyRange, ...] = ()
     code: str = ""
+    static: Mapping[str, str] = field(default_factory=dict)
     kind: Literal["settle"] = "settle"
 
     @property

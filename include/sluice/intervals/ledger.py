@@ -273,6 +273,7 @@ class _Folding:
                 late=entry.late.get(start, False),
                 topics=reach.topics,
                 replayed=entry.replayed,
+                static=entry.static,
             )
             to = correcting(written) if entry.mode == "correct" else writing(written, reach)
             self._facts.change(start, start + self._length, to)
@@ -302,6 +303,7 @@ class _Folding:
                 content=entry.content.get(start, NO_ROWS),
                 watermark=until,
                 topics=reach.topics,
+                static=entry.static,
             )
             self._facts.change(start, end, writing(written, reach))
         for lossy in self._lossy_from_the_first:

@@ -44,6 +44,7 @@ class Written:
         watermark: that the stream closed it by; None for a backfill.
         topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
         replayed: records that did not decode when they came, and were read again for it.
+        static: digests of the changing static inputs that it was made with, by name.
     """
 
     owner: str
@@ -57,6 +58,7 @@ class Written:
     watermark: datetime | None = None
     topics: tuple[str, ...] = ()
     replayed: tuple[PartitionRange, ...] = field(default=(), compare=False)  # the index does not keep it
+    static: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same
 
     @property
     def reach(self) -> Reach:

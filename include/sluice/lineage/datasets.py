@@ -31,7 +31,7 @@ _POSTGRES_PORT = 5432
 
 def topic(bootstrap: Sequence[str], name: str, spec: TopicSpec | None) -> Dataset:
     """Return a topic with the fields of its spec, if it has one; the first address of Kafka names the cluster."""
-    fields = {} if spec is None else {key: field.type.value for key, field in spec.value.fields.items()}
+    fields = {} if spec is None else {key: field.words for key, field in spec.value.fields.items()}
     facets = _typed("TOPIC") | (_schema(fields.items()) if fields else {})
     return Dataset(f"kafka://{bootstrap[0]}", name, facets=facets)
 
@@ -50,10 +50,9 @@ def table(location: str, columns: Iterable[tuple[str, str]] | None) -> Dataset:
 
 
 def file(path: Path, static: StaticInput) -> Dataset:
-    """Return the file of a static input."""
+    """Return the file or folder of a static input."""
     namespace, name = place(str(path))
-    columns = ((column, kind.value) for column, kind in static.columns.items())
-    return Dataset(namespace, name, facets=_typed("FILE") | _schema(columns))
+    return Dataset(namespace, name, facets=_typed("FILE") | _schema(static.column_types.items()))
 
 
 def postgres_table(url: str, name: str) -> Dataset:

@@ -19,6 +19,7 @@ from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
+from sluice.specs.model.sources import table_of
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
 from sluice.streams.life.driver_files import ended_alone, executors_of, last_report
@@ -66,11 +67,23 @@ def observed_unit(
             partial(last_report, folder.progress_file(stream)),
             partial(ended_alone, folder.progress_file(stream)),
             settler_source(catalog, folder, stream),
+            {name: partial(_next_version, folder, name) for name in _tables_of(catalog, stream)},
         )
         for stream in unit.streams
     }
     executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
     return ObservationTarget(unit.name, status, sources, notes, executors)
+
+
+def _tables_of(catalog: Catalog, stream: str) -> tuple[str, ...]:
+    declared = catalog.streams.get(stream)
+    return () if declared is None else declared.tables
+
+
+def _next_version(folder: StateFolder, name: str) -> int:
+    from sluice.delta.versions import next_version  # noqa: PLC0415 - see `Project`
+
+    return next_version(folder.table(table_of(name) or name))
 
 
 def _read_newest(epochs: Epochs, stream: str, read: Callable[[str, Checkpoint], CheckpointState]) -> CheckpointState:

@@ -116,7 +116,7 @@ def _poison_of(project: Project, name: str, now: datetime) -> Poisoned | None:
     from sluice.delta.log import read_log  # noqa: PLC0415 - see above
 
     pipeline = project.catalog.pipelines[name]
-    if not pipeline.has_intervals:
+    if not pipeline.has_intervals or not pipeline.topics:  # no producer's clock has closed anything
         return None
     commits = read_log(project.folder.table(pipeline.intervals.table))
     length = pipeline.intervals.interval_length
@@ -127,7 +127,12 @@ def _watermarks_ahead(project: Project, unit: Unit, now: datetime) -> Iterator[t
     for stream in unit.streams:
         pipeline = project.catalog.pipeline_of(stream)
         watermark = None if pipeline is None else project.streams.checkpoint(stream).next_watermark()
-        if pipeline is not None and watermark is not None and watermark > _furthest_of(pipeline, now):
+        if (
+            pipeline is not None
+            and pipeline.topics
+            and watermark is not None
+            and watermark > _furthest_of(pipeline, now)
+        ):
             yield stream, watermark
 
 
@@ -154,7 +159,7 @@ def _furthest_of(pipeline: PipelineSpec, now: datetime) -> datetime:
 
 
 def _times(pipeline: PipelineSpec) -> list[TimeRules]:
-    return [source.time for source in pipeline.every_source.values()]
+    return [source.time for source in pipeline.topic_sources.values()]
 
 
 def _may_repeat(stream: DeclaredStream | None) -> bool:

@@ -23,7 +23,7 @@ from sluice.settings import connection_url, lineage_namespace
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.code.static import locate
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, StaticInput
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.streams.life.attempts import Attempt
 
@@ -86,7 +86,9 @@ class LineageMap:
     def batch(self, pipeline: str, parent: Parent | None = None) -> BatchJob:
         """Return a backfill or check of a pipeline with intervals, with the run that started this process."""
         spec, catalog = self._project.catalog.pipelines[pipeline], self._project.catalog
-        raw = [self._table(self._project.folder.table(catalog.topics[topic].raw.table)) for topic in spec.topics]
+        names = [source.table for source in spec.table_sources.values()]
+        names += [catalog.topics[topic].raw.table for topic in spec.topics]
+        raw = [self._table(self._project.folder.table(name)) for name in names]
         return BatchJob(
             namespace=self.namespace,
             deployment=self._project.settings.deployment,
@@ -122,11 +124,15 @@ class LineageMap:
             stream=stream,
             engine=version("pyspark"),
             topics=tuple(datasets.topic(bootstrap, topic, catalog.topics[topic]) for topic in declared.topics),
-            static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._static(pipeline),
+            static=() if pipeline is None or declared.kind is StreamKind.DEAD else self._beside_topics(pipeline),
             outputs=self._outputs(stream),
             owner=declared.owner,
             description=catalog.topics[declared.topics[0]].description if pipeline is None else pipeline.description,
         )
+
+    def _beside_topics(self, pipeline: PipelineSpec) -> tuple[Dataset, ...]:
+        folders = (self._project.folder.table(source.table) for source in pipeline.table_sources.values())
+        return (*map(self._table, folders), *self._static(pipeline))
 
     def _outputs(self, stream: str) -> tuple[Dataset, ...]:
         tables = tuple(self._table(folder) for folder in self.tables_of(stream))
@@ -148,8 +154,21 @@ class LineageMap:
         return None
 
     def _static(self, pipeline: PipelineSpec) -> tuple[Dataset, ...]:
-        include = self._project.settings.home / "include"
-        return tuple(datasets.file(locate(static, include), static) for static in pipeline.static.values())
+        found = map(self._static_input, pipeline.static.values())
+        return tuple(dataset for dataset in found if dataset is not None)
+
+    def _static_input(self, static: StaticInput) -> Dataset | None:
+        """Return what a static input is read from; None where only a process that reads it knows, or a query does."""
+        if static.path is not None:
+            return datasets.file(locate(static, self._project.settings.home / "include"), static)
+        if static.connection is None:
+            return self._table(self._project.folder.table(str(static.table)))
+        try:
+            url = connection_url(static.connection)
+        except NotReadyError:
+            return None
+        of_postgres = static.table is not None and url.startswith("postgres")
+        return datasets.postgres_table(url, str(static.table)) if of_postgres else None
 
     def _table(self, folder: Path) -> Dataset:
         if self._columns.get(folder) is None:

@@ -25,6 +25,7 @@ from sluice.specs.code.parts import CodeParts
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
+from sluice.static.places import StaticPlaces
 
 if TYPE_CHECKING:
     from sluice.project.topics import ProjectTopics
@@ -75,6 +76,11 @@ class Project:
         """The names of things below the state folder, and where the deployment keeps tables and checkpoints."""
         storage = self.deployment.storage
         return StateFolder(self.settings.state, Path(storage) if storage else None)
+
+    @property
+    def static_places(self) -> StaticPlaces:
+        """Where static inputs are."""
+        return StaticPlaces(self.settings.home / "include", self.folder.table)
 
     @cached_property
     def kafka(self) -> ProjectKafka:
@@ -136,5 +142,5 @@ class Project:
         """Return the parts of a pipeline's code as they are today."""
         spec = self.catalog.pipelines[pipeline]
         expected = self.catalog.expected_of_records(pipeline)
-        topics = {name: self.catalog.topics[source.topic] for name, source in spec.every_source.items()}
+        topics = {name: self.catalog.topics[source.topic] for name, source in spec.topic_sources.items()}
         return pipeline_parts(self.settings.home, spec, topics, expected)

@@ -13,6 +13,7 @@ from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.sources import table_of
 from sluice.streams.position.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -48,9 +49,20 @@ class ProjectTables:
         epochs = Epochs(self.folder.checkpoint(raw_stream(topic)))
         return replace(position, reach=position.reach.preceded_by(epochs.topics))
 
+    def position(self, name: str) -> RawPosition:
+        """Return how far something goes that a pipeline reads: a topic's raw table, or a settled table.
+
+        Args:
+            name: the topic, or what `table_input` calls the table.
+        """
+        from sluice.delta.versions import table_position  # noqa: PLC0415 - see `Project`
+
+        table = table_of(name)
+        return self.raw_position(name) if table is None else table_position(self.folder.table(table), name)
+
     def _raw_of(self, spec: PipelineSpec) -> RawPosition:
-        """Return how far the raw tables of a pipeline's topics go together; the version grows with each of them."""
-        each = {topic: self.raw_position(topic) for topic in spec.topics}
+        """Return how far all goes together that a pipeline reads; the version grows with each part of it."""
+        each = {name: self.position(name) for name in spec.reads}
         version = sum(position.version + 1 for position in each.values()) - 1
         return RawPosition(version, Reach.joined({topic: position.reach for topic, position in each.items()}))
 

@@ -33,6 +33,8 @@ KINDS_OF_TYPE: Mapping[str, frozenset[JsonKind]] = {
     "string": frozenset({JsonKind.STRING}),
     "boolean": frozenset({JsonKind.BOOLEAN}),
     "timestamp": frozenset({JsonKind.STRING}),
+    "object": frozenset({JsonKind.OBJECT}),
+    "array": frozenset({JsonKind.LIST}),
 }
 """What a field of a declared type is written as."""
 

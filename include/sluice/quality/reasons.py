@@ -38,7 +38,7 @@ class Reason(ExplainedEnum):
     )
     MALFORMED = (
         "malformed",
-        "the bytes are not a JSON object in UTF-8, a text escapes half a character, or they are not an Avro record",
+        "the bytes are no JSON object, line or Avro record as declared, or a text escapes half a character",
         "inspect the bytes; compare the producer's format",
     )
     TRAILING_BYTES = (
@@ -103,7 +103,8 @@ _HOW_TO_DECLARE = {
     "is a time without a zone": "have the producer write the zone, or declare `zone: UTC` (or an offset) for the field",
     "is a whole number, and no time": "have the producer write text such as 2013-01-01T12:00:00Z, or declare "
     "`epoch: milliseconds` (or seconds, microseconds) for the field",
-    "is text, and no time": "have the producer write it as 2013-01-01T12:00:00Z, or declare the field a string",
+    "is text, and no time": "have the producer write it as 2013-01-01T12:00:00Z, or declare its `format`, "
+    "or the field a string",
 }
 """What a detail says of a time → what to do."""
 

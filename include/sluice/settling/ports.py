@@ -70,7 +70,10 @@ R_contra = TypeVar("R_contra", bound=Staged, contravariant=True)
 
 
 class RawSource(Protocol):
-    """A topic's records as its raw table holds them."""
+    """A topic's records as its raw table holds them, or a settled table of another pipeline.
+
+    Such a table is called by a name that no topic has, and its versions are the offsets of one partition.
+    """
 
     def pin(self) -> RawPosition:
         """Return how far the table goes now."""
@@ -97,6 +100,13 @@ class RawSource(Protocol):
 
 class Computation(Protocol[R_co]):
     """The pipeline's code over the raw tables of its topics."""
+
+    def renewed(self) -> Computation[R_co]:
+        """Return the computation with what its static inputs hold now; itself if none has changed."""
+
+    @property
+    def static(self) -> Mapping[str, str]:
+        """The digests of what those static inputs hold that may change, by name: what it computes with."""
 
     def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
         """Return the first of some intervals: as many as one computation takes, at least one.

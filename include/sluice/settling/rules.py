@@ -11,7 +11,10 @@ from typing import Self
 from sluice.intervals.alignment import Interval, interval_of
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec
+from sluice.specs.model.sources import SourceSpec, TableSource
+
+_UNBOUNDED = timedelta(days=36_500)
+"""No advance is longer: how far a table is settled is no clock that could be wrong."""
 
 
 @dataclass(frozen=True)
@@ -47,33 +50,40 @@ class SettlingRules:
 
         Args:
             pipeline: the spec.
-            topic: one that it reads; None: of all of them together, as far as an interval may be made of any of their
-                records, and not when it is complete.
+            topic: one that it reads, or a table as `table_input` calls it; None: of all of them together, as far as an
+                interval may be made of any of their records, and not when it is complete.
         """
         each = [
             cls._of_source(pipeline.declared_intervals, source)
             for source in pipeline.every_source.values()
-            if topic in (None, source.topic)
+            if topic in (None, source.reads)
         ]
         return reduce(cls._or_wider, each)
 
     @classmethod
     def by_topic(cls, pipeline: PipelineSpec) -> dict[str, Self]:
-        """Return the rules of each topic that a pipeline reads."""
-        return {topic: cls.of(pipeline, topic) for topic in pipeline.topics}
+        """Return the rules of each topic that a pipeline reads, and of each table."""
+        return {name: cls.of(pipeline, name) for name in pipeline.reads}
 
     @classmethod
-    def _of_source(cls, output: IntervalsOutput, source: SourceSpec) -> Self:
-        return cls(
+    def _of_source(cls, output: IntervalsOutput, source: SourceSpec | TableSource) -> Self:
+        bare = cls(
             length=output.interval_length,
+            allowed_lateness=timedelta(),
+            max_advance=_UNBOUNDED,
+            lookback=output.lookback if source.lookback is None else source.lookback,
+            lookahead=output.lookahead if source.lookahead is None else source.lookahead,
+            per_interval=output.called_per_interval,
+        )
+        if isinstance(source, TableSource):  # it is complete when the other pipeline has settled it: nothing is late
+            return bare
+        return replace(
+            bare,
             allowed_lateness=source.time.allowed_lateness,
             arrival_disorder=source.time.arrival_disorder,
             future_skew=source.time.future_skew,
             max_advance=source.time.max_advance,
             idle=source.time.idle,
-            lookback=output.lookback if source.lookback is None else source.lookback,
-            lookahead=output.lookahead if source.lookahead is None else source.lookahead,
-            per_interval=output.called_per_interval,
         )
 
     def _or_wider(self, other: Self) -> Self:

@@ -151,6 +151,8 @@ class Settler(Generic[R]):
             self._progress = _Progress(state.decided_at, examined)
             return self._round(RoundOutcome.EXAMINING if unread else RoundOutcome.WAITING, state, found)
         below = {topic: each.reach for topic, each in examined.items()}
+        if due is not None:  # all intervals of a commit are made with the same static inputs
+            self._computation = self._computation.renewed()
         rows = self._computation.compute(pinned, below, due) if due is not None else None
         entry = self._entry(state, found, due, rows)
         outcome = self._commit(state, entry, rows)
@@ -203,6 +205,7 @@ class Settler(Generic[R]):
             overtaken=_merged([own.found.overtaken for own in each]),
             lossy=tuple(lossy for own in each for lossy in own.found.lossy),
             code=self._author.code,
+            static=dict(self._computation.static) if due is not None else {},
         )
 
     def _commit(self, state: SettledState, entry: SettleEntry, rows: R | None) -> RoundOutcome:

@@ -28,6 +28,7 @@ from sluice.specs.rules.access_rules import undecided_principals
 from sluice.specs.rules.contracts import FOLDER
 from sluice.specs.rules.rules import RULES, TOPIC_KEYS, deployment_exists
 from sluice.specs.rules.suites import doubtful_suites
+from sluice.specs.rules.table_rules import table_references
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,7 @@ def scan(
     if deployment is not None:
         faults.update(deployment_exists(reading, deployment))
     unusable = {key: tuple(sorted(own)) for key, own in broken.items() if own}
-    for kind, paths in TOPIC_KEYS.items():
-        unusable.update(_dependents(reading.references(kind, *paths), Kind.TOPIC, unusable))
-    unusable.update(_dependents(reading.references(Kind.SUITE, ("pipeline",)), Kind.PIPELINE, unusable))
+    _add_dependents(unusable, reading)
     unusable.update(undecided_principals(unusable, strays, [key for key in specs if key[0] is Kind.PRINCIPAL]))
     sound = _catalog({key: spec for key, spec in specs.items() if key not in unusable})
     doubtful = doubtful_suites(reading, unusable, strays) if Kind.SUITE in kinds else _UNREAD_SUITES
@@ -185,6 +184,15 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
         access={name: spec for (_, name), spec in specs.items() if isinstance(spec, PrincipalSpec)},
         alerts={name: spec for (_, name), spec in specs.items() if isinstance(spec, AlertPolicySpec)},
     )
+
+
+def _add_dependents(unusable: dict[Key, tuple[Fault, ...]], reading: Reading) -> None:
+    """Add those specs to the unusable ones that name some of them."""
+    for kind, paths in TOPIC_KEYS.items():
+        unusable.update(_dependents(reading.references(kind, *paths), Kind.TOPIC, unusable))
+    while behind := _dependents(table_references(reading), Kind.PIPELINE, unusable):  # of one table after the other
+        unusable.update(behind)
+    unusable.update(_dependents(reading.references(Kind.SUITE, ("pipeline",)), Kind.PIPELINE, unusable))
 
 
 def _dependents(

@@ -1,12 +1,13 @@
-"""Times of records as their topic declares them: text in ISO 8601, text of one zone, or numbers since 1970. Pure."""
+"""Times of records as their topic declares them: text in ISO 8601 or another form, or numbers since 1970. Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
 from sluice.specs.model.model import ValueField
-from sluice.specs.model.time_forms import PER_SECOND
 from sluice.topics.json_object import EARLIEST, LATEST, as_moment
+from sluice.values.time_forms import PER_SECOND
+from sluice.values.time_pattern import time_pattern
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -15,6 +16,9 @@ def read_time(value: object, field: ValueField | None = None) -> datetime | None
     """Return a plausible time (UTC) as validation reads it; None of anything else. Undeclared: text with its zone."""
     if field is not None and field.epoch is not None:
         return _counted(value, PER_SECOND[field.epoch])
+    if field is not None and field.format is not None:
+        at = time_pattern(field.format).read(value, _zone(field)) if isinstance(value, str) else None
+        return at if at is not None and EARLIEST <= at < LATEST else None
     moment = as_moment(value) if isinstance(value, str) else None
     if moment is None or (moment.tzinfo is None and (field is None or field.zone is None)):
         return None
@@ -27,6 +31,8 @@ def write_time(at: datetime, field: ValueField | None = None) -> str | int:
     """Return a time (UTC, whole seconds) as a record of the topic has it."""
     if field is not None and field.epoch is not None:
         return (at - _EPOCH) // timedelta(seconds=1) * PER_SECOND[field.epoch]
+    if field is not None and field.format is not None:
+        return time_pattern(field.format).write(at, _zone(field))
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -37,6 +43,10 @@ def _counted(value: object, per_second: int) -> datetime | None:
     if not EARLIEST.timestamp() <= seconds < LATEST.timestamp():
         return None
     return _EPOCH + timedelta(seconds=seconds, microseconds=rest * 1_000_000 // per_second)
+
+
+def _zone(field: ValueField) -> timezone:
+    return UTC if field.zone is None else _offset(field.zone)
 
 
 def _offset(zone: str) -> timezone:

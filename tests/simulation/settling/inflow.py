@@ -8,7 +8,7 @@ from typing import Any
 from sluice.intervals.reach import RawPosition
 from sluice.settling.rules import SettlingRules
 from tests.simulation.choices import Choices
-from tests.simulation.settling.source import EPOCH, MINUTE, Below, RawStore, Record, Topic, is_below
+from tests.simulation.settling.source import EPOCH, MINUTE, Below, RawStore, Record, RecordId, Topic, is_below
 
 LENGTH, LATENESS, DISORDER, MAX_ADVANCE, IDLE = 10, 10, 5, 60, 8
 """Minutes."""
@@ -58,6 +58,12 @@ class Inflow:
         """The latest time that a record has, or would have if it were appended now."""
         records = [*self.raw.stored, *(record for log in self.topic.logs for record in log)]
         return max([self.time, *(record.arrival for record in records if record.arrival is not None)])
+
+    def is_between_poison(self, lost: RecordId) -> bool:
+        """Whether arrival times of the future lie before and behind a lost record in its partition."""
+        poisoned = [record.id for record in self.raw.stored if record.arrival in self.poison]
+        offsets = [offset for topic, partition, offset in poisoned if (topic, partition) == lost[:2]]
+        return any(offset < lost[2] for offset in offsets) and any(offset > lost[2] for offset in offsets)
 
     def pass_to(self, time: datetime) -> None:
         """Append a record that no pipeline takes to each partition."""

@@ -25,7 +25,7 @@ MUTANTS = (
         EXAMINATION,
         "0 if record.earlier else record.offset + 1",
         "record.offset + 1",
-        seed=475,
+        seed=17,
     ),
     Mutant(
         "ends are listed before the table is pinned",
@@ -35,6 +35,7 @@ MUTANTS = (
         "        listed = self._raw.listed_ends()  # after the table was pinned: see `completeness`\n",
         "        asked_at = self._clock.monotonic()\n"
         "        listed = self._raw.listed_ends()\n        pinned = self._raw.pin()\n",
+        seed=2015,
     ),
     Mutant(
         "a partition with unread records holds nothing",
@@ -47,13 +48,14 @@ MUTANTS = (
         COMPLETENESS,
         "if len(known) == len(held) else None",
         "",
-        seed=278,
+        seed=517,
     ),
     Mutant(
         "disorder is not waited for",
         RULES,
         " + self.allowed_lateness + self.arrival_disorder\n",
         " + self.allowed_lateness\n",
+        seed=162,
     ),
     Mutant(
         "lateness is not waited for",
@@ -66,27 +68,30 @@ MUTANTS = (
         RULES,
         "return self.lookahead + self.allowed_lateness",
         "return self.allowed_lateness",
-        seed=2987,
+        seed=4385,
     ),
     Mutant(
         "a source is silent though records of it are unread",
         COMPLETENESS,
         "        unread = not read.covers(listed)\n",
         "        unread = False\n",
+        seed=116,
     ),
     Mutant(
         "silence goes on while records come",
         COMPLETENESS,
         "        if unread or listed != self._ends:\n",
         "        if unread or self._ends is None:\n",
+        seed=413,
     ),
     Mutant(
         "a silence is taken for longer than it is",
         SOURCE,
         "        answered_at = self._clock.monotonic()\n",
         "        answered_at = asked_at - 1_800\n",
+        seed=363,
     ),
-    Mutant("lookback touches nothing", RULES, "start <= event + self.lookback", "start <= event", seed=1293),
+    Mutant("lookback touches nothing", RULES, "start <= event + self.lookback", "start <= event", seed=141),
     Mutant("lookahead touches nothing", RULES, "self._from(event - self.lookahead,", "self._from(event,"),
     Mutant(
         "nobody asks whether a record came too late for its interval",
@@ -99,7 +104,7 @@ MUTANTS = (
         SETTLER,
         "if may_grow and nothing_found and",
         "if due is None and",
-        seed=904,
+        seed=417,
     ),
     Mutant(
         "marks are left out of the commit",
@@ -118,12 +123,14 @@ MUTANTS = (
         SETTLER,
         "        below = {topic: each.reach for topic, each in examined.items()}\n",
         "        below = {topic: each.reach for topic, each in pinned.items()}\n",
+        seed=257,
     ),
     Mutant(
         "what was examined outlives another decision",
         SETTLER,
         "if self._progress is not None and self._progress.decided_at == state.decided_at:",
         "if self._progress is not None:",
+        seed=68,
     ),
     Mutant(
         "the beginning is forgotten",
@@ -131,7 +138,7 @@ MUTANTS = (
         "replace(own.after, first_event=None if begun else own.after.first_event)",
         "replace(own.after, first_event=None)",
     ),
-    Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n"),
+    Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n", seed=784),
     Mutant(
         "a lost answer is taken for a failure",
         SETTLER,
@@ -155,6 +162,7 @@ MUTANTS = (
         TABLE,
         'ousted = frozenset({self._ousted} - {""})',
         "ousted = frozenset[str]()",
+        seed=412,
     ),
     Mutant(
         "what was appended to an open interval stays",
@@ -169,13 +177,18 @@ MUTANTS = (
         "ExaminedSource({}, topics, clocks)",
     ),
     Mutant(
-        "what was withdrawn stays settled", STATE, "replace(_with_clocks(state, clocks), settled_until=since)", "state"
+        "what was withdrawn stays settled",
+        STATE,
+        "replace(_with_clocks(state, clocks), settled_until=since)",
+        "state",
+        seed=57,
     ),
     Mutant(
         "a settlement takes no mark away",
         LEDGER,
         "self._facts.change(start, end, writing(written, reach))",
         "self._facts.change(start, end, writing(written))",
+        seed=57,
     ),
 )
 
@@ -197,12 +210,14 @@ OF_TWO_TOPICS = (
         SETTLER,
         "_merged([own.found.overtaken for own in each])",
         "_merged([own.found.overtaken for own in each][:1])",
+        seed=63,
     ),
     Mutant(
         "of two topics that overtake an interval only one is on record",
         SETTLER,
         "for own in overtaken for p, end in own.get(start, {}).items()} for start in starts}",
         "for own in overtaken[-1:] for p, end in own.get(start, {}).items()} for start in starts}",
+        seed=404,
     ),
     Mutant(
         "the table begins with the first topic",
@@ -216,69 +231,66 @@ OF_TWO_TOPICS = (
         "        below = {topic: each.reach for topic, each in examined.items()}\n",
         "        below = {topic: each.reach for topic, each in examined.items()}\n"
         "        below |= {topic: pinned[topic].reach for topic in [*below][1:]}\n",
+        seed=257,
     ),
     Mutant(
         "a topic that is empty holds the other for ever",
         COMPLETENESS,
         "        return self.clock is None and bool(self.silence) and not self.unread\n",
         "        return False\n",
+        seed=22,
     ),
     Mutant(
         "a topic with unread records counts as empty",
         COMPLETENESS,
         "        return self.clock is None and bool(self.silence) and not self.unread\n",
         "        return self.clock is None\n",
+        seed=74,
     ),
     Mutant(
         "what comes to a topic that was empty is taken for punctual",
         SETTLER,
         "own.rules.complete_until(clocks.get(topic, slowest)) for topic, own in self._sources.items()",
         "self._sources[topic].rules.complete_until(clock) for topic, clock in clocks.items()",
+        seed=5185,
     ),
     Mutant(
         "what bore an advance out is forgotten before anything is settled",
         ARRIVALS,
         "            replace(span, witnessed=True)\n",
         "            span\n",
+        seed=967,
     ),
     Mutant(
         "a withdrawal winds no clock back",
         STATE,
         "source.clocks.withdrawn(since + rules[name].margin)",
         "source.clocks",
+        seed=1197,
     ),
     Mutant(
         "a withdrawal winds the clock of the first topic back only",
         STATE,
         "                    if name in rules\n",
         "                    if name == next(iter(rules))\n",
+        seed=2280,
     ),
     Mutant(
         "who has read the first topic has read the second",
         REACH,
         "for name in names)  # noqa",
-        "for name in [*sorted(names)][:1])  # noqa",
+        'for name in names if name == "flights")  # noqa',
+        seed=63,
     ),
     Mutant(
         "offsets of one topic lie in the other",
         REACH,
         "for name in names for topic in self.of(name).topics)",
         'for name in names for topic in self.of({"flights": "weather"}.get(name, "flights")).topics)',
-    ),
-    Mutant(
-        "nothing of a topic is taken for all that was there before",
-        REACH,
-        "        if self.offsets or self.topics:\n",
-        "        if True:\n",
-    ),
-    Mutant(
-        "a later mark hides an earlier one of other partitions",
-        FACTS,
-        "if own != why or not reach.covers(before))",
-        "if own != why)",
+        seed=63,
     ),
 )
-"""Rules of pipelines that read two topics."""
+"""Rules of pipelines that read two topics. Two more take too long to be met by chance: see `test_overtaken.py`."""
 
 OF_LOSSES = (
     Mutant(
@@ -292,6 +304,7 @@ OF_LOSSES = (
         SOURCE,
         "                offsets[hole.partition] = min(hole.first, offsets[hole.partition])\n",
         "                bounded.append(_BoundedHole(hole, first, first or self._clock.now()))\n",
+        seed=74,
     ),
     Mutant(
         "lost records are taken for punctual ones",

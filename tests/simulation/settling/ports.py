@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import SettleEntry
@@ -73,6 +73,13 @@ class ComputationGate(_Gate):
         assert any(own.version >= 0 for own in pinned.values())
         most = self._world.choices.pick((3, 3, 1, 100)) * self._world.length
         return Interval(intervals.start, min(intervals.end, intervals.start + most))
+
+    def renewed(self) -> Self:
+        return self
+
+    @property
+    def static(self) -> dict[str, str]:
+        return {}
 
     def compute(self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval) -> StagedRows:
         for topic, reach in below.items():

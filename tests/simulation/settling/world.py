@@ -165,8 +165,8 @@ class World:
         rows = self.ledger().rows
         for inflow in self.inflows:
             for record in inflow.raw.lost:
-                # A lost record of the future belongs to an interval that no bound of its neighbours reaches.
-                future = record.arrival in inflow.poison
+                # Neither a lost record of the future nor one between two such is where its neighbours' times say.
+                future = record.arrival in inflow.poison or inflow.is_between_poison(record.id)
                 if future or not record.is_on_time(inflow.rules) or not is_below(record.id, examined):
                     continue
                 for start in inflow.raw.index.intervals(record):
@@ -236,7 +236,8 @@ class World:
 
     def recompute(self) -> None:
         """Recompute one interval that is marked, as a backfill does: read, compute, publish if nobody else wrote it."""
-        marked = (row for row in self.ledger().spans if self.ledger().closes(row))
+        ledger = self.ledger()
+        marked = (row for row in ledger.spans if ledger.closes(row))
         dirty = [row for row in marked if any(not why.endswith(LOST) for why in row.dirty)]
         if not dirty:
             return None

@@ -86,6 +86,7 @@ def test_a_plan_can_take_dirty_intervals_alone() -> None:
         (("--from", "2013-01-01T00:30", "--to", "2013-01-02"), "lies inside the interval"),
         (("--from", "2013-01-02", "--to", "2013-01-01"), "is empty"),
         (("--from", "2013-01-01", "--to", "2013-01-02", "--only", "dirty"), "needs --mode recompute"),
+        (("--from", "2013-01-01", "--to", "2013-01-02", "--static", "newest"), "needs --mode recompute"),
     ],
 )
 def test_an_impossible_range_or_choice_is_refused(arguments: tuple[str, ...], refusal: str) -> None:

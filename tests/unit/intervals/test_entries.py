@@ -55,6 +55,7 @@ ENTRIES: list[Entry] = [
             "weather": ExaminedSource({"weather/0": 2}, ("w", "x"), ArrivalClocks(base=NOON)),
         },
         overtaken={NOON: {"flights/0": 8, "weather/0": 0}},
+        static={"airlines": "a digest"},
     ),
 ]
 

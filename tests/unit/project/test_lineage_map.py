@@ -22,7 +22,7 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, StaticInput
 from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, RowsOutput, TopicOutput
 from tests.twins.project import InMemoryProject
 from tests.unit.lineage.subjects import BEGIN, attempt, backfill
@@ -146,3 +146,18 @@ def test_a_batch_reads_the_raw_table_and_static_files() -> None:
     job = mapped().batch("departures")
     assert [Path(each.name).name for each in job.sources] == ["flights_raw", "airlines.csv"]
     assert (job.pipeline, Path(job.table.name).name, job.parent) == ("departures", "departures", None)
+
+
+def test_a_static_input_of_a_table_or_a_database_is_read_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"columns": {"carrier": "string", "name": "string"}, "reload": "1 min"}
+    declared = {
+        "table": {"table": "flights_raw", **columns},
+        "database": {"table": "airlines", "connection": "shop", **columns},
+        "query": {"query": "SELECT 1", "connection": "shop", **columns},
+        "unknown": {"table": "airlines", "connection": "other", **columns},
+    }
+    monkeypatch.setenv("SLUICE_CONNECTION_SHOP", "postgresql+psycopg://user:secret@db/shop")
+    static = {name: StaticInput.model_validate(each) for name, each in declared.items()}
+    job = mapped(CATALOG.pipelines["departures"].model_copy(update={"static": static})).batch("departures")
+    names = [(Path(each.name).name, each.namespace) for each in job.sources[1:]]
+    assert names == [("flights_raw", "file"), ("shop.public.airlines", "postgres://db:5432")]

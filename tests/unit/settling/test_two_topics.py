@@ -70,6 +70,11 @@ class NoRows:
 class NothingComputed:
     """Implements `sluice.settling.ports.Computation`."""
 
+    static: Mapping[str, str] = {}
+
+    def renewed(self) -> NothingComputed:
+        return self
+
     def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
         assert pinned
         return intervals

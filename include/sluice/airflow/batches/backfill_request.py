@@ -17,7 +17,7 @@ from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.acceptance import accepting
 from sluice.intervals.backfill.backfills import Backfill
-from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.intervals.backfill.selection import Selection
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import DAY
@@ -77,13 +77,16 @@ def request_of(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accept
     only = _choice(Only, "only", form.get("only") or Only.ALL, faults)
     if mode not in (None, Mode.RECOMPUTE) and only not in (None, Only.ALL):
         faults.append(f"`only: {only}` needs `mode: recompute`; the mode is {mode}")
+    static = _choice(StaticChoice, "static", form.get("static") or StaticChoice.RECORDED, faults)
+    if mode not in (None, Mode.RECOMPUTE) and static is StaticChoice.NEWEST:
+        faults.append(f"`static: newest` needs `mode: recompute`; the mode is {mode}")
     asked = _range(form, run.partition, pipeline.intervals.interval_length, faults)
-    if faults or asked is None or mode is None or only is None:
+    if faults or asked is None or mode is None or only is None or static is None:
         raise SpecError(
             f"what run {run.run_id} of {run.dag_id} requests is not valid:\n- " + "\n- ".join(faults),
             fix="trigger it again with these repaired.",
         )
-    return Request(pipeline.name, asked, mode, run.by, str(form.get("reason") or ""), only)
+    return Request(pipeline.name, asked, mode, run.by, str(form.get("reason") or ""), only, static=static)
 
 
 def _accepting(pipeline: PipelineSpec, form: Mapping[str, Any], run: Run, accepted: Backfill) -> Request:
@@ -126,6 +129,7 @@ def plan(selection: Selection, key: str, chunk: timedelta) -> dict[str, Any]:
         "by": asked.by,
         "why": asked.why,
         "accepts": asked.accepts,
+        "static": asked.static.value,
         "key": key,
         "intervals": len(selection.taken),
         "ranges": [range_text(piece) for piece in selection.ranges[:MAX_RANGES]],

@@ -149,7 +149,7 @@ def _cancelled(backfill: Backfill, error: AirflowException) -> AirflowFailExcept
     )
 
 
-_OPTIONS = ("from", "to", "mode", "only", "by", "why", "accepts", "key")
+_OPTIONS = ("from", "to", "mode", "only", "by", "why", "accepts", "static", "key")
 
 
 def run_of(dag_run: Any) -> Run:  # noqa: ANN401 - the SDK's run

@@ -13,7 +13,7 @@ from sluice.airflow.batches.backfill_request import PARTITION_FORMAT
 from sluice.airflow.batches.backfill_tasks import BackfillOperator, PlanOperator, PublishAssetOperator, ReportOperator
 from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
-from sluice.intervals.backfill.request import Mode, Only
+from sluice.intervals.backfill.request import Mode, Only, StaticChoice
 from sluice.specs.catalog.dag_ids import backfill_dag_id
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.kinds import Kind
@@ -137,6 +137,19 @@ def _choices(spec: PipelineSpec) -> dict[str, Param]:
             title="Only",
             description_md="Which intervals of the range a recompute takes.",
         ),
+        **(_static_choice() if any(static.reload for static in spec.static.values()) else {}),
+    }
+
+
+def _static_choice() -> dict[str, Param]:
+    return {
+        "static": Param(
+            StaticChoice.RECORDED.value,
+            type="string",
+            enum=[choice.value for choice in StaticChoice],
+            title="Static inputs",
+            description_md="Of those that change: what each interval was made with, or, for a recompute, the newest.",
+        )
     }
 
 

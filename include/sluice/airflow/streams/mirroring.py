@@ -13,6 +13,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.specs.model.access import Role
+from sluice.specs.model.sources import table_of
 from sluice.streams.health.observation import Observation
 from sluice.topics.administration import KafkaAdministration
 
@@ -33,13 +34,13 @@ class Mirrors:
     def mirror(self, project: Project, observations: Mapping[str, Mapping[str, Observation]]) -> None:
         """Write the positions that have changed. Raises nothing. A cluster that is silent is not asked again."""
         changed = {
-            group: seen.committed
+            group: offsets
             for stream, group in project.catalog.mirrored
             if stream.pipeline is not None
             and (seen := observations.get(stream.pipeline.driver, {}).get(stream.name)) is not None
-            and seen.committed
+            and (offsets := {p: o for p, o in (seen.committed or {}).items() if table_of(p) is None})
             and seen.ends is not None
-            and seen.committed != self._written.get(group)
+            and offsets != self._written.get(group)
         }
         if not changed:
             return

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sluice.cli.scaffold.project import filled
 from sluice.errors import SpecError
-from sluice.provisioning.importing.proposal import arrival_among, form_of_field, left_out
-from sluice.provisioning.importing.sample import Form, RecordSample
+from sluice.provisioning.importing.nested import NestedSample, declared_as, named, with_path
+from sluice.provisioning.importing.proposal import arrival_among
+from sluice.provisioning.importing.proposal import left_out as left_out_of
+from sluice.provisioning.importing.sample import RecordSample
 from sluice.specs.model.model import FieldType
 from sluice.topics.json_object import NoObjectError, parse_object
 from sluice.topics.records import Record
 
+_TEXT_FIX = (
+    "; lines of a log are declared with `format: text` and a `pattern`, columns with `format: csv`: see "
+    "`sluice docs specs`."
+)
 _OLD = timedelta(days=1)
 """Older records are historical data."""
 
@@ -23,57 +29,90 @@ class GuessedField:
     """A field as a sample suggests it.
 
     Attributes:
-        type: the narrowest type of all its values; a string if they are mixed, objects or lists.
+        type: the narrowest type of all its values; a string if they are mixed.
         required: whether every record has a value other than null.
         declared: its declaration, such as `type: timestamp, epoch: seconds`; empty: only its type.
         note: a comment for the spec.
+        newest: the latest of its times, if it is one.
     """
 
     type: FieldType
     required: bool
     declared: str = ""
     note: str = ""
+    newest: datetime | None = None
 
 
-def sample_of(lines: Sequence[bytes]) -> RecordSample:
+@dataclass(frozen=True)
+class TopicSample:
+    """The records of a sample: their fields as `topics import` sees them, and what is inside them.
+
+    Attributes:
+        records: the statistics of the records.
+        inside: all keys of the records, with what is below them.
+    """
+
+    records: RecordSample
+    inside: NestedSample
+
+
+def sample_of(lines: Sequence[bytes]) -> TopicSample:
     """Return a sample of records with its fields.
 
     Raises:
         SpecError: a line is not a JSON object, or there is no line.
     """
-    sample = RecordSample()
+    sample, inside = RecordSample(), NestedSample()
     for number, line in enumerate(lines, 1):
         try:
-            parse_object(line)
+            inside.add(parse_object(line))
         except NoObjectError as error:
-            raise SpecError(f"line {number} of the sample: {error}.", fix="write one JSON object per line.") from error
+            fix = "write one JSON object per line."
+            if number == 1 and not line.lstrip().startswith(b"{"):
+                fix = f"{fix.removesuffix('.')}{_TEXT_FIX}"
+            raise SpecError(f"line {number} of the sample: {error}.", fix=fix) from error
         sample.add(Record(0, number, None, appended=False, key=None, value=line))
     if not lines:
         raise SpecError("the sample is empty.", fix="pass a file with one JSON object per line.")
-    return sample
+    return TopicSample(sample, inside)
 
 
-def guess_fields(sample: RecordSample) -> dict[str, GuessedField]:
-    """Return the fields of a sample, in order, without those that `left_out` names."""
+def guess_fields(sample: TopicSample) -> dict[str, GuessedField]:
+    """Return the fields of a sample, in order, without those that `left_out_notes` names."""
     guessed = {}
-    for name, seen in sample.fields.items():
-        if seen.type is not None:
-            declared, note = form_of_field(sample, name)
-            type_ = FieldType.TIMESTAMP if sample.unit(name) else seen.type
-            guessed[name] = GuessedField(type_, sample.always(name), declared, note)
+    for name, path, part in _named(sample):
+        if part.seen.present:
+            declared, notes = declared_as(part, name)
+            kind = FieldType(declared.partition(",")[0].removeprefix("type: "))
+            note = "; ".join(note.removeprefix(f"{name}: ") for note in notes)
+            required = part.seen.present == sample.inside.objects
+            guessed[name] = GuessedField(kind, required, with_path(declared, path), note, part.seen.newest)
     return guessed
 
 
-def left_out_notes(sample: RecordSample) -> list[str]:
-    """Return a sentence for each part of a sample that the spec does not hold."""
-    nested = [name for name, seen in sample.fields.items() if seen.forms[Form.NESTED]]
-    notes = [f"{note}." for note in left_out(sample)]
-    if nested:
-        notes.append(
-            f"objects and lists are kept as their JSON text: {', '.join(nested)}. A transform parses them with "
-            f"F.get_json_object({nested[0]!r}, '$.name') or F.from_json."
-        )
+def left_out_notes(sample: TopicSample) -> list[str]:
+    """Return a sentence for each part of a sample that the spec does not hold, or holds as text."""
+    names = {path[2:] if path.startswith("$.") else path[3:-2] for _, path, _ in _named(sample) if path}
+    others = replace(sample.records, others=sample.records.others - names)
+    notes = [f"{note}." for note in left_out_of(others)]
+    for name, _, part in _named(sample):
+        if part.seen.present:
+            notes += [f"{note}." for note in declared_as(part, name)[1] if _is_loss(note)]
     return notes
+
+
+def _is_loss(note: str) -> bool:
+    return "kept as JSON text" in note or "left out" in note
+
+
+def _named(sample: TopicSample) -> Iterator[tuple[str, str, NestedSample]]:
+    """Yield the fields by their names and paths; keys that cannot have one are left out."""
+    known = sample.inside.inside
+    taken = {key for key in known if key in sample.records.fields}
+    for key, part in known.items():
+        if (found := named(key, taken)) is not None:
+            taken.add(found[0])
+            yield *found, part
 
 
 def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
@@ -102,14 +141,15 @@ def time_of(fields: Mapping[str, GuessedField], named: str = "") -> str:
 
 
 def late_arrival_warning(
-    sample: RecordSample, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
+    sample: TopicSample, fields: Mapping[str, GuessedField], event: str, arrival: str, now: datetime
 ) -> str:
     """Return a warning if records would be late with the broker's arrival time (`arrival` is empty); else nothing."""
-    newest = sample.fields[event].newest
+    newest = fields[event].newest
     if arrival or newest is None or now - newest < _OLD:
         return ""
     others = [name for name, field in fields.items() if field.type is FieldType.TIMESTAMP and field.required]
-    likely = arrival_among(sample, event, [name for name in others if name != event])
+    flat = [name for name in others if name != event and name in sample.records.fields]
+    likely = arrival_among(sample.records, event, flat)
     proposed = likely or event
     return (
         f"The newest {event} of the sample is {newest:%Y-%m-%d %H:%M} UTC. With `arrival_time: broker` a record "
@@ -127,8 +167,12 @@ def topic_text(
     arrival_time: str = "",
     partitions: int,
     owner: str,
+    left_out: Sequence[str] = (),
 ) -> str:
-    """Return the spec as YAML; without `arrival_time` it is the broker's time, and `owner` may be empty."""
+    """Return the spec as YAML; without `arrival_time` it is the broker's time, and `owner` may be empty.
+
+    What is left out is said in comments behind the fields.
+    """
     width = max(len(field) for field in fields)
     declared = "\n".join(f"    {field + ':':<{width + 1}} {_declared(guessed)}" for field, guessed in fields.items())
     return filled(
@@ -138,7 +182,7 @@ def topic_text(
         partitions=partitions,
         event_time=event_time,
         arrival_time=arrival_time,
-        declared=declared,
+        declared="\n".join([declared, *(f"    # {note}" for note in left_out)]),
     )
 
 

@@ -72,7 +72,7 @@ def _show(project: Project, unit: Unit, healing: Healing) -> None:
             f"reset it to a position of your choice: sluice streams reset {unit.name} --stream {stream} --to …",
         )
     if not (healing.needed or healing.left):
-        sources = [source for p in unit.pipelines for source in project.catalog.pipelines[p].every_source.values()]
+        sources = [source for p in unit.pipelines for source in project.catalog.pipelines[p].topic_sources.values()]
         skews = {format_duration(source.time.clock_skew) for source in sources}
         out_lines.print(
             f"{unit.name}: no interval is closed further ahead of the clock than its specs allow "

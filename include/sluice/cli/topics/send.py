@@ -16,6 +16,8 @@ from sluice.errors import SpecError, UnreachableError
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.model.access import Role
+from sluice.specs.model.model import TopicValue
+from sluice.topics.declared_value import read_fields
 from sluice.topics.json_object import read_object
 from sluice.topics.names import near
 
@@ -40,7 +42,8 @@ def send(
     if topic not in (declared := project.catalog.kafka_topics()):
         raise SpecError(f"no spec declares a topic {topic!r}.", fix=near(topic, declared))
     lines = read_sample(file)[skip:]
-    keys = keys_of(lines, key, skip)
+    spec = project.catalog.topics.get(topic)
+    keys = keys_of(lines, key, skip, spec.value if spec else None)
     sent = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
@@ -63,17 +66,19 @@ def send(
     out_lines.print(f"Sent {sent:,} records to {topic}.")
 
 
-def keys_of(lines: Sequence[bytes], field: str, skip: int = 0) -> list[bytes | None]:
+def keys_of(
+    lines: Sequence[bytes], field: str, skip: int = 0, declared: TopicValue | None = None
+) -> list[bytes | None]:
     """Return the key of each line, in bytes; None for all lines without a field.
 
     Raises:
-        SpecError: a line is not a JSON object, or lacks the field.
+        SpecError: a line has no fields, or lacks this one.
     """
     if not field:
         return [None] * len(lines)
     keys: list[bytes | None] = []
     for number, line in enumerate(lines, skip + 1):
-        fields = read_object(line)
+        fields = read_object(line) if declared is None else read_fields(line, declared)
         if fields is None or field not in fields:
             raise SpecError(
                 f"line {number} has no field {field!r} for its key.", fix="choose another field, or omit --key."

@@ -11,6 +11,7 @@ from rich.console import Console
 from sluice.cli.terminal.output import counted
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.selection import Selection
+from sluice.project.chains import Downstream
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,13 @@ class BackfillPlan:
         selection: the request, with the intervals that are processed and skipped.
         chunks: ranges that are processed one after the other.
         in_the_way: why a run would be refused now; empty if it would not.
+        downstream: settled intervals of other pipelines that are made of the rows of the range.
     """
 
     selection: Selection
     chunks: tuple[Interval, ...]
     in_the_way: str = ""
+    downstream: tuple[Downstream, ...] = ()
 
     @classmethod
     def of(cls, selection: Selection, longest: timedelta, in_the_way: str = "") -> BackfillPlan:
@@ -54,6 +57,7 @@ class BackfillPlan:
             "chunks": [_bounds(interval) for interval in self.chunks],
             "left": [{**_bounds(interval), "why": why} for why, ranges in self.skipped.items() for interval in ranges],
             "in_the_way": self.in_the_way,
+            "downstream": [each.as_dict() for each in self.downstream],
         }
 
     def print(self, console: Console) -> None:
@@ -68,6 +72,8 @@ class BackfillPlan:
         for why, ranges in self.skipped.items():
             for interval in ranges:
                 console.print(f"  - {_words(interval)}  {why}".rstrip(), style="dim", markup=False, soft_wrap=True)
+        for each in self.downstream:
+            console.print(each.in_words, markup=False, soft_wrap=True)
         if self.in_the_way:
             console.print(f"A run would be refused now: {self.in_the_way}", style="red", markup=False, soft_wrap=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.cli.terminal.output import err, err_lines
@@ -16,6 +16,7 @@ from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.request import Request
 from sluice.intervals.backfill.selection import select
 from sluice.launch.batch_process import BatchProcess
+from sluice.project.chains import downstream_of
 from sluice.project.project import Project
 from sluice.specs.model.model import PipelineSpec
 from sluice.streams.life.launcher import Job
@@ -55,11 +56,12 @@ def plan_backfill(project: Project, spec: PipelineSpec, request: Request, key: s
     ledger, code = project.tables.ledger(spec.name), project.code_of(spec.name)
     resumed = project.records.backfills().find(key)
     selection = select(request, ledger, spec.intervals.interval_length, code, resumed.id if resumed else "")
+    plan = replace(BackfillPlan.of(selection, spec.backfill.chunk), downstream=downstream_of(project, request))
     try:
         project.processes.refuse_overlap(request, key)
     except RefusedError as refusal:
-        return BackfillPlan.of(selection, spec.backfill.chunk, str(refusal))
-    return BackfillPlan.of(selection, spec.backfill.chunk)
+        return replace(plan, in_the_way=str(refusal))
+    return plan
 
 
 def run_backfill_process(project: Project, spec: PipelineSpec, request: Request, key: str = "") -> BackfillRun:
@@ -111,6 +113,7 @@ def _arguments(request: Request, key: str) -> list[str]:
         "--by": request.by,
         "--why": request.why,
         "--accepts": request.accepts,
+        "--static": request.static.value,
         "--key": key,
     }
     return ["backfill", "--submitted", *(f"{name}={value}" for name, value in options.items())]

@@ -14,6 +14,7 @@ from sluice.cli.terminal.output import counted, out, out_lines, print_fields
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.backfill.progress import expected_end, progress_in_words
+from sluice.intervals.backfill.request import StaticChoice
 from sluice.launch.batch_process import LOG
 from sluice.project.project import Project
 
@@ -41,6 +42,7 @@ def backfill_as_dict(project: Project, backfill: Backfill) -> dict[str, Any]:
         "by": request.by,
         "reason": request.why,
         "accepts": request.accepts,
+        "static": request.static,
         "state": backfill.state,
         "alive": running and project.processes.backfill_lock(backfill.id).held(),
         "claimed_at": backfill.claimed_at.isoformat(),
@@ -63,7 +65,8 @@ def print_backfill(project: Project, backfill: Backfill, now: datetime) -> None:
     lines = {
         "request": f"{request.mode} of {request.range.start:%FT%RZ} to {request.range.end:%FT%RZ}, by {request.by}"
         + (f" ({request.why})" if request.why else "")
-        + (f", accepting the violations of {request.accepts}" if request.accepts else ""),
+        + (f", accepting the violations of {request.accepts}" if request.accepts else "")
+        + (", with today's static inputs" if request.static is StaticChoice.NEWEST else ""),
         "progress": progress_in_words(backfill, now),
         "why": backfill.why,
         "cancel": f"requested by {backfill.cancel_requested_by}" if backfill.cancel_requested_by else "",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sluice.errors import SpecError
 from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.rows import LedgerRow
 
 
 class Mode(StrEnum):
@@ -32,6 +34,13 @@ class Only(StrEnum):
     STALE = "stale"
 
 
+class StaticChoice(StrEnum):
+    """Which content of static inputs that change a backfill computes with."""
+
+    RECORDED = "recorded"  # what each interval was made with
+    NEWEST = "newest"  # what they hold now
+
+
 @dataclass(frozen=True)
 class Request:
     """A backfill as it is asked for.
@@ -47,6 +56,7 @@ class Request:
             reason `why`; empty for none.
         replays: the case whose records are read again, those included that did not decode when they came; empty for
             none.
+        static: which content of static inputs that change; the newest is for a recompute alone.
     """
 
     pipeline: str
@@ -57,6 +67,17 @@ class Request:
     only: Only = Only.ALL
     accepts: str = ""
     replays: str = ""
+    static: StaticChoice = StaticChoice.RECORDED
+
+    def static_of(self, row: LedgerRow) -> Mapping[str, str]:
+        """Return the digests of the changing static inputs that an interval is computed with; of others the newest.
+
+        `verify` and `correct` take those of its base: what is compared, and what a correction adds to.
+        """
+        if self.static is StaticChoice.NEWEST:
+            return {}
+        written = row.base if self.mode in (Mode.VERIFY, Mode.CORRECT) else row.current
+        return {} if written is None else written.static
 
 
 def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:

@@ -42,10 +42,14 @@ class Selection:
     def chunks(self, longest: timedelta) -> Iterator[tuple[LedgerRow, ...]]:
         """Yield the taken intervals in pieces that span no more than `longest` each: what one commit publishes.
 
-        The pieces are cut from the start of the range, so a chunk has the same number whatever else is taken.
+        The pieces are cut from the start of the range, so a chunk has the same number whatever else is taken; and where
+        the changing static inputs that intervals are computed with are others.
         """
-        for _, chunk in groupby(self.taken, key=lambda row: self.chunk_number(row, longest)):
+        for _, chunk in groupby(self.taken, key=lambda row: (self.chunk_number(row, longest), self._static(row))):
             yield tuple(chunk)
+
+    def _static(self, row: LedgerRow) -> list[tuple[str, str]]:
+        return sorted(self.request.static_of(row).items())
 
     def chunk_number(self, row: LedgerRow, longest: timedelta) -> int:
         """Return the number, from 0, of the chunk that an interval is in."""

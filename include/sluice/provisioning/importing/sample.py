@@ -11,9 +11,9 @@ from typing import Any
 
 from sluice.specs.model.model import FieldType
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.time_forms import PER_SECOND, EpochUnit
 from sluice.topics.json_object import as_moment, read_object
 from sluice.topics.records import Record
+from sluice.values.time_forms import PER_SECOND, EpochUnit
 
 _LONG = 2**63
 _SINCE_1970: dict[EpochUnit, int] = {"seconds": 10**9, "milliseconds": 10**12, "microseconds": 10**15}
@@ -142,7 +142,12 @@ class RecordSample:
 
     def unit(self, name: str) -> EpochUnit | None:
         """Return the unit since 1970 of a field whose values and name are those of a time; None of any other."""
-        return self.fields[name].unit if _TIME_WORDS & set(name.split("_")) else None
+        return epoch_of(name, self.fields[name])
+
+
+def epoch_of(name: str, seen: FieldSample) -> EpochUnit | None:
+    """Return the unit since 1970 of values that are those of a time, in a field that is named like one."""
+    return seen.unit if _TIME_WORDS & set(name.split("_")) else None
 
 
 def form_of(value: Any) -> Form | None:  # noqa: ANN401  JSON is any

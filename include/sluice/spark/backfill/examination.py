@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,6 +24,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.convicting import convict
 from sluice.spark.backfill.duckdb_check import DuckDBCheck
+from sluice.spark.backfill.rewritten import rewritten
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.transforms import SelectTransform
@@ -61,7 +63,7 @@ class ChunkExaminer:
     Attributes:
         spark: the session.
         code: what makes rows of records.
-        raw: the pinned raw tables, by topic.
+        raw: the pinned raw tables, by topic, and the settled tables that are read.
         table: the published table.
         staging: the folder for stages.
         replays: records that did not decode when they came, and are read again.
@@ -102,13 +104,14 @@ class ChunkExaminer:
         version = self.table.version()
         versions = {row.interval.start: _version_of(mode, row, version) for row in chunk}
         gone = self.table.unreadable({start: v for start, v in versions.items() if v != version})
+        gone |= self._unread([row for row in chunk if row.interval.start not in gone], mode)
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
         records = self.records_behind(chunk, bounds)
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
             self.table.fit(records.schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
-        late = {} if mode is Mode.RECOMPUTE else records.count_late()  # a recompute explains nothing
+        late = self._late(mode, chunk, records)
         parities, cross_check = tuple(_judge(mode, row, found, late, gone) for row in chunk), None
         if mode is Mode.VERIFY:
             parities, cross_check = self._cross_checked(tuple(self._convicted(parities, bounds)), records, stage)
@@ -120,6 +123,18 @@ class ChunkExaminer:
             stage=stage,
             cross_check=cross_check,
         )
+
+    def _late(self, mode: Mode, chunk: Sequence[LedgerRow], records: Records) -> Mapping[datetime, int]:
+        """Return how much came too late for each interval: records, and intervals of settled tables."""
+        if mode is Mode.RECOMPUTE:  # it explains nothing
+            return {}
+        again = rewritten(self.code, self.raw, chunk) if mode is Mode.CORRECT else Counter[datetime]()
+        return Counter(records.count_late()) + again
+
+    def _unread(self, chunk: Sequence[LedgerRow], mode: Mode) -> dict[datetime, str]:
+        """Return which intervals are made of rows that a settled table does not have any more, with the reason."""
+        bounds = {row.interval.start: self.bound(mode, row) for row in chunk} if self.code.tables else {}
+        return self.records_behind(chunk, bounds).unreadable() if bounds else {}
 
     def _cross_checked(
         self, parities: tuple[IntervalParity, ...], records: Records, stage: Stage

@@ -18,7 +18,7 @@ from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillSta
 from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import ParityReport
 from sluice.intervals.backfill.raw_parity import RawParity
-from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.request import Mode, Request, StaticChoice
 from sluice.intervals.backfill.selection import NOT_CHECKED, Selection, select
 from sluice.intervals.backfill.trial import NO_COLUMN_CHANGES
 from sluice.intervals.ledger import Ledger, LedgerRow
@@ -69,6 +69,7 @@ def run_backfill(
         SluiceError: it could not be done; the message says why, and what was published until then is on record.
     """
     clock = clock or SystemClock()
+    code = code.newest() if request.static is StaticChoice.NEWEST else code  # it may have been made long ago
     backfills = project.records.backfills()
     with (
         batch_lineage(project, request.pipeline) as lineage,
@@ -117,9 +118,10 @@ class _Run:
         ledger = self.project.tables.ledger(pipeline.name)
         length, code = pipeline.intervals.interval_length, self.code.code_hash
         self.selection = selection = select(request, ledger, length, code, self.backfill.id)
+        # Where static inputs change, chunks are cut by them, too: each is numbered by its first interval then.
+        numbered = pipeline.backfill.chunk if self.code.changing is None else length
         chunks = [
-            Chunk(selection.chunk_number(rows[0], pipeline.backfill.chunk), rows)
-            for rows in selection.chunks(pipeline.backfill.chunk)
+            Chunk(selection.chunk_number(rows[0], numbered), rows) for rows in selection.chunks(pipeline.backfill.chunk)
         ]
         found = self.done
         found.update(self._done(chunks))
@@ -136,7 +138,7 @@ class _Run:
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
-            found[chunk.number] = result = steps.take(mode, chunk)
+            found[chunk.number] = result = steps.of(chunk).take(mode, chunk)
             if request.mode.publishes and not result.passes:
                 break
             finished += len(chunk.rows)

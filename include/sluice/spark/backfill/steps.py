@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -61,6 +61,11 @@ class Gate:
     intervals: IntervalQuality
     override: Override | None = None
 
+    def with_static(self, static: Mapping[str, DataFrame]) -> Gate:
+        """Return the gate with other static inputs to look values up in."""
+        references = replace(self.intervals.references, static=static)
+        return replace(self, intervals=replace(self.intervals, references=references))
+
     def check(self, rows: DataFrame, starts: Sequence[datetime], records: Records, *, input_records: int) -> GateResult:
         """Judge the rows of some intervals.
 
@@ -103,7 +108,8 @@ class Steps:
         """Take a step, and return what was found.
 
         Raises:
-            RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
+            RefusedError: another writer wrote one of the intervals meanwhile, or the snapshot of a static input is
+                gone; nothing was changed.
             CorruptionError: the table's log does not say what it should.
         """
         if mode is Mode.TRY:
@@ -113,6 +119,18 @@ class Steps:
         if result.gate is None or result.gate.passed:
             examined.stage.remove()
         return result
+
+    def of(self, chunk: Chunk) -> Steps:
+        """Return the steps with the static inputs that a chunk is computed with: all its intervals have the same.
+
+        Raises:
+            RefusedError: a snapshot is gone.
+        """
+        examiner, gate = self.examiner, self.gate
+        code = examiner.code.as_of(self.backfill.request.static_of(chunk.rows[0]))
+        if code is examiner.code:
+            return self
+        return replace(self, examiner=replace(examiner, code=code), gate=gate and gate.with_static(code.static))
 
     def _try(self, chunk: Chunk) -> ChunkResult:
         tried = try_chunk(self.examiner, chunk.rows, chunk.number)
@@ -190,6 +208,7 @@ class Steps:
             gate=_in_one_line(result.gate) if result.gate else "",
             topics=reach.topics,
             replayed=tuple(again.pieces()),
+            static=dict(examiner.code.digests),
         )
         publication = Publication(
             examiner.table,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import StructType
 
 from sluice.delta.table import column_changes
+from sluice.errors import RefusedError
 from sluice.intervals.backfill.parity import IntervalParity, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.trial import ColumnChanges, RowDifference
@@ -49,11 +50,14 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
         number: of the chunk.
 
     Raises:
-        RefusedError: the code partitions its rows otherwise than the table.
+        RefusedError: the code partitions its rows otherwise than the table, or what they were made of is gone.
     """
     table, spark, version = examiner.table, examiner.spark, examiner.table.version()
     starts = [row.interval.start for row in chunk]
     records = examiner.records_behind(chunk, {r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk})
+    if unread := records.unreadable():
+        start, why = min(unread.items())
+        raise RefusedError(f"{start:%FT%RZ} rests on rows that cannot be read any more: {why}.", fix="recompute it.")
     schema = records.schema
     columns = column_changes(table.folder, schema.json(), partition_by=[table.column])
     stage = examiner.staged(records, starts, number)

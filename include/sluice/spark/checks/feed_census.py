@@ -46,5 +46,5 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
 
 
 def _expected(catalog: Catalog, pipeline: PipelineSpec, topic: str) -> tuple[Expectation, ...]:
-    names = (name for name, source in pipeline.every_source.items() if source.topic == topic)
+    names = (name for name, source in pipeline.topic_sources.items() if source.topic == topic)
     return tuple(each for name in names for each in catalog.expected_of_records(pipeline.name, name))

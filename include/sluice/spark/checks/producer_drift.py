@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -15,7 +15,7 @@ from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
 from sluice.spark.session.batch_session import batch_session
 from sluice.spark.tables.raw_table import RawTable
-from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.rules.contracts import history_of
 
@@ -40,7 +40,7 @@ class RecordFields:
     Args:
         spark: the session.
         raw: the pinned raw table.
-        heartbeat: the field that marks records which hold nothing else; None for none.
+        heartbeat: the keys that lead to the field that marks records which hold nothing else; empty for none.
         asked: which records are checked.
         framed: whether the values are framed.
     """
@@ -49,7 +49,7 @@ class RecordFields:
         self,
         spark: SparkSession,
         raw: RawTable,
-        heartbeat: str | None,
+        heartbeat: Sequence[str],
         asked: QuarantineFilter,
         *,
         framed: bool = False,
@@ -60,7 +60,7 @@ class RecordFields:
         partition = F.concat_ws("/", "topic_id", "partition").alias("partition")
         records = rows.select(partition, "offset", value.alias("value"))
         objects = records.where(F.schema_of_variant("value").startswith("OBJECT"))
-        self._records = objects if heartbeat is None else objects.where(~_is_true(heartbeat))
+        self._records = objects.where(~_is_true(heartbeat)) if heartbeat else objects
         self._spark = spark
 
     def observed(self) -> list[ObservedField]:
@@ -135,13 +135,15 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
         raise SpecError(f"there is no sound topic {topic!r} in include/topics.", fix=nearest(topic, known))
     if spec.value.format != "json":
         raise SpecError(
-            f"the values of {topic} are written in {spec.value.format}, under a schema that says what they hold.",
-            fix="`sluice check` compares its versions; `sluice quarantine list` shows what is refused.",
+            f"the values of {topic} are written in {spec.value.format}: only objects have keys that no spec declares.",
+            fix="`sluice check` compares versions of a contract; `sluice quarantine list` shows what is refused.",
         )
     raw = RawTable.pin(project.folder.table(spec.raw.table), project.tables.raw_position(topic), spec)
     declared = declared_kinds(project, spec)
     with batch_session(project, "drift", _reader(project, topic)) as spark:
-        fields = RecordFields(spark, raw, spec.value.heartbeat, asked, framed=spec.value.framing != "none")
+        beat = spec.value.heartbeat
+        path = spec.value.fields[beat].keys(beat) if beat else ()
+        fields = RecordFields(spark, raw, path, asked, framed=spec.value.framing != "none")
         seen = fields.observed()
         return field_drifts(declared, seen, fields.neighbours(seen, declared))
 
@@ -159,12 +161,26 @@ def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[Js
     versions = history_of(project.settings.home / "include", topic.name).versions
     promised = promises(versions[-1]) if versions else None
     others = {name: _kinds(promise.types) or None for name, promise in (promised or {}).items()}
-    return {**others, **{name: _kinds(field.types_read) for name, field in topic.value.fields.items()}}
+    return {**others, **_read_kinds(topic.value)}
+
+
+def _read_kinds(value: TopicValue) -> dict[str, frozenset[JsonKind]]:
+    """Return what each key of an object is read as: where paths go through it, an object; where several read it, both.
+
+    Anything may be under a key that is read as text and in another way.
+    """
+    kinds: dict[str, frozenset[JsonKind]] = {}
+    for name, field in value.fields.items():
+        first, *inner = field.keys(name)
+        own = frozenset({JsonKind.OBJECT}) if inner else _kinds(field.types_read)
+        kinds[first] = kinds.get(first, frozenset()) | own
+    return kinds
 
 
 def _kinds(types: Iterable[str]) -> frozenset[JsonKind]:
     return frozenset[JsonKind]().union(*(KINDS_OF_TYPE[each] for each in types))
 
 
-def _is_true(field: str) -> Column:
-    return F.coalesce(F.try_variant_get("value", f"$['{field}']", "boolean"), F.lit(False))
+def _is_true(path: Sequence[str]) -> Column:
+    steps = "".join(f"['{key}']" for key in path)
+    return F.coalesce(F.try_variant_get("value", f"${steps}", "boolean"), F.lit(False))

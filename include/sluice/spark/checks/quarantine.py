@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
 from operator import and_
+from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.errors import SpecError
+from sluice.errors import NotReadyError, SpecError
 from sluice.intervals.record_positions import RecordPositions
 from sluice.project.project import Project
 from sluice.quality.quarantine import Browsed, Quarantined, QuarantineFilter, Revalidation
@@ -196,12 +197,20 @@ def topic_of_records(project: Project, spec: PipelineSpec, positions: RecordPosi
 
 
 def pinned_raw(project: Project, spec: PipelineSpec) -> dict[str, RawTable]:
-    """Return the raw tables of a pipeline's topics as they are now, by topic.
+    """Return the raw tables of a pipeline's topics as they are now, by topic, and the settled tables that it reads.
 
     Raises:
         NotReadyError: there is none of one of them yet.
     """
-    return {topic: _pinned(project, topic) for topic in spec.topics}
+    tables = {source.reads: project.folder.table(source.table) for source in spec.table_sources.values()}
+    return {n: _pinned_table(project, n, tables[n]) if n in tables else _pinned(project, n) for n in spec.reads}
+
+
+def _pinned_table(project: Project, name: str, folder: Path) -> RawTable:
+    position = project.tables.position(name)
+    if position.version < 0:
+        raise NotReadyError(f"no pipeline has settled {folder} yet.", fix="start the stream that settles it.")
+    return RawTable(folder, position.version, position.reach)
 
 
 def _pinned(project: Project, name: str) -> RawTable:

@@ -38,9 +38,9 @@ from sluice.spark.records.static import read_static
 from sluice.spark.records.unbounded import refuse_unbounded
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON
 from sluice.spark.tables.ranges import kept, within
-from sluice.specs.code.static import locate
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
+from sluice.static.places import StaticPlaces
 
 
 def preview(
@@ -51,6 +51,7 @@ def preview(
     lines: Mapping[str, Sequence[bytes]],
     *,
     arrived_at: Mapping[str, datetime] | None = None,
+    places: StaticPlaces | None = None,
 ) -> Preview:
     """Validate and transform a sample.
 
@@ -61,13 +62,12 @@ def preview(
         sources: what is done with the records of each topic.
         lines: one value per line, as sent, by topic.
         arrived_at: the broker's timestamp of every line, by topic; without one no arrival time is held against it.
+        places: where static inputs are; omitted: they are files of the project, or of packages.
 
     Raises:
         SpecError: the transform cannot be loaded, raises (with its line), or returns what an output cannot take.
     """
-    static = {
-        name: read_static(spark, source, locate(source, home / "include")) for name, source in pipeline.static.items()
-    }
+    static = read_static(spark, pipeline, places or StaticPlaces(home / "include", Path))
     # What a sample gives is compared with nothing, so the code needs no identity.
     code = PipelineCode(pipeline, sources, static, code_hash="")
     times = arrived_at or {}
@@ -90,7 +90,8 @@ def _made(good: Mapping[str, DataFrame], code: PipelineCode) -> tuple[dict[str, 
         SpecError: an output cannot take them.
     """
     pipeline, rows = code.pipeline, transformed(good, code)
-    refuse_unwritable(rows, [*pipeline.side_outputs, *([pipeline.intervals] if pipeline.has_intervals else [])])
+    outputs = pipeline.every_output
+    refuse_unwritable(rows, [pipeline.intervals if isinstance(each, IntervalsOutput) else each for each in outputs])
     first, results = list[str](), [rows]
     if pipeline.has_intervals:
         output = pipeline.intervals

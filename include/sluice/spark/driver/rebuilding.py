@@ -55,7 +55,7 @@ def new_beginning(
     if any(offsets[partition] < offset for partition, offset in first.items() if partition in offsets):
         return None
     why = f"the state in the checkpoint does not fit the code {code.code_hash[:8]}; open intervals are read again"
-    identity = joined_ids([extent.topic_id for extent in extents.values()])
+    identity = joined_ids([*(extent.topic_id for extent in extents.values()), *pipeline.tables])
     return Epoch(number, identity, {**first, **offsets}, OPEN_INTERVALS, "the driver", why, now)
 
 

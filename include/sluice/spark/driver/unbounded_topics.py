@@ -24,6 +24,8 @@ def unbounded_topics(project: Project, unit: Unit) -> tuple[str, ...]:
     """
     catalog = project.catalog
     names = sorted({*unit.topics, *(topic for name in unit.pipelines for topic in catalog.pipelines[name].topics)})
+    if not names:  # Kafka would take no names for all
+        return ()
     try:
         with project.kafka.administration(Role.STREAM) as cluster:
             in_force = cluster.configs_in_force(names)

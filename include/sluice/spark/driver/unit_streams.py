@@ -220,18 +220,19 @@ class _Preparation:
                     self._extents[name] = told
 
     def _read_beginnings(self, cluster: KafkaPythonAdministration) -> None:
-        raw = [(Edge.EARLIEST, (topic,), [raw_stream(topic)]) for topic in self._unit.topics]  # it holds every record
-        pipelines = [(p.start, p.topics, [stream.name for stream in streams_of(p)]) for p in self._pipelines]
-        for start, topics, streams in (*raw, *pipelines):
+        earliest = Edge.EARLIEST  # a raw table holds every record
+        raw = [(earliest, (topic,), [raw_stream(topic)], tuple[str, ...]()) for topic in self._unit.topics]
+        pipelines = [(p.start, p.topics, [stream.name for stream in streams_of(p)], p.tables) for p in self._pipelines]
+        for start, topics, streams, tables in (*raw, *pipelines):
             if all(topic in self._topics for topic in topics):
                 with self._preflight.of(streams[0]):
                     epochs = {stream: self._epochs(stream) for stream in streams}
-                    self._first |= beginnings(start, topics, epochs, cluster, SystemClock())
+                    self._first |= beginnings(start, topics, epochs, cluster, SystemClock(), tables=tables)
 
     def _epochs(self, stream: str) -> Epochs:
         return self._project.streams.epochs(stream)
 
-    def _epoch(self, stream: str, *sources: KafkaTopic) -> EpochInForce:
+    def _epoch(self, stream: str, *sources: KafkaTopic, tables: Sequence[str] = ()) -> EpochInForce:
         """Return the epoch that a stream goes on with.
 
         Raises:
@@ -240,8 +241,8 @@ class _Preparation:
         if stream in self._again:
             return self._epochs(stream).in_future(self._again[stream])
         epoch = self._epochs(stream).in_force(self._first.get(stream))
-        if epoch.topic_id and epoch.topic_id != (identity := identity_of(sources)):
-            names = " and ".join(source.name for source in sources)
+        if epoch.topic_id and epoch.topic_id != (identity := identity_of(sources, tables)):
+            names = " and ".join([*(source.name for source in sources), *tables])
             raise DataLossError(
                 f"epoch {epoch.number} of {stream} counts in offsets of {names} with the id {epoch.topic_id}; a topic "
                 f"was created again since, or the pipeline reads others: it is {identity} now. Nothing was read.",
@@ -268,7 +269,7 @@ class _Preparation:
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         code, table, topics = self._code(pipeline), self._project.folder.table, self._read_by(pipeline)
-        epoch = self._epoch(name, *topics)
+        epoch = self._epoch(name, *topics, tables=pipeline.tables)
         cluster = partial(self._project.kafka.administration, Role.STREAM)
         file = self._project.folder.settling_file(pipeline.name)
         context = SettlingContext(
@@ -278,6 +279,7 @@ class _Preparation:
             self._project.folder.staging / f"settle_{pipeline.name}",
             report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
+            upstream={source.reads: table(source.table) for source in pipeline.table_sources.values()},
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)

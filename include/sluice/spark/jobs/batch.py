@@ -1,6 +1,6 @@
 """Main of the batch side: backfills closed intervals, checks what is published, or replays a case.
 
-    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute|try --by WHO --key KEY
+    batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute|try --by WHO --key KEY [...]
     batch.py quality --pipeline P [--from ISO --to ISO]
     batch.py replay --pipeline P --case ID --by WHO
 
@@ -20,7 +20,7 @@ import structlog
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.parity import ParityOutcome
-from sluice.intervals.backfill.request import Mode, Only, Request, range_of
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.processes import lower_priority
 from sluice.project.project import Project
 from sluice.settings import settings
@@ -62,6 +62,7 @@ def _backfill(options: argparse.Namespace) -> int:
         why=options.why,
         only=options.only,
         accepts=options.accepts,
+        static=options.static,
     )
     keep_code(project, options.pipeline)  # the ledger will name it
     with batch_session(project, "backfill", options.pipeline) as spark:
@@ -132,6 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     backfill.add_argument("--mode", required=True, type=Mode, choices=list(Mode))
     backfill.add_argument(
         "--only", type=Only, choices=list(Only), default=Only.ALL, help="which intervals of the range"
+    )
+    backfill.add_argument(
+        "--static", type=StaticChoice, choices=list(StaticChoice), default=StaticChoice.RECORDED, help="see `sluice`"
     )
     backfill.add_argument("--by", required=True, help="who requests it; recorded")
     backfill.add_argument("--why", default="", help="the reason; recorded")

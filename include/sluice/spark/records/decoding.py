@@ -6,15 +6,21 @@ that is there twice, or bytes after the object. Avro is read under the schema th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
+    DateType,
+    DecimalType,
     DoubleType,
+    IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -23,6 +29,7 @@ from pyspark.sql.types import (
 
 from sluice.spark.records.patches import patched
 from sluice.specs.model.model import FieldType, TopicValue, ValueField
+from sluice.topics.declaration import declaration
 
 FAULT = "_fault"
 """Why a record's bytes do not read as declared: one of `sluice.quality.reasons.FAULTS`, or null."""
@@ -33,24 +40,49 @@ FAULT_DETAIL = "_fault_detail"
 _FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
 
+_DECLARED = "sluice_from_declared"
+"""Of what is not plain (`TopicValue.is_plain`): objects, paths, lines of text."""
+
 _TYPES: dict[FieldType, DataType] = {
     FieldType.STRING: StringType(),
     FieldType.LONG: LongType(),
+    FieldType.INTEGER: IntegerType(),
     FieldType.DOUBLE: DoubleType(),
     FieldType.BOOLEAN: BooleanType(),
     FieldType.TIMESTAMP: TimestampType(),
+    FieldType.DATE: DateType(),
+    FieldType.BINARY: BinaryType(),
 }
 
 
 def columns_schema(columns: dict[str, FieldType]) -> StructType:
-    """Return the Spark schema of declared columns, all nullable."""
+    """Return the Spark schema of declared columns that are flat, all nullable."""
     return StructType([StructField(name, _TYPES[kind]) for name, kind in columns.items()])
+
+
+def value_schema(value: TopicValue) -> StructType:
+    """Return the Spark schema of a value's declared fields, all nullable."""
+    return _struct(value.fields)
+
+
+def _struct(fields: Mapping[str, ValueField]) -> StructType:
+    return StructType([StructField(name, _type(field)) for name, field in fields.items()])
+
+
+def _type(field: ValueField) -> DataType:
+    if field.items is not None:
+        return ArrayType(_type(field.items))
+    if field.values is not None:
+        return MapType(StringType(), _type(field.values))
+    if field.type is FieldType.DECIMAL:
+        return DecimalType(field.precision or 0, field.scale or 0)
+    return _TYPES[field.type] if field.fields is None else _struct(field.fields)
 
 
 def _written(name: str, field: ValueField) -> StructField:
     """Return a column with how its values are written, which the decoder reads from the metadata."""
     forms = {"epoch": field.epoch, "zone": "Z" if field.zone == "UTC" else field.zone}
-    return StructField(name, _TYPES[field.type], metadata={key: form for key, form in forms.items() if form})
+    return StructField(name, _type(field), metadata={key: form for key, form in forms.items() if form})
 
 
 def decode(records: DataFrame, value: TopicValue) -> DataFrame:
@@ -63,8 +95,9 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         value: the declaration.
     """
     schema = StructType([_written(name, field) for name, field in value.fields.items()])
-    arguments = [schema.json(), *_under(value)]
-    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), *map(F.lit, arguments))
+    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (_DECLARED, [declaration(value)])
+    arguments = [schema.json(), *further, *_under(value)]
+    parsed = F.call_function(function, patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))

@@ -39,9 +39,12 @@ class KafkaTopic:
         return {**client, "kafka.bootstrap.servers": ",".join(self.bootstrap)}
 
 
-def identity_of(topics: Sequence[KafkaTopic]) -> str:
-    """Return what names the topics that one stream reads: their ids, and so another one if any is created again."""
-    return joined_ids([topic.topic_id for topic in topics])
+def identity_of(topics: Sequence[KafkaTopic], tables: Sequence[str] = ()) -> str:
+    """Return what names all that one stream reads: ids of topics, and so another one if any is created again.
+
+    Of a settled table it is the name: the table need not be there yet, and what was read of it its reader's log says.
+    """
+    return joined_ids([*(topic.topic_id for topic in topics), *tables])
 
 
 EARLIEST = -2

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructField, StructType
 
 from sluice.quality.reasons import Outcome
 from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
+from sluice.spark.records.static import ChangingStatic
 from sluice.spark.records.transforms import Transform, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
@@ -70,6 +72,34 @@ class SourceCode:
 
 
 @dataclass(frozen=True)
+class TableCode:
+    """What a transform is given of a settled table: its rows, with the columns that its own transform gave them.
+
+    Attributes:
+        name: under which the transform takes them.
+        output: the declaration of the table, in the pipeline that settles it.
+        schema: of the rows that the transform is given.
+    """
+
+    name: str
+    output: IntervalsOutput
+    schema: StructType
+
+    @classmethod
+    def of(cls, name: str, output: IntervalsOutput, schema: StructType) -> TableCode:
+        """Return it without the column that is Sluice's own.
+
+        Args:
+            name: see above.
+            output: see above.
+            schema: of the table.
+        """
+        hidden = set() if window_is_interval(output) else {INTERVAL}
+        fields = [StructField(f.name, f.dataType) for f in schema if f.name not in hidden]
+        return cls(name, output, StructType(fields))
+
+
+@dataclass(frozen=True)
 class PipelineCode:
     """What turns records into rows.
 
@@ -77,13 +107,44 @@ class PipelineCode:
         pipeline: its spec.
         sources: what is done with the records of each topic, by the topic's name.
         static: the static inputs.
-        code_hash: names all of it.
+        code_hash: names all of it but the content of static inputs that change.
+        digests: of these: what `static` holds of each, by name.
+        changing: reads them again; None where there are none.
+        tables: what is taken of each settled table, by what `table_input` calls it.
     """
 
     pipeline: PipelineSpec
     sources: Mapping[str, SourceCode]
     static: Mapping[str, DataFrame]
     code_hash: str
+    tables: Mapping[str, TableCode] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    changing: ChangingStatic | None = None
+
+    def newest(self) -> PipelineCode:
+        """Return the code with what its static inputs hold now; itself if that is the same, or was read just before.
+
+        Raises:
+            SluiceError: one of them cannot be read.
+        """
+        return self if self.changing is None else self._with(self.changing, self.changing.newest())
+
+    def as_of(self, digests: Mapping[str, str]) -> PipelineCode:
+        """Return the code with what its static inputs held: of those that are not named, what they hold here.
+
+        Raises:
+            RefusedError: a snapshot is gone.
+        """
+        if self.changing is None:
+            return self
+        return self._with(self.changing, {name: digests.get(name, own) for name, own in self.digests.items()})
+
+    def _with(self, changing: ChangingStatic, digests: Mapping[str, str]) -> PipelineCode:
+        if digests == self.digests:
+            return self
+        made = replace(self, static={**self.static, **changing.frames(digests)}, digests=digests)
+        made.__dict__["transform"] = self.transform  # it is loaded once, see below
+        return made
 
     @cached_property
     def transform(self) -> Transform:
@@ -105,7 +166,7 @@ def sources_of(
         source.topic: SourceCode(
             name, topics[source.topic], source.time, tuple(expected.get(name, ())), dict(source.columns)
         )
-        for name, source in pipeline.every_source.items()
+        for name, source in pipeline.topic_sources.items()
     }
 
 
@@ -117,7 +178,7 @@ def result_rows(
     The same for a stream and a batch; on a batch the watermark does nothing.
 
     Args:
-        records: the columns of `read_stream`, by topic.
+        records: the columns of `read_stream`, by topic; of a settled table its rows.
         code: the pipeline's.
         late: whether a late record counts as good, by topic; never in a stream.
 
@@ -127,7 +188,7 @@ def result_rows(
     """
     late = late or {}
     good = {t: good_records(records[t], source, late=late.get(t)) for t, source in code.sources.items()}
-    return rows_of(good, code)
+    return rows_of({**good, **{t: records[t] for t in code.tables}}, code)
 
 
 def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
@@ -171,13 +232,15 @@ def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     """Return the rows that the transform makes of good records.
 
     Args:
-        good: see `good_records`, by topic; the transform gets the columns of `SourceCode.given` alone.
+        good: see `good_records`, by topic; the transform gets the columns of `SourceCode.given` alone. Of a settled
+            table its rows.
         code: the pipeline's.
 
     Returns:
         The transform's own columns.
     """
-    return code.transform({source.name: source.given(good[t]) for t, source in code.sources.items()}, code.static)
+    records = {source.name: source.given(good[t]) for t, source in code.sources.items()}
+    return code.transform({**records, **{table.name: good[t] for t, table in code.tables.items()}}, code.static)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

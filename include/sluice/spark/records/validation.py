@@ -14,10 +14,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.quality.reasons import Outcome, Reason
-from sluice.spark.records.decoding import FAULT, FAULT_DETAIL, columns_schema, decode
+from sluice.spark.records.decoding import FAULT, FAULT_DETAIL, decode, value_schema
+from sluice.spark.records.inner_rules import bound_of, inner_fields, missing, outside
 from sluice.spark.records.predicates import unexpected
 from sluice.specs.expectations.model import Expectation, Severity
-from sluice.specs.model.model import FieldType, TopicValue, ValueField
+from sluice.specs.model.model import FieldType, TopicValue
 from sluice.specs.model.sources import TimeRules
 from sluice.topics.json_object import EARLIEST, LATEST
 
@@ -65,7 +66,7 @@ def broken_expectations(expected: Sequence[Expectation], value: TopicValue) -> l
     Raises:
         SpecError: one is not about single records.
     """
-    schema = columns_schema({name: field.type for name, field in value.fields.items()})
+    schema = value_schema(value)
     return [(each, ~is_heartbeat(value) & unexpected(each, schema)) for each in expected]
 
 
@@ -134,17 +135,23 @@ def _incomplete(value: TopicValue) -> list[Rule]:
         Rule(F.col(name).isNull() & ~is_heartbeat(value), Reason.MISSING_FIELD, f"{name} is absent or null")
         for name in required
     ]
+    below = [inner for name, field in value.fields.items() for inner in inner_fields(name, field)]
+    rules += [
+        Rule(missing(inner) & ~is_heartbeat(value), Reason.MISSING_FIELD, f"{inner.where} is absent or null")
+        for inner in below
+        if inner.field.required
+    ]
     for name, field in value.fields.items():
         column = F.col(name)
         if field.minimum is not None:
-            below = f"{name} is less than {field.minimum:g}"
-            rules.append(Rule(column < _literal(field, field.minimum), Reason.OUT_OF_RANGE, below))
+            less = f"{name} is less than {field.minimum:g}"
+            rules.append(Rule(column < bound_of(field, field.minimum), Reason.OUT_OF_RANGE, less))
         if field.maximum is not None:
-            above = f"{name} is more than {field.maximum:g}"
-            rules.append(Rule(column > _literal(field, field.maximum), Reason.OUT_OF_RANGE, above))
+            more = f"{name} is more than {field.maximum:g}"
+            rules.append(Rule(column > bound_of(field, field.maximum), Reason.OUT_OF_RANGE, more))
         if field.one_of is not None:
             rules.append(Rule(~column.isin(*field.one_of), Reason.NOT_ALLOWED, f"{name} is not in its list"))
-    return rules
+    return rules + [Rule(*found) for inner in below for found in outside(inner, EARLIEST, LATEST)]
 
 
 def _absurd(value: TopicValue) -> list[Rule]:
@@ -156,11 +163,6 @@ def _absurd(value: TopicValue) -> list[Rule]:
 
 
 _BEYOND = f"not in the years {EARLIEST:%Y} to {LATEST.year - 1}"
-
-
-def _literal(field: ValueField, bound: float) -> Column:
-    """Return the bound in the field's own type, so that comparing casts no column."""
-    return F.lit(int(bound) if field.type is FieldType.LONG and bound == int(bound) else bound)
 
 
 def _first(rules: Sequence[Rule]) -> Column:

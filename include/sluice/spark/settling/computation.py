@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
+
+from pyspark.sql import DataFrame
 
 from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.intervals.alignment import Interval
@@ -15,8 +18,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.settling.strays import refuse_strays
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.settling.computed import ComputedRows, joined
-from sluice.spark.settling.raw_source import RawTableSource
-from sluice.spark.sinks.raw import raw_records
+from sluice.spark.settling.raw_source import RawFile
 from sluice.spark.tables.raw_table import FEW
 from sluice.specs.model.outputs import IntervalsOutput
 
@@ -24,21 +26,55 @@ _MOST_CALLS = 24
 """Calls of a transform that is given one interval at a time, for one commit: what a crash repeats takes seconds."""
 
 
+class ComputedSource(Protocol):
+    """What rows are computed from: the raw table of a topic, or the settled table of another pipeline."""
+
+    @property
+    def rules(self) -> SettlingRules:
+        """Of the source, for settling."""
+
+    def records(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
+        """Return what `result_rows` takes of the source.
+
+        Args:
+            pinned: the table.
+            below: what is taken of it.
+            read: when it happened.
+            few: how much Arrow reads at most.
+        """
+
+    def hours(self, pinned: RawPosition, read: Interval) -> list[Interval]:
+        """Return the hours of a range of time in which something happened, in no order."""
+
+    def files(self, pinned: RawPosition, between: Interval) -> list[RawFile]:
+        """Return the files that may hold something of a range of time."""
+
+
 @dataclass(frozen=True)
 class RawComputation:
     """Implements `sluice.settling.ports.Computation`.
 
     Attributes:
-        sources: the raw tables, by topic.
+        sources: the raw tables, by topic, and the settled ones.
         code: the pipeline's.
         staging: the folder for rows that outgrow the driver.
         max_records: that one computation takes, if it takes more than one interval.
     """
 
-    sources: Mapping[str, RawTableSource]
+    sources: Mapping[str, ComputedSource]
     code: PipelineCode
     staging: Path
     max_records: int = 4_000_000
+
+    def renewed(self) -> RawComputation:
+        """See the port."""
+        code = self.code.newest()
+        return self if code is self.code else replace(self, code=code)
+
+    @property
+    def static(self) -> Mapping[str, str]:
+        """See the port."""
+        return self.code.digests
 
     def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
         """See the port. How many records there are is estimated from the logs alone, which know each file's bounds.
@@ -124,9 +160,7 @@ class RawComputation:
     ) -> ComputedRows:
         few = min(FEW, self.max_records)
         records = {
-            topic: raw_records(
-                source.stored(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
-            )
+            topic: source.records(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
             for topic, source in self.sources.items()
         }
         return ComputedRows.of(result_rows(records, self.code), partition_column(self._output), folder)

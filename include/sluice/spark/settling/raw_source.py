@@ -119,6 +119,10 @@ class RawTableSource:
         found = own.withColumnRenamed("_offset", "offset").toArrow()
         return suspects.join(found, ["topic_id", "partition", "offset"], join_type="left semi")
 
+    def records(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
+        """Return what `result_rows` takes of a range of time; see `stored`."""
+        return raw_records(self.stored(pinned, below, read, few=few))
+
     def stored(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
         """Return the raw rows of a range of time.
 

@@ -1,16 +1,17 @@
 """The stream of a pipeline whose interval table is settled.
 
-It is a query over the topic of which no record is ever read: its batches are ranges of offsets, its checkpoint says how
-far the table has been settled, and all that watches, retries and stops streams works on it as on any other. A batch is
-done when the raw table holds its range, all of it was examined, and what is complete is settled. A topic that is silent
-brings no batch: what its silence completes, or a person, is settled beside batches.
+It is a query over its topics, and over the versions of the settled tables that it reads, of which no record is ever
+read: its batches are ranges of offsets, its checkpoint says how far the table has been settled, and all that watches,
+retries and stops streams works on it as on any other. A batch is done when the raw tables hold its range, all of it was
+examined, and what is complete is settled. A topic that is silent brings no batch: what its silence completes, or a
+person, is settled beside batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
 from shutil import rmtree
@@ -19,6 +20,7 @@ from uuid import uuid4
 
 import structlog
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
 from sluice.clock import Clock, SystemClock
 from sluice.delta.log import raw_position
@@ -33,13 +35,16 @@ from sluice.settling.wording import disorder_text
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.records.table_versions import version_stream
 from sluice.spark.records.unbounded import refuse_unbounded
 from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.ends import Extents, log_ends
 from sluice.spark.settling.periodic_task import PeriodicTask
 from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.settling.table_source import SettledTableSource
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
+from sluice.spark.tables.upstream import UpstreamTable
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import EpochInForce
 
@@ -92,6 +97,7 @@ class SettlingContext:
         staging: a folder for rows that outgrow the driver; each generation has its own in it.
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
+        upstream: the folders of the settled tables that it reads, by what `table_input` calls them.
     """
 
     topics: Sequence[SettledTopic]
@@ -100,6 +106,12 @@ class SettlingContext:
     staging: Path
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
+    upstream: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def read(self) -> str:
+        """The tables that it reads, in words."""
+        return " and ".join(map(str, (*(topic.raw for topic in self.topics), *self.upstream.values())))
 
 
 class SettleSink:
@@ -178,9 +190,9 @@ class SettleSink:
             self._refuse_if_given_up()
             if done.outcome is RoundOutcome.RAW_BEHIND:
                 raise CorruptionError(
-                    f"{' and '.join(str(topic.raw) for topic in self._context.topics)} hold the batch, and lack "
-                    f"records that {self._context.table} was settled from.",
-                    fix="restore the raw table; until then nothing is settled.",
+                    f"{self._context.read} hold the batch, and lack records that {self._context.table} was settled "
+                    "from.",
+                    fix="restore the table that is another one now; until then nothing is settled.",
                 )
             done = self._round(settler)
 
@@ -211,7 +223,9 @@ class SettleSink:
     def _new_settler(self, spark: SparkSession) -> Settler[CollectedRows | StagedRows]:
         context = self._context
         staging = context.staging / f"{context.table.name}_{self._identity.generation}"
-        sources = {topic.kafka.name: self._source(spark, topic) for topic in context.topics}
+        raw = {topic.kafka.name: self._raw(spark, topic) for topic in context.topics}
+        upstream = {name: self._upstream(spark, name) for name in context.upstream}
+        sources: dict[str, RawTableSource | SettledTableSource] = {**raw, **upstream}
         computation = RawComputation(sources, self._code, staging)
         return Settler(
             self._identity,
@@ -223,7 +237,7 @@ class SettleSink:
             nonce=lambda: uuid4().hex,
         )
 
-    def _source(self, spark: SparkSession, topic: SettledTopic) -> RawTableSource:
+    def _raw(self, spark: SparkSession, topic: SettledTopic) -> RawTableSource:
         name = topic.kafka.name
         return RawTableSource(
             spark,
@@ -235,6 +249,10 @@ class SettleSink:
             settled=self._context.table,
             position=topic.position,
         )
+
+    def _upstream(self, spark: SparkSession, name: str) -> SettledTableSource:
+        table = UpstreamTable(spark, self._context.upstream[name], self._code.tables[name])
+        return SettledTableSource(name, table, self._rules[name])
 
     def _ends(self, topic: str) -> Reach:
         with self._context.cluster() as cluster:
@@ -304,11 +322,12 @@ def prepare_settled(
     output, topics = code.pipeline.intervals, [topic.kafka for topic in context.topics]
     streams = read_streams(spark, topics, start=epoch.start, most=code.pipeline.max_records_per_batch)
     nothing = {topic: spark.createDataFrame([], records.schema) for topic, records in streams.items()}
+    nothing |= {name: spark.createDataFrame([], table.schema) for name, table in code.tables.items()}
     rows = result_rows(nothing, code)
     refuse_unwritable(rows, [output])
     refuse_unbounded(rows, nothing.values(), output)
     schema, column = rows.schema.json(), partition_column(output)
-    ranges = reduce(DataFrame.unionByName, streams.values())
+    ranges = _ranges(spark, streams, context.upstream)
 
     def opened() -> Opened:
         ensure_table(context.table, schema, partition_by=[column])
@@ -323,6 +342,13 @@ def prepare_settled(
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
     return Prepared(ranges, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
+
+
+def _ranges(spark: SparkSession, streams: Mapping[str, DataFrame], upstream: Mapping[str, Path]) -> DataFrame:
+    """Return all that brings batches as one query, with a source of its own for each topic and table."""
+    schema = next(iter(streams.values())).schema if streams else StructType([StructField("nothing", LongType())])
+    versions = [version_stream(spark, name, folder, schema) for name, folder in upstream.items()]
+    return reduce(DataFrame.unionByName, [*streams.values(), *versions])
 
 
 def _refuse_state(checkpoint: Path, stream: str) -> None:

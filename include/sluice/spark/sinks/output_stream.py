@@ -26,7 +26,6 @@ from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import KafkaTopic, identity_of, own_offsets, read_streams
 from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
-from sluice.spark.records.statefulness import output_mode, state_in
 from sluice.spark.sinks.batch_outputs import (
     BatchOutput,
     BatchOutputsSink,
@@ -40,6 +39,7 @@ from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
+from sluice.spark.sinks.statefulness import output_mode, state_in
 from sluice.spark.sinks.topic_output import TopicRecords, messages
 from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, TopicOutput, WrittenTopic
 from sluice.specs.rules.output_rules import deliveries

@@ -1,4 +1,4 @@
-"""The records of a pipeline's topics that stand behind given intervals, and the rows that are made of them."""
+"""The records of a pipeline's topics and the rows of its tables behind given intervals, and what is made of them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import before, kept, within
 from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.source_records import AS_DECLARED, SourceRecords, Variation, in_order, of_topic
+from sluice.spark.tables.table_records import TableRecords
+from sluice.spark.tables.upstream import UpstreamTable
 
 
 class Records:
@@ -26,13 +28,14 @@ class Records:
 
     Args:
         spark: the session.
-        raw: the pinned raw tables, by topic.
+        raw: the pinned raw tables, by topic; of a settled table itself.
         code: what makes rows of them.
         bounds: what is taken of each interval, by its start.
 
     Attributes:
         length: of an interval.
         sources: the records of each topic.
+        tables: the rows of each settled table.
     """
 
     def __init__(
@@ -47,17 +50,25 @@ class Records:
         self._rules = SettlingRules.of(code.pipeline)
         self.length = code.pipeline.intervals.interval_length
         self.sources = {topic: self._source(spark, raw[topic], topic) for topic in code.sources}
+        self.tables = {name: self._table(spark, raw[name], name) for name in code.tables}
 
     def _source(self, spark: SparkSession, raw: RawTable, topic: str) -> SourceRecords:
         rules, output = SettlingRules.of(self._code.pipeline, topic), self._code.pipeline.intervals
-        bounds = self._bounds
-        if len(self._code.sources) > 1:
-            bounds = {start: of_topic(bound, topic) for start, bound in bounds.items()}
-        return SourceRecords(spark, raw, self._code.sources[topic], bounds, rules=rules, output=output)
+        return SourceRecords(spark, raw, self._code.sources[topic], self._bounds_of(topic), rules=rules, output=output)
+
+    def _table(self, spark: SparkSession, pinned: RawTable, name: str) -> TableRecords:
+        rules, table = SettlingRules.of(self._code.pipeline, name), self._code.tables[name]
+        return TableRecords(name, UpstreamTable(spark, pinned.folder, table), pinned, self._bounds_of(name), rules)
+
+    def _bounds_of(self, name: str) -> Mapping[datetime, IntervalBound]:
+        return {start: self._own(bound, name) for start, bound in self._bounds.items()}
 
     @property
     def rows(self) -> DataFrame:
-        """The records in the intervals, as the raw tables hold them; `topic_id` tells whose they are."""
+        """The records in the intervals, as the raw tables hold them; `topic_id` tells whose they are. At least of one.
+
+        Rows of settled tables are no records: nothing here is said of them.
+        """
         return reduce(DataFrame.unionByName, (source.rows for source in self.sources.values()))
 
     @property
@@ -80,12 +91,12 @@ class Records:
             Once, but where a call of the transform is given one interval: then once per interval with records, if any.
         """
         if self._rules.per_interval:
-            with_records = {start for source in self.sources.values() for start in source.with_records(variation)}
+            with_records = {start for source in self._each for start in source.with_records(variation)}
             for start in sorted(with_records):
                 yield self._results_of(self._bounds[start], [start], variation)
         elif self.is_joined:
             groups = [self._results_of(bound, starts, variation) for bound, starts in by_bound(self._bounds)]
-            yield reduce(DataFrame.unionByName, groups)
+            yield reduce(DataFrame.unionByName, groups) if groups else self._nothing()
         else:
             ((topic, source),) = self.sources.items()
             records = raw_records(in_order(source.rows, variation))
@@ -94,7 +105,11 @@ class Records:
     @property
     def is_joined(self) -> bool:
         """Whether rows are made of records of several topics, or of several intervals."""
-        return len(self.sources) > 1 or bool(self._rules.lookback or self._rules.lookahead)
+        return bool(len(self.sources) > 1 or self.tables or self._rules.lookback or self._rules.lookahead)
+
+    def unreadable(self) -> dict[datetime, str]:
+        """Return which intervals are made of rows that a settled table does not have any more, with the reason."""
+        return {start: why for table in self.tables.values() for start, why in table.unreadable().items()}
 
     def result(self, variation: Variation = AS_DECLARED) -> DataFrame:
         """Return all of `results` as one: of few intervals."""
@@ -122,27 +137,33 @@ class Records:
             topic: raw_records(source.of_bound(self._own(bound, topic), starts, variation))
             for topic, source in self.sources.items()
         }
-        made = result_rows(records, self._code, late=dict.fromkeys(records, F.lit(bound.late)))
+        late = dict.fromkeys(records, F.lit(bound.late))
+        tables = {name: t.of_bound(self._own(bound, name), starts, variation) for name, t in self.tables.items()}
+        made = result_rows({**records, **tables}, self._code, late=late)
         return kept(made, within(partition_column(self._code.pipeline.intervals), self._ranges(starts)))
 
     def _own(self, bound: IntervalBound, topic: str) -> IntervalBound:
-        return of_topic(bound, topic) if len(self.sources) > 1 else bound
+        return of_topic(bound, topic) if len(self._code.pipeline.reads) > 1 else bound
+
+    @property
+    def _each(self) -> tuple[SourceRecords | TableRecords, ...]:
+        return (*self.sources.values(), *self.tables.values())
 
     def _nothing(self) -> DataFrame:
         records = {topic: raw_records(source.whole.limit(0)) for topic, source in self.sources.items()}
-        return result_rows(records, self._code)
+        return result_rows({**records, **{name: t.nothing for name, t in self.tables.items()}}, self._code)
 
     def count(self) -> int:
         """Count the records, whatever validation makes of them: cheap, from the columns beside their bytes."""
-        return sum(source.rows.count() for source in self.sources.values())
+        return sum(source.rows.count() for source in self._each)
 
     def count_good(self) -> int:
         """Count what the transform is given; parses every record once more."""
-        return sum(source.good.count() for source in self.sources.values())
+        return sum(source.good.count() for source in self._each)
 
     def good_starts(self) -> DataFrame:
         """Return the starts of the intervals in which good records happened, a row each, as `start` (microseconds)."""
-        each = (source.good.select(self.start(source.event_time).alias("start")) for source in self.sources.values())
+        each = (source.good.select(self.start(source.event_time).alias("start")) for source in self._each)
         return reduce(DataFrame.unionByName, each)
 
     def good_behind(self, interval: Interval) -> dict[str, DataFrame]:
@@ -151,6 +172,9 @@ class Records:
         return {
             self._code.sources[topic].name: source.good_behind(self._own(bound, topic), interval.start)
             for topic, source in self.sources.items()
+        } | {
+            self._code.tables[name].name: table.good_behind(self._own(bound, name), interval.start)
+            for name, table in self.tables.items()
         }
 
     def start(self, instant: Column) -> Column:

@@ -98,6 +98,20 @@ class Catalog:
         return self.topics_of(stream)[0]
 
     @cached_property
+    def settled_tables(self) -> Mapping[str, PipelineSpec]:
+        """The pipeline that settles each interval table, by the table's name."""
+        return {pipeline.intervals.table: pipeline for pipeline in self.interval_pipelines.values()}
+
+    @cached_property
+    def table_readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
+        """The pipelines that read each settled table, by the table's name."""
+        by_table: dict[str, list[PipelineSpec]] = defaultdict(list)
+        for pipeline in self.pipelines.values():
+            for source in pipeline.table_sources.values():
+                by_table[source.table].append(pipeline)
+        return {table: tuple(readers) for table, readers in by_table.items()}
+
+    @cached_property
     def readers(self) -> Mapping[str, tuple[PipelineSpec, ...]]:
         """The pipelines of each topic that is read."""
         by_topic: dict[str, list[PipelineSpec]] = defaultdict(list)

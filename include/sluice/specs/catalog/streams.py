@@ -34,11 +34,12 @@ class DeclaredStream:
     Attributes:
         name: unique in a project.
         kind: what it is for.
-        topics: the topics that it reads; one of a raw stream.
+        topics: the topics that it reads; one of a raw stream, none where it reads tables alone.
         owner: of its pipeline, or of the topic of a raw stream; empty if none is named.
         deadlines: what it promises while it runs.
         outputs: what it delivers; none of a raw stream.
         pipeline: that it belongs to; None of a raw stream.
+        tables: the settled tables that it reads, as `table_input` calls them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class DeclaredStream:
     deadlines: StreamDeadlines
     outputs: tuple[Output, ...] = ()
     pipeline: PipelineSpec | None = None
+    tables: tuple[str, ...] = ()
 
     @property
     def mirror_group(self) -> str | None:
@@ -93,5 +95,12 @@ def streams_of(pipeline: PipelineSpec) -> Iterator[DeclaredStream]:
     ):
         if name is not None:
             yield DeclaredStream(
-                name, kind, pipeline.topics, pipeline.owner, pipeline.deadlines, tuple(outputs), pipeline
+                name,
+                kind,
+                pipeline.topics,
+                pipeline.owner,
+                pipeline.deadlines,
+                tuple(outputs),
+                pipeline,
+                pipeline.tables,
             )

@@ -39,7 +39,7 @@ class Variables:
 
 
 def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) -> Variables:
-    """Return what the driver of a unit needs: the connections of its outputs, how it logs in, and what is declared."""
+    """Return what the driver of a unit needs: connections, how it logs in to Kafka, and what is declared."""
     pipelines = [catalog.pipelines[name] for name in unit.pipelines]
     connections = _connections(pipelines)
     password = _password_variable(catalog, deployment, Role.STREAM)
@@ -56,7 +56,8 @@ def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: P
     """Return what a batch of a pipeline needs: the control database, and what it compares the raw table with, Kafka."""
     password = _password_variable(catalog, deployment, Role.BACKFILL)
     passwords = frozenset() if password is None else frozenset({password})
-    return Variables(needed=declared([pipeline]), passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
+    needed = declared([pipeline]) | _of_static_inputs(pipeline)
+    return Variables(needed=needed, passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
 
 
 def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
@@ -65,12 +66,20 @@ def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
 
 
 def _connections(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
-    return frozenset(
+    pipelines = list(pipelines)
+    outputs = {
         connection_variable(output.connection)
         for pipeline in pipelines
         for output in pipeline.every_output
         if isinstance(output, LatestOutput) and output.connection is not None
-    )
+    }
+    return frozenset(outputs).union(*map(_of_static_inputs, pipelines))
+
+
+def _of_static_inputs(pipeline: PipelineSpec) -> frozenset[str]:
+    """Return the connections that a stream and a batch of a pipeline read tables from."""
+    named = (static.connection for static in pipeline.static.values())
+    return frozenset(connection_variable(connection) for connection in named if connection is not None)
 
 
 def _password_variable(catalog: Catalog, deployment: DeploymentSpec, role: Role) -> str | None:

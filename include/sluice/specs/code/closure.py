@@ -15,9 +15,9 @@ from pathlib import Path
 from sluice.disk import replacing
 from sluice.specs.code.modules import imported_files
 from sluice.specs.expectations.model import Expectation, Severity
-from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import PipelineSpec, StaticInput, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec
+from sluice.specs.model.sources import SourceSpec, TableSource
 
 _TIMES_WITHOUT_MEANING = {"watermark_delay", "arrival_disorder", "max_advance", "idle"}
 """How long is waited for records changes no result; the watermark delay in force is said beside them."""
@@ -37,6 +37,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "mirror_group": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
     "time": _TIMES_WITHOUT_MEANING,
+    "static": True,  # each is said below
     "sources": True,  # each is said with its topic
     "output": True,
     "outputs": True,
@@ -102,7 +103,11 @@ def meaning(
     judged = [_asked(each, pipeline) for each in expected if each.severity is Severity.CRITICAL]
     return {
         **({"expected": judged} if judged else {}),
-        "pipeline": {**pipeline.model_dump(mode="json", exclude=exclude), "output": intervals},
+        "pipeline": {
+            **pipeline.model_dump(mode="json", exclude=exclude),
+            "static": {name: _table(static) for name, static in pipeline.static.items()},
+            "output": intervals,
+        },
         **_read(pipeline, topics),
     }
 
@@ -110,25 +115,31 @@ def meaning(
 def _read(pipeline: PipelineSpec, topics: Mapping[str, TopicSpec]) -> dict[str, object]:
     """Return how records are read.
 
-    Of the short form it says the same as before there were `sources`: what was computed then is not stale.
+    Of a settled table its name is said, and not the code that makes its rows: a change of them is found by what they
+    are. Of the short form it says the same as before there were `sources`: what was computed then is not stale.
     """
     read = {
         name: {
             "watermark_delay_seconds": int(source.time.delay.total_seconds()),
             "value": topics[name].value.model_dump(mode="json", exclude=_WITHOUT_MEANING_OF_VALUE),
         }
-        for name, source in pipeline.every_source.items()
+        for name, source in pipeline.topic_sources.items()
     }
     if pipeline.sources:
-        return {"sources": {name: {**_declared(source), **read[name]} for name, source in pipeline.sources.items()}}
+        each = pipeline.sources.items()
+        return {"sources": {name: {**_declared(source), **read.get(name, {})} for name, source in each}}
     (only,) = read.values()
     return only
 
 
-def _declared(source: SourceSpec) -> dict[str, object]:
+def _declared(source: SourceSpec | TableSource) -> dict[str, object]:
     written = source.model_dump(mode="json", exclude={"time": _TIMES_WITHOUT_MEANING})
     omitted = _UNLESS_OMITTED_OF_SOURCE - source.model_dump(exclude_defaults=True).keys()
     return {key: value for key, value in written.items() if key not in omitted}
+
+
+def _table(static: StaticInput) -> dict[str, object]:
+    return {**static.meant, "columns": {name: kind.value for name, kind in static.columns.items()}}
 
 
 def _asked(expectation: Expectation, pipeline: PipelineSpec) -> tuple[object, ...]:

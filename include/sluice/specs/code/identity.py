@@ -52,7 +52,8 @@ def pipeline_parts(
     roots = (package, home / "spark_jobs", home / "include")
     closure = {path for entry in entries for path in import_closure(entry, roots)}
     closure.update((package / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
-    static = {name: digest(locate(wanted, home / "include")) for name, wanted in pipeline.static.items()}
+    fixed = {name: wanted for name, wanted in pipeline.static.items() if wanted.reload is None}
+    static = {name: digest(locate(wanted, home / "include")) for name, wanted in fixed.items()}
     return CodeParts.of(
         ((_name(path, home, package), path.read_bytes()) for path in closure),
         meaning(pipeline, topics, expected),
@@ -65,5 +66,11 @@ def _name(path: Path, home: Path, package: Path) -> str:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a static input: part of the code's identity."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Return the sha256 of a static input: part of the code's identity. Of a folder: of all files in it."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    found = hashlib.sha256()
+    for file in sorted(each for each in path.rglob("*") if each.is_file()):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        found.update(f"{file.relative_to(path).as_posix()}\0{content}\n".encode())
+    return found.hexdigest()

@@ -50,18 +50,21 @@ class SqlTransform:
 
     @cached_property
     def _topics(self) -> dict[str, TopicSpec]:
-        """The topic of each source, by the source's name; none of a topic that has a fault."""
-        topics, sources = self.reading.catalog.topics, self.pipeline.every_source
+        """The topic of each source that is one, by the source's name; none of a topic that has a fault."""
+        topics, sources = self.reading.catalog.topics, self.pipeline.topic_sources
         return {name: topics[source.topic] for name, source in sources.items() if source.topic in topics}
 
     @cached_property
     def _columns(self) -> dict[str, tuple[str, ...]]:
-        """The columns of all tables, by their names; {} where a topic or a name has a fault of its own."""
-        sources, static = self.pipeline.every_source, self.pipeline.static
-        if len(self._topics) < len(sources) or sources.keys() & static.keys():
+        """The columns of all tables, by their names; {} where a topic or a name has a fault of its own.
+
+        {} also where a source is a settled table: only its pipeline's transform knows its columns.
+        """
+        sources, static = self.pipeline.topic_sources, self.pipeline.static
+        if self.pipeline.tables or len(self._topics) < len(sources) or sources.keys() & static.keys():
             return {}
         read = {name: (*topic.value.fields, *sources[name].columns) for name, topic in self._topics.items()}
-        return {**read, **{name: tuple(each.columns) for name, each in static.items()}}
+        return {**read, **{name: tuple(each.column_types) for name, each in static.items()}}
 
     def misfits(self) -> Iterator[SpecMisfit]:
         """Yield where spec and SELECT do not fit: inputs that it does not read."""
@@ -91,4 +94,5 @@ class SqlTransform:
     def joins(self) -> TimeJoins:
         """Return how far apart in time it joins the records of several sources."""
         event_times = {name: topic.value.event_time for name, topic in self._topics.items()}
-        return time_joins(self._select, self._columns, event_times) if len(event_times) > 1 else TimeJoins()
+        known = len(event_times) > 1 and not self.pipeline.tables
+        return time_joins(self._select, self._columns, event_times) if known else TimeJoins()

@@ -40,7 +40,8 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     """A transform exists, takes the records and the declared static inputs, and depends on nothing else."""
     judged: dict[_Use, _Judged] = {}
     for name, pipeline in reading.catalog.pipelines.items():
-        sources = tuple((each, source.topic, *source.columns) for each, source in pipeline.every_source.items())
+        columns = {each: tuple(source.columns) for each, source in pipeline.topic_sources.items()}
+        sources = tuple((each, s.reads, *columns.get(each, ())) for each, s in pipeline.every_source.items())
         use = (pipeline.transform, bool(pipeline.sources), sources, *pipeline.static)
         if use not in judged:
             judged[use] = _judge(pipeline, reading)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec
+from sluice.specs.model.sources import SourceSpec, TableSource
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -65,7 +65,7 @@ def unfit_windows(windows: Sequence[WindowCall], output: IntervalsOutput) -> Ite
     yield from _other_lengths(windows, output)
 
 
-def reach_of(source: SourceSpec, output: IntervalsOutput) -> tuple[timedelta, timedelta]:
+def reach_of(source: SourceSpec | TableSource, output: IntervalsOutput) -> tuple[timedelta, timedelta]:
     """Return how far before an interval the records of a source begin, and how far behind its end they go on."""
     back, ahead = source.lookback, source.lookahead
     return output.lookback if back is None else back, output.lookahead if ahead is None else ahead

@@ -1,25 +1,44 @@
-"""How a topic's values are written: JSON or Avro, bare or framed, under which versions of its contract."""
+"""How a topic's values are written: JSON, Avro or lines of text, bare or framed, under versions of its contract."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SkipValidation, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    SkipValidation,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from sluice.contracts.breach import Loc
 from sluice.contracts.contract import AVRO, JSON_SCHEMA
-from sluice.specs.model.spec import Spec
+from sluice.specs.model.spec import Name, Spec
+from sluice.values.line_pattern import line_pattern
 
 MAX_IDS = 1_000
+LINES = ("text", "csv")
+"""Formats whose values are lines of text."""
+_LAST_OF_16_BITS = 0xFFFF
+_OF_LINES = ("pattern", "delimiter", "columns")
 
 
 class Encoding(Spec):
     """What the bytes of a value are."""
 
-    format: Literal["json", "avro"] = "json"
+    format: Literal["json", "avro", "text", "csv"] = "json"
+    pattern: str | None = Field(default=None, min_length=1, max_length=10_000)
+    """Of text: the regular expression that a whole line matches, with a group `(?<name>...)` for each field."""
+    delimiter: str | None = None
+    """Of CSV: the one character between columns. Omitted: a comma."""
+    columns: tuple[Name, ...] | None = Field(default=None, min_length=1)
+    """Of CSV: all columns in their order, also those that are no field. Omitted: the fields in theirs."""
     framing: Literal["none", "confluent"] = "none"
     """`confluent`: before the value stand a zero and the id of a schema in a registry, in four bytes."""
     version: int | None = Field(default=None, ge=1)
@@ -31,6 +50,41 @@ class Encoding(Spec):
     quarantined as `unknown_schema`."""
     written: SkipJsonSchema[Annotated[Mapping[int, str], SkipValidation]] = Field(default_factory=dict)
     """Not for specs: the text of each Avro schema, by the version, which the loader reads from the contract."""
+
+    @field_validator("pattern", "delimiter", "columns")
+    @classmethod
+    def _key_is_of_the_format(cls, said: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - of any key
+        wanted = "text" if info.field_name == "pattern" else "csv"
+        if said is not None and info.data.get("format") not in (None, wanted):
+            raise ValueError(f"only of `format: {wanted}`; write that, or remove it")
+        return said
+
+    @field_validator("pattern")
+    @classmethod
+    def _pattern_is_read_alike(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            line_pattern(pattern)
+        return pattern
+
+    @field_validator("delimiter")
+    @classmethod
+    def _delimiter_is_a_character(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or ord(delimiter) > _LAST_OF_16_BITS):
+            raise ValueError('a delimiter is one character, and no quote or line end; a tab is written "\\t"')
+        return delimiter
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_told_apart(cls, columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if columns is not None and len(set(columns)) < len(columns):
+            raise ValueError("a column is in it twice")
+        return columns
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out keys that are omitted: other values mean what they did before these existed."""
+        written: dict[str, Any] = handler(self)
+        return {key: said for key, said in written.items() if said is not None or key not in _OF_LINES}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -52,7 +106,13 @@ class Encoding(Spec):
             "nothing in Avro says under which schema it was written; write `version`, or `framing: confluent`": (
                 not framed and not one and self.format == "avro"
             ),
-            "JSON is read without a schema; remove `version`": not framed and one and self.format == "json",
+            f"{'JSON' if self.format == 'json' else 'a line of text'} is read without a schema; remove `version`": (
+                not framed and one and self.format != "avro"
+            ),
+            "lines of text have no frames; remove `framing`": framed and self.format in LINES,
+            "the format is text, and nothing says what is in a line; write `pattern` with a group for each field": (
+                self.format == "text" and self.pattern is None
+            ),
         }
         return next((fault for fault, holds in faults.items() if holds), "")
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
@@ -20,7 +19,10 @@ from sluice.specs.model.circuit_breaker import CircuitBreaker
 from sluice.specs.model.data_alerts import DataAlert
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.model.duration import Duration
-from sluice.specs.model.encoding import Encoding
+from sluice.specs.model.encoding import LINES, Encoding
+from sluice.specs.model.fields import WITH_PARTS
+from sluice.specs.model.fields import FieldType as FieldType  # noqa: PLC0414 - exported
+from sluice.specs.model.fields import ValueField as ValueField  # noqa: PLC0414 - exported
 from sluice.specs.model.outputs import (
     DeadLettersOutput,
     IntervalsOutput,
@@ -32,78 +34,19 @@ from sluice.specs.model.outputs import (
 )
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
-from sluice.specs.model.sources import SourceSpec, TimeRules, faulty_sources
+from sluice.specs.model.sources import (
+    Source,
+    SourceSpec,
+    StaticFormat,
+    StaticSource,
+    TableSource,
+    TimeRules,
+    faulty_sources,
+)
 from sluice.specs.model.spec import SQL_SUFFIX, TRANSFORM_PATTERN, Name, Spec
 from sluice.specs.model.start import Edge, Start
-from sluice.specs.model.time_forms import EpochUnit, Zone
 from sluice.specs.model.topic_shape import TopicShape, one_topic
-
-
-class FieldType(StrEnum):
-    """Types of a JSON field; each maps to one Spark type."""
-
-    STRING = "string"
-    LONG = "long"
-    DOUBLE = "double"
-    BOOLEAN = "boolean"
-    TIMESTAMP = "timestamp"
-
-
-class ValueField(Spec):
-    """One field of a topic's value."""
-
-    type: FieldType
-    required: bool = False
-    """A record without it (absent or null) is quarantined as `missing_field`."""
-    minimum: float | None = None
-    maximum: float | None = None
-    """A number outside [minimum, maximum] is quarantined as `out_of_range`."""
-    one_of: tuple[str, ...] | None = None
-    """A string outside the list is quarantined as `not_allowed`."""
-    epoch: EpochUnit | None = None
-    """Of a time that is written as a whole number: what it counts since 1970. Omitted: the time is text in ISO 8601."""
-    zone: Zone | None = None
-    """Of a time whose text may name no zone: `UTC` or an offset. Omitted: such a text is `wrong_type`."""
-
-    @field_validator("minimum", "maximum")
-    @classmethod
-    def _bounds_need_a_number(cls, bound: float | None, info: ValidationInfo) -> float | None:
-        kind = info.data.get("type")
-        if bound is not None and kind not in (None, FieldType.LONG, FieldType.DOUBLE):
-            raise ValueError(f"only a number has a {info.field_name}; this field is a {kind}")
-        return bound
-
-    @field_validator("maximum")
-    @classmethod
-    def _bounds_leave_room(cls, maximum: float | None, info: ValidationInfo) -> float | None:
-        minimum = info.data.get("minimum")
-        if maximum is not None and minimum is not None and minimum > maximum:
-            raise ValueError(f"the maximum {maximum:g} is below the minimum {minimum:g}")
-        return maximum
-
-    @field_validator("one_of")
-    @classmethod
-    def _list_needs_a_string(cls, one_of: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
-        kind = info.data.get("type")
-        if one_of is not None and kind not in (None, FieldType.STRING):
-            raise ValueError(f"only a string has a one_of; this field is a {kind}")
-        return one_of
-
-    @field_validator("epoch", "zone")
-    @classmethod
-    def _form_is_of_a_time(cls, form: str | None, info: ValidationInfo) -> str | None:
-        if form is not None and (kind := info.data.get("type")) not in (None, FieldType.TIMESTAMP):
-            raise ValueError(f"only a timestamp has {info.field_name}; this field is a {kind}")
-        if form is not None and info.data.get("epoch"):  # validated before `zone`
-            raise ValueError("a number of `epoch` has no zone; keep one")
-        return form
-
-    @property
-    def types_read(self) -> frozenset[str]:
-        """The types whose values it reads: a number since 1970 is a whole number, a local time any text."""
-        if self.epoch:
-            return frozenset({FieldType.LONG})
-        return frozenset({self.type, FieldType.STRING} if self.zone else {self.type})
+from sluice.values.line_pattern import line_pattern
 
 
 class TopicValue(Encoding):
@@ -128,12 +71,16 @@ class TopicValue(Encoding):
     def times(self) -> str:
         """How the two times of a record are read, in words: raw tables keep what they were filled by."""
         arrival = "the broker's" if self.arrival_time == "broker" else self._time(self.arrival_time)
-        return f"{self.format}, event time {self._time(self.event_time)}, arrival time {arrival}"
+        line = f" {self.pattern}" if self.pattern else f" {self.delimiter or ','} {list(self.line_fields or ())}"
+        form = f"{self.format}{line}" if self.format in LINES else self.format
+        return f"{form}, event time {self._time(self.event_time)}, arrival time {arrival}"
 
     def _time(self, name: str) -> str:
         field = self.fields[name]
         form = f" in {field.epoch} since 1970" if field.epoch else f" in {field.zone}" if field.zone else ""
-        return f"{name}{form}"
+        as_text = f" as {field.format}" if field.format else ""
+        at = f" at {field.path}" if field.path else ""
+        return f"{name}{form}{as_text}{at}"
 
     @field_validator("event_time", "arrival_time", "heartbeat")
     @classmethod
@@ -163,19 +110,52 @@ class TopicValue(Encoding):
                 raise ValueError(
                     f"the field {name!r} is a double, and two of them are rarely the same; name another field"
                 )
+            if fields[name].type in WITH_PARTS:
+                raise ValueError(f"the field {name!r} has fields inside; name flat ones, by their paths if need be")
         if names is not None and len(set(names)) < len(names):
             raise ValueError("a field is in it twice")
         return names
 
     @field_validator("fields")
     @classmethod
-    def _avro_says_how_times_are_written(
-        cls, fields: dict[str, ValueField], info: ValidationInfo
-    ) -> dict[str, ValueField]:
-        written = [name for name, field in fields.items() if field.epoch or field.zone]
-        if written and info.data.get("format") == "avro":
-            raise ValueError(f"in Avro the schema says how {written[0]!r} is written; remove its `epoch` or `zone`")
+    def _fields_are_of_the_format(cls, fields: dict[str, ValueField], info: ValidationInfo) -> dict[str, ValueField]:
+        form = info.data.get("format")
+        for name, field in fields.items():
+            if form == "avro" and (field.epoch or field.zone or field.format):
+                raise ValueError(
+                    f"in Avro the schema says how {name!r} is written; remove its `epoch`, `zone` or `format`"
+                )
+            if form == "avro" and field.uses_new_forms:
+                raise ValueError(f"in Avro a field is flat; remove {name!r}, or its `path`")
+            if form in LINES and (field.path or field.type in WITH_PARTS):
+                raise ValueError(f"a line of text has nothing inside its fields; declare {name!r} flat, without a path")
         return fields
+
+    @field_validator("heartbeat")
+    @classmethod
+    def _heartbeats_are_objects(cls, name: str | None, info: ValidationInfo) -> str | None:
+        if name is not None and info.data.get("format") in LINES:
+            raise ValueError("a heartbeat is a JSON object, and these values are lines of text; remove it")
+        return name
+
+    @model_validator(mode="after")
+    def _lines_have_the_fields(self) -> Self:
+        if (known := self.line_fields) is not None and (lost := [name for name in self.fields if name not in known]):
+            what = "group of `pattern`" if self.format == "text" else "one of `columns`"
+            raise ValueError(f"the field {lost[0]!r} is no {what}; there are {', '.join(known)}")
+        return self
+
+    @property
+    def line_fields(self) -> Mapping[str, int] | None:
+        """Where a line of text has each part that has a name: the number of its group or column; None of no lines."""
+        if self.pattern is not None:
+            return line_pattern(self.pattern).groups
+        return {name: n for n, name in enumerate(self.columns or self.fields)} if self.format == "csv" else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether values are JSON or Avro with flat fields only."""
+        return self.format not in LINES and not any(field.uses_new_forms for field in self.fields.values())
 
 
 class RawTableSpec(Spec):
@@ -199,13 +179,36 @@ class TopicSpec(TopicShape):
     raw: RawTableSpec
 
 
-class StaticInput(Spec):
-    """A small table joined in the transform, versioned by the digest of its bytes."""
+class StaticInput(StaticSource):
+    """A small table joined in the transform, versioned by the digest of its content."""
 
-    package: str | None = None
-    """An installed Python package that ships the file; omitted: the path is below `include/`."""
-    path: str
-    columns: dict[Name, FieldType] = Field(min_length=1)
+    columns: dict[Name, FieldType] = Field(default_factory=dict, validate_default=True)
+    """Names and types; what else there is, is left out. Of `bytes` they are always `path` and `content`."""
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_said(cls, columns: dict[str, FieldType], info: ValidationInfo) -> dict[str, FieldType]:
+        of_bytes = info.data.get("format") is StaticFormat.BYTES
+        if of_bytes and columns:
+            raise ValueError("`bytes` has the columns `path` and `content`; remove these")
+        if not of_bytes and not columns:
+            raise ValueError("`columns` needs at least one entry, such as `shop: string`")
+        return columns
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """The types of all columns by name; `content` of `bytes` is `binary`, which no topic has."""
+        if self.form is StaticFormat.BYTES:
+            return {"path": FieldType.STRING.value, "content": "binary"}
+        return {name: kind.value for name, kind in self.columns.items()}
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_flat(cls, columns: dict[str, FieldType]) -> dict[str, FieldType]:
+        for name, kind in columns.items():
+            if kind in WITH_PARTS or kind in (FieldType.DECIMAL, FieldType.BINARY):
+                raise ValueError(f"a column of a CSV file is no {kind}; declare {name!r} a string")
+        return columns
 
 
 GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]
@@ -226,8 +229,8 @@ class PipelineSpec(Spec):
     static: dict[Name, StaticInput] = Field(default_factory=dict)
     time: TimeRules | None = None
     """How late and how early a record of `source` may be."""
-    sources: dict[Name, SourceSpec] = Field(default_factory=dict, validate_default=True)
-    """The topics that it reads, by the names under which its transform takes them."""
+    sources: dict[Name, Source] = Field(default_factory=dict, validate_default=True)
+    """The topics and settled tables that it reads, by the names under which its transform takes them."""
     output: SingleOutput = None
     """Short for `outputs` with this one."""
     outputs: tuple[Output, ...] = Field(default=(), validate_default=True)
@@ -264,7 +267,7 @@ class PipelineSpec(Spec):
 
     @field_validator("sources")
     @classmethod
-    def _sources_are_said_once(cls, sources: dict[str, SourceSpec], info: ValidationInfo) -> dict[str, SourceSpec]:
+    def _sources_are_said_once(cls, sources: dict[str, Source], info: ValidationInfo) -> dict[str, Source]:
         if fault := faulty_sources(sources, info.data):
             raise ValueError(fault)
         return sources
@@ -289,24 +292,42 @@ class PipelineSpec(Spec):
         return self.model_copy(update={"outputs": there})
 
     @property
-    def every_source(self) -> Mapping[str, SourceSpec]:
+    def every_source(self) -> Mapping[str, SourceSpec | TableSource]:
         """All sources by name, however they are written down."""
-        if self.source is None or self.time is None:
-            return self.sources
-        return {self.source: SourceSpec(topic=self.source, time=self.time)}
+        return self.topic_sources if self.source is not None else self.sources
+
+    @property
+    def topic_sources(self) -> Mapping[str, SourceSpec]:
+        """Those that are topics."""
+        if self.source is not None and self.time is not None:
+            return {self.source: SourceSpec(topic=self.source, time=self.time)}
+        return {name: source for name, source in self.sources.items() if isinstance(source, SourceSpec)}
+
+    @property
+    def table_sources(self) -> Mapping[str, TableSource]:
+        """Those that are settled tables of other pipelines."""
+        return {name: source for name, source in self.sources.items() if isinstance(source, TableSource)}
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that it reads."""
+        """The topics that it reads; none where it reads tables alone."""
         if self.source is not None:  # asked of every pipeline for every topic: no source is built for the answer
             return (self.source,)
-        return tuple(source.topic for source in self.sources.values())
+        return tuple(source.topic for source in self.topic_sources.values())
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All that it reads: topics, and tables as `table_input` calls them."""
+        return (self.source,) if self.source is not None else tuple(each.reads for each in self.sources.values())
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables among `reads`."""
+        return tuple(source.reads for source in self.table_sources.values())
 
     def time_of(self, topic: str) -> TimeRules:
         """Return how late and how early a record of one of its topics may be."""
-        if self.time is not None and topic == self.source:
-            return self.time
-        return next(source.time for source in self.sources.values() if source.topic == topic)
+        return next(source.time for source in self.topic_sources.values() if source.topic == topic)
 
     @property
     def is_sql(self) -> bool:

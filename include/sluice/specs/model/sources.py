@@ -1,4 +1,4 @@
-"""What a pipeline reads: topics, how late their records may be, and how far beyond an interval they count."""
+"""What a pipeline reads: topics, with how late their records may be, settled tables of others, and static inputs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration, format_duration
 from sluice.specs.model.outputs import DAY
@@ -83,8 +84,59 @@ class SourceSpec(Spec):
     columns: dict[Name, RecordPart] = Field(default_factory=dict)
     """Further columns of its records, by name: what a record has beside its value."""
 
+    @property
+    def reads(self) -> str:
+        """Names what it reads among all that pipelines read: topics, and tables as `table_input` calls them."""
+        return self.topic
 
-def faulty_sources(sources: Mapping[str, SourceSpec], rest: Mapping[str, Any]) -> str:
+
+class TableSource(Spec):
+    """The settled table of another pipeline, under the name by which the transform takes its rows."""
+
+    table: Name
+    """The table of an `intervals` output of this project. The transform takes its rows with the columns that its
+    transform gave them."""
+    lookback: Duration | None = None
+    """How far before an interval the rows begin that its own rows are made of. Omitted: that of the output."""
+    lookahead: Duration | None = None
+    """How far behind an interval's end they go on. Omitted: that of the output."""
+
+    @property
+    def reads(self) -> str:
+        """See `SourceSpec`."""
+        return table_input(self.table)
+
+
+_TOPIC, _TABLE = "of a topic", "of a table"  # no keys of a source, so that no fault is looked for below them
+
+
+def _kind(source: object) -> str:
+    """Return which of the two is meant; one that names both is a topic with a key too many."""
+    if isinstance(source, dict):
+        return _TABLE if "table" in source and "topic" not in source else _TOPIC
+    return _TABLE if isinstance(source, TableSource) else _TOPIC
+
+
+Source = Annotated[Annotated[SourceSpec, Tag(_TOPIC)] | Annotated[TableSource, Tag(_TABLE)], Discriminator(_kind)]
+"""What a pipeline that names its `sources` reads under one of the names."""
+
+_TABLE_PREFIX = "table:"
+
+
+def table_input(table: str) -> str:
+    """Return what a settled table is called where a topic could stand; no topic's name has a colon.
+
+    It has one partition, and offsets that count its versions: the next one that nobody has read.
+    """
+    return f"{_TABLE_PREFIX}{table}"
+
+
+def table_of(name: str) -> str | None:
+    """Return the table that something is called after, see `table_input`; None of a topic."""
+    return name.removeprefix(_TABLE_PREFIX) if name.startswith(_TABLE_PREFIX) else None
+
+
+def faulty_sources(sources: Mapping[str, Source], rest: Mapping[str, Any]) -> str:
     """Return what is wrong with how a pipeline says what it reads; empty if nothing is.
 
     Args:
@@ -100,7 +152,145 @@ def faulty_sources(sources: Mapping[str, SourceSpec], rest: Mapping[str, Any]) -
         return "the key `source` is missing; name one topic there, or several in `sources`"
     if not sources and "time" not in single:
         return "the key `time` is missing; say there how late and how early a record of `source` may be"
-    topics = Counter(source.topic for source in sources.values())
-    if twice := [topic for topic, count in topics.items() if count > 1]:
-        return f"two sources read the topic {twice[0]!r}; read it once, and let the transform use it twice"
+    read = Counter(source.reads for source in sources.values())
+    if twice := [name for name, count in read.items() if count > 1]:
+        table = table_of(twice[0])
+        what = f"the topic {twice[0]!r}" if table is None else f"the table {table!r}"
+        return f"two sources read {what}; read it once, and let the transform use it twice"
     return ""
+
+
+class StaticFormat(StrEnum):
+    """How a static input is written."""
+
+    CSV = "csv"
+    JSON_LINES = "json_lines"
+    PARQUET = "parquet"
+    DELTA = "delta"
+    JDBC = "jdbc"
+    BYTES = "bytes"
+
+
+_ENDINGS = {
+    ".jsonl": StaticFormat.JSON_LINES,
+    ".ndjson": StaticFormat.JSON_LINES,
+    ".parquet": StaticFormat.PARQUET,
+}
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
+SHORTEST_RELOAD = timedelta(seconds=1)
+
+
+class StaticSource(Spec):
+    """Where a small table is that is joined in the transform, and how it is written."""
+
+    format: StaticFormat | None = None
+    """Omitted: by the ending of `path`, `.jsonl`, `.ndjson` or `.parquet`; of any other it is `csv`. With `table` alone
+    it is `delta`, with `connection` it is `jdbc`."""
+    connection: Name | None = None
+    """Of `jdbc`: the database; `SLUICE_CONNECTION_<NAME>` holds its URL."""
+    table: str | None = Field(default=None, min_length=1)
+    """Of `delta`: a table of this project by its name. Of `jdbc`: a table of the database, `schema.name` or `name`."""
+    query: str | None = Field(default=None, min_length=1)
+    """Of `jdbc`: a SELECT in the database's own SQL, instead of `table`."""
+    package: str | None = None
+    """An installed Python package that ships the file; omitted: the path is below `include/`."""
+    path: str | None = Field(default=None, validate_default=True)
+    """A file; of `parquet` and `delta` it may be a folder."""
+    reload: Duration | None = Field(default=None, validate_default=True)
+    """At most how often it is read again while streams run: its content is no part of the code then, and each interval
+    keeps which content it was made with. Omitted: a change of the content is a change of the code."""
+
+    @field_validator("connection")
+    @classmethod
+    def _connection_is_of_a_database(cls, connection: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("format")
+        if connection is not None and kind not in (None, StaticFormat.JDBC):
+            raise ValueError(f"only `format: jdbc` has a connection; this one is {kind}")
+        return connection
+
+    @field_validator("table")
+    @classmethod
+    def _table_is_in_a_database(cls, table: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("format")
+        if table is not None and kind not in (None, StaticFormat.DELTA, StaticFormat.JDBC):
+            raise ValueError(f"only `delta` and `jdbc` have a table; this one is {kind}, and has a `path`")
+        return table
+
+    @field_validator("query")
+    @classmethod
+    def _query_is_for_a_database(cls, query: str | None, info: ValidationInfo) -> str | None:
+        if query is not None and info.data.get("table") is not None:
+            raise ValueError("`table` and `query` are both given; keep one")
+        if query is not None and "connection" in info.data and info.data["connection"] is None:
+            raise ValueError("a query needs a `connection`")
+        return query
+
+    @field_validator("path")
+    @classmethod
+    def _one_place_is_said(cls, path: str | None, info: ValidationInfo) -> str | None:
+        if {"format", "connection", "table", "query"} - info.data.keys():  # one of them has a fault of its own
+            return path
+        if fault := _faulty_place(path, info.data):
+            raise ValueError(fault)
+        return path
+
+    @field_validator("reload")
+    @classmethod
+    def _reload_fits(cls, reload: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        if reload is not None and reload < SHORTEST_RELOAD:
+            raise ValueError("it is read again every second at most; write `1 s` or more")
+        outside = any(info.data.get(key) is not None for key in ("table", "query"))
+        if reload is None and outside:
+            raise ValueError(
+                "a table changes without a change of this project; say how often it is read: `reload: 10 min`"
+            )
+        return reload
+
+    @property
+    def form(self) -> StaticFormat:
+        """How it is written, said or not."""
+        if self.format is not None:
+            return self.format
+        if self.connection is not None:
+            return StaticFormat.JDBC
+        return StaticFormat.DELTA if self.table is not None else _form_of(str(self.path))
+
+    @property
+    def meant(self) -> dict[str, object]:
+        """What it says about its content, but for the columns: as it was said before there were other forms than CSV.
+
+        How often it is read changes no content.
+        """
+        said: dict[str, object] = {"package": self.package, "path": self.path}
+        if self.path is None or self.form is not _form_of(self.path):
+            said["format"] = self.form.value
+        others = {"connection": self.connection, "table": self.table, "query": self.query}
+        return {**said, **{key: value for key, value in others.items() if value is not None}}
+
+    @property
+    def text(self) -> str:
+        """How messages call it."""
+        if self.path is not None:
+            return self.path
+        what = f"the table {self.table}" if self.table is not None else "a query"
+        return what if self.connection is None else f"{what} of the connection {self.connection}"
+
+
+def _form_of(path: str) -> StaticFormat:
+    endings = [ending for ending in PurePosixPath(path).suffixes if ending not in _COMPRESSED]
+    return _ENDINGS.get(endings[-1], StaticFormat.CSV) if endings else StaticFormat.CSV
+
+
+def _faulty_place(path: str | None, data: Mapping[str, Any]) -> str:
+    """Return what is wrong with where a static input is said to be; empty if nothing is."""
+    other = next((key for key in ("table", "query", "connection") if data[key] is not None), None)
+    database = data["format"] is StaticFormat.JDBC or data["connection"] is not None
+    if path is not None:
+        if database:
+            return "a database has no path; say `table` or `query`"
+        return f"`path` and `{other}` are both given; keep one" if other else ""
+    if database:
+        if data["connection"] is None:
+            return "`format: jdbc` needs a `connection`, whose URL is in SLUICE_CONNECTION_<NAME>"
+        return "" if other in ("table", "query") else "say `table` or `query`: what is read from the database"
+    return "" if other else "say where it is: `path`, `table`, or `connection` with `table` or `query`"

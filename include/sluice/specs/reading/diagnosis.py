@@ -58,10 +58,16 @@ _FORMS: Mapping[str, str] = {
 }
 """What text of a form has to look like, in words."""
 _OTHER_TYPES = {
-    **dict.fromkeys(("int", "integer", "bigint", "short"), "long"),
-    **dict.fromkeys(("float", "number", "decimal", "real"), "double"),
-    **dict.fromkeys(("text", "varchar", "uuid", "enum"), "string"),
-    **dict.fromkeys(("date", "datetime", "time", "instant"), "timestamp"),
+    **dict.fromkeys(("int64", "bigint"), "long"),
+    **dict.fromkeys(("int", "int32", "short"), "integer"),
+    **dict.fromkeys(("float", "number", "real"), "double"),
+    **dict.fromkeys(("numeric", "money"), "decimal"),
+    **dict.fromkeys(("text", "str", "varchar", "uuid", "enum"), "string"),
+    **dict.fromkeys(("datetime", "time", "instant"), "timestamp"),
+    **dict.fromkeys(("bytes", "blob"), "binary"),
+    **dict.fromkeys(("struct", "record", "json"), "object"),
+    **dict.fromkeys(("list", "repeated"), "array"),
+    **dict.fromkeys(("dict", "dictionary"), "map"),
 }
 """Types of other systems, and what comes near."""
 _YES, _NO = ("yes", "y", "on", "true"), ("no", "n", "off", "false")
@@ -176,6 +182,8 @@ def _fix_of_key(key: str, known: list[str]) -> str:
     """Return what to write instead of a key that is not known."""
     if renamed := _renamed(key, known):
         return f"it is called `{renamed[0]}` now."
+    if key in known:  # of another form of the same mapping
+        return "it does not go together with another key that is here; remove one of the two."
     return _WITHDRAWN_KEYS.get(key) or nearest(key, known)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
 from sluice.contracts.contract import AVRO, JSON_SCHEMA, Version, between, read_version
-from sluice.contracts.promise import promises
+from sluice.contracts.promise import promise_at, promises
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.document import Document, read_document
 from sluice.specs.reading.faults import Fault
@@ -156,15 +156,15 @@ def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
 
 def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterator[Fault]:
     """A version promises what the topic's spec reads: otherwise its records would be quarantined."""
-    promised = promises(version)
-    if promised is None:
+    if promises(version) is None:
         yield Fault(version.file, 1, "", "its records are not one kind of object.", "describe one object.")
         return
     for name, declared in spec.value.fields.items():
         if name == spec.value.heartbeat:
             continue
-        promise = promised.get(name)
-        line = document.line_of(loc_of(document.data, name))
+        keys = declared.keys(name)
+        promise = promise_at(version, keys)
+        line = document.line_of(loc_of(document.data, ".".join(keys)))
         if promise is None and declared.required:
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")

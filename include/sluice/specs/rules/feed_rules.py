@@ -15,7 +15,7 @@ Misfit = tuple[str, str, str]
 
 
 def feed_files_fit(reading: Reading) -> Iterator[Finding]:
-    """The file of a feed is there, its topic holds JSON, and the fields that it names are the topic's."""
+    """The file of a feed is there, its topic holds JSON or lines, and the fields that it names are the topic's."""
     for name, feed in reading.catalog.feeds.items():
         if feed.source != "file" or feed.path is None:
             continue
@@ -38,7 +38,7 @@ def misfits(topic: TopicSpec, key: str | None, arrival_time: str | None) -> Iter
     """
     declared = topic.value.fields
     times = [field for field, spec in declared.items() if spec.type is FieldType.TIMESTAMP]
-    if topic.value.format != "json" or topic.value.framing != "none":
+    if topic.value.format == "avro" or topic.value.framing != "none":
         message = f"its lines are JSON, and the values of the topic {topic.name!r} are framed or Avro."
         yield "topic", message, "send it to a topic of plain JSON."
     if key is not None and key not in declared:

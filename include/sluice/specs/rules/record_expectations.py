@@ -9,6 +9,7 @@ from sluice.specs.expectations.model import Expectation, Subject
 from sluice.specs.expectations.row_level import FILTER_EXAMPLE, FILTER_QUERY, ROW_LEVEL
 from sluice.specs.expectations.strftime import text_format
 from sluice.specs.model.model import PipelineSpec, ValueField
+from sluice.specs.model.sources import TableSource
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
@@ -37,7 +38,12 @@ def _faults_in(reading: Reading, pipeline: PipelineSpec, expectation: Expectatio
         message = f"the pipeline {pipeline.name!r} has several sources, and this does not say whose records are meant."
         yield ("source",), message, f"add `source: <name>`: {' or '.join(sources)}."
         return
-    topic = reading.catalog.topics.get((next(iter(sources.values())) if source is None else sources[source]).topic)
+    judged = next(iter(sources.values())) if source is None else sources[source]
+    if isinstance(judged, TableSource):
+        message = f"{judged.table!r} is a settled table, whose rows are no records."
+        yield ("on",), message, "declare it in the suite of the pipeline that makes this table."
+        return
+    topic = reading.catalog.topics.get(judged.topic)
     if topic is not None:  # else a fault of its own
         yield from _faults(expectation, topic.value.fields)
 

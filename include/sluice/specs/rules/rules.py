@@ -9,7 +9,6 @@ from datetime import datetime
 
 from sluice.contracts.breach import Loc
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
-from sluice.specs.code.static import static_inputs_exist
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.model import TopicSpec
@@ -32,7 +31,9 @@ from sluice.specs.rules import (
     source_rules,
     spark_settings,
     stamping_rules,
+    static_rules,
     suites,
+    table_rules,
 )
 from sluice.specs.rules.contracts import FOLDER, history_of
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
@@ -118,6 +119,8 @@ def starts_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
             message = f"offsets are of one topic, and the pipeline reads {', '.join(pipeline.topics)}."
             fix = "write `earliest`, `latest` or a time; `sluice streams reset` takes offsets of each topic."
             yield reading.finding(Kind.PIPELINE, name, ("start",), message, fix)
+            continue
+        if not pipeline.topics:  # a fault of its own
             continue
         topic = reading.catalog.topics.get(pipeline.topics[0])  # a broken one is a fault of its own
         for number in sorted(offsets):
@@ -213,6 +216,10 @@ RULES: tuple[Rule, ...] = (
     source_rules.sources_have_names_of_their_own,
     source_rules.source_columns_are_free,
     source_rules.only_intervals_reach_beyond,
+    table_rules.read_tables_are_settled,
+    table_rules.table_readers_only_settle,
+    table_rules.nothing_reads_itself,
+    table_rules.tables_have_no_records,
     starts_are_in_the_topic,
     patches_are_in_the_topic,
     values_name_versions,
@@ -228,7 +235,7 @@ RULES: tuple[Rule, ...] = (
     clients_hold_no_secret,
     client_settings.clients_are_understood,
     spark_settings.spark_settings_are_safe,
-    static_inputs_exist,
+    static_rules.static_inputs_exist,
     feed_rules.feed_files_fit,
     transforms_fit,
     suites.suites_guard_pipelines,

@@ -19,7 +19,7 @@ def sources_have_names_of_their_own(reading: Reading) -> Iterator[Finding]:
 def source_columns_are_free(reading: Reading) -> Iterator[Finding]:
     """What a record has beside its value gets a column that its value has not."""
     for name, pipeline in reading.catalog.pipelines.items():
-        for key, source in pipeline.sources.items():
+        for key, source in pipeline.topic_sources.items():
             topic = reading.catalog.topics.get(source.topic)
             fields = {} if topic is None else topic.value.fields  # a topic that is not there is a fault of its own
             for column in (each for each in source.columns if each in fields):

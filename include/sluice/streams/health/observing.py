@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import cache, partial
+from itertools import starmap
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sluice.errors import SluiceError
@@ -59,6 +60,7 @@ class ProgressSource:
         reported_at: when its driver last wrote its progress file; None if there is none.
         ended_alone: why a generation's driver has ended it alone; None if it has not.
         settler: of a settled table; None of any other stream.
+        tables: returns the next version of each settled table that it reads, by what `table_input` calls it.
     """
 
     topics: tuple[str, ...]
@@ -67,6 +69,7 @@ class ProgressSource:
     reported_at: Callable[[], datetime | None] = lambda: None
     ended_alone: Callable[[int], Failure | None] = lambda _generation: None
     settler: SettlerSource | None = None
+    tables: Mapping[str, Callable[[], int]] = field(default_factory=dict)
 
 
 class TopicReadings(Protocol):
@@ -189,9 +192,8 @@ def _unit_observations(
             executors = cache(partial(target.executors, generation))
 
     def found(stream: str, source: ProgressSource) -> Observation:
-        observation = _observation(
-            base, source, checkpoints[stream], _joined([extents[topic] for topic in source.topics])
-        )
+        held = [*(extents[topic] for topic in source.topics), *starmap(_versions, source.tables.items())]
+        observation = _observation(base, source, checkpoints[stream], _joined(held))
         return _with_driver_reports(observation, source, executors, generation)
 
     return {stream: found(stream, source) for stream, source in target.sources.items()}
@@ -211,6 +213,14 @@ class _Held(NamedTuple):
         numbers = (extent.beginnings, extent.ends, extent.held)
         starts, ends, held = ({f"{topic}/{p}": offset for p, offset in each.items()} for each in numbers)
         return cls(extent.topic_id, starts, ends, held)
+
+
+def _versions(name: str, next_version: Callable[[], int]) -> _Answer[_Held]:
+    """Return what a settled table holds: its versions are the offsets of one partition."""
+    answer = _ask("settled table", next_version)
+    if answer.value is None:
+        return _Answer(notes=answer.notes)
+    return _Answer(_Held(name, {f"{name}/0": 0}, {f"{name}/0": answer.value}, {}))
 
 
 @dataclass(frozen=True)

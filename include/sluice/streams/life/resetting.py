@@ -121,7 +121,8 @@ class Resetting:
     def _plan(self, stream: str, target: Target) -> StreamReset:
         topics, epochs = self.catalog.topics_of(stream), self.epochs(stream)
         extents = {topic: self.cluster.extent(topic) for topic in topics}
-        topic_id, newest = joined_ids(extent.topic_id for extent in extents.values()), epochs.newest()
+        spec = self.catalog.streams[stream]
+        topic_id, newest = joined_ids([*(e.topic_id for e in extents.values()), *spec.tables]), epochs.newest()
         state = epochs.checkpoint().read()
         position = state.newest.offsets if state.newest else state.start
         waiting = newest is not None and not state.batches and newest.topic_id == topic_id
@@ -137,7 +138,6 @@ class Resetting:
                 then = self._resolve(target, topic, extent, now)
             moved |= moves(topic, extent, now, then)
         done = waiting and all(move.now == move.then for move in moved.values())
-        spec = self.catalog.streams[stream]
         return StreamReset(
             stream,
             epochs.number if done else epochs.number + 1,
@@ -149,6 +149,11 @@ class Resetting:
         )
 
     def _refuse_other_offsets(self, stream: str, target: Target, topics: Sequence[str]) -> None:
+        if isinstance(target, Mapping) and not topics:
+            raise SpecError(
+                f"{stream} reads no topic, and offsets are those of one.",
+                fix="write `earliest`: a settled table is always read from its first version.",
+            )
         if isinstance(target, Mapping) and not any(topic_name(partition) in topics for partition in target):
             raise SpecError(
                 f"the offsets name no partition of {' or '.join(topics)}, which {stream} reads.",

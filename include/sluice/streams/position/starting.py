@@ -65,6 +65,8 @@ def beginnings(
     streams: Mapping[str, Epochs],
     cluster: KafkaAdministration,
     clock: Clock,
+    *,
+    tables: Sequence[str] = (),
 ) -> dict[str, Epoch]:
     """Return what is to be put on record of those streams of a pipeline that have read nothing: where they begin.
 
@@ -77,6 +79,7 @@ def beginnings(
         streams: the epochs of every stream of the pipeline, or of the raw table.
         cluster: of the deployment.
         clock: gives the time of the record.
+        tables: the settled tables that they read, as `table_input` calls them; each is read from its first version.
 
     Raises:
         SpecError: the spec names what the topic does not hold.
@@ -86,7 +89,7 @@ def beginnings(
     if not fresh:
         return {}
     extents = {topic: cluster.extent(topic) for topic in topics}
-    identity = joined_ids(extent.topic_id for extent in extents.values())
+    identity = joined_ids([*(extent.topic_id for extent in extents.values()), *tables])
     known = next((r for e in streams.values() if (r := e.of(0)) and r.topic_id == identity), None)
     if known is None:
         # The first record may be deleted before it is read: where it is now says nothing.

@@ -33,7 +33,7 @@ BROKEN = [b"", b"\xff{", b'{"a": ', None]
 def fields(spark: SparkSession, folder: Path, values: list[bytes | None]) -> RecordFields:
     rows = [("id", n % 2, n, None, None if v is None else bytearray(v)) for n, v in enumerate(values)]
     spark.createDataFrame(rows, RAW).write.format("delta").save(str(folder))
-    return RecordFields(spark, RawTable(folder, 0, Reach({})), "heartbeat", QuarantineFilter())
+    return RecordFields(spark, RawTable(folder, 0, Reach({})), ("heartbeat",), QuarantineFilter())
 
 
 def test_each_field_is_counted_by_its_kind_and_partition(spark: SparkSession, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSess
 def test_the_flights_are_what_was_declared_but_for_the_one_that_is_not(drained: Drained) -> None:
     project, topic = drained.project, drained.project.catalog.topics["flights"]
     raw = RawTable.pin(project.folder.table(topic.raw.table), project.tables.raw_position("flights"), topic)
-    measured = RecordFields(drained.spark, raw, topic.value.heartbeat, QuarantineFilter())
+    measured = RecordFields(drained.spark, raw, (topic.value.heartbeat or "",), QuarantineFilter())
     declared = declared_kinds(project, topic)
     assert declared["tailnum"] == {JsonKind.STRING}
     seen = measured.observed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -19,14 +19,17 @@ from sluice.settling.settler import Settler, SettlerIdentity
 from sluice.spark.records.pipeline import PipelineCode, partition_column
 from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.raw_source import RawTableSource
+from sluice.spark.settling.table_source import SettledTableSource
+from sluice.spark.tables.upstream import UpstreamTable
 
 
 @dataclass(frozen=True)
 class SettlerInputs:
-    """The raw tables of a pipeline's topics, and its code over them."""
+    """The raw tables of a pipeline's topics, the settled tables that it reads, and its code over them."""
 
     sources: dict[str, RawTableSource]
     computation: RawComputation
+    tables: dict[str, SettledTableSource] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -53,12 +56,16 @@ class SettlerInputs:
                 code.pipeline.intervals,
                 settled=settled,
             )
-        return cls(sources, RawComputation(sources, code, staging, max_records))
+        tables = {}
+        for name, table in code.tables.items():
+            folder = project.folder.table(table.output.table)
+            tables[name] = SettledTableSource(name, UpstreamTable(spark, folder, table), rules[name])
+        return cls(sources, RawComputation({**sources, **tables}, code, staging, max_records), tables)
 
     def with_sources(self, change: Callable[[RawTableSource], RawTableSource]) -> Self:
         """Return them with other sources."""
         sources = {topic: change(source) for topic, source in self.sources.items()}
-        return replace(self, sources=sources, computation=replace(self.computation, sources=sources))
+        return replace(self, sources=sources, computation=replace(self.computation, sources={**sources, **self.tables}))
 
     def ending_at(self, ends: Reach) -> Self:
         """Return them as if the topic ended elsewhere."""
@@ -66,7 +73,11 @@ class SettlerInputs:
 
     @property
     def rules(self) -> dict[str, SettlingRules]:
-        return {topic: source.rules for topic, source in self.sources.items()}
+        return {name: source.rules for name, source in self._each.items()}
+
+    @property
+    def _each(self) -> dict[str, RawTableSource | SettledTableSource]:
+        return {**self.sources, **self.tables}
 
     def settler(self, table: Path, writer: str, generation: int) -> Settler[CollectedRows | StagedRows]:
         """Return a settler of an interval table that is there; it is opened."""
@@ -77,7 +88,7 @@ class SettlerInputs:
         return Settler(
             author,
             self.rules,
-            self.sources,
+            self._each,
             self.computation,
             log,
             clock=SystemClock(),

@@ -11,11 +11,12 @@ import pandas as pd
 from sluice.delta.reading import read_rows
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from sluice.intervals.ledger import Ledger
 from sluice.settling.settler import RoundOutcome
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
+from sluice.spark.driver.pipeline_code import tables_of
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows, sources_of
 from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records
@@ -42,7 +43,8 @@ class Shape:
         name = pipeline.name
         own = drained.with_catalog(pipelines={**drained.project.catalog.pipelines, name: pipeline})
         sources = sources_of(pipeline, drained.project.catalog.topics, {})
-        return cls(name, own, PipelineCode(pipeline, sources, {}, code_hash=f"code of {name}"))
+        tables = tables_of(own.project, own.spark, pipeline)
+        return cls(name, own, PipelineCode(pipeline, sources, {}, code_hash=f"code of {name}", tables=tables))
 
     @property
     def table(self) -> Path:
@@ -56,6 +58,7 @@ class Shape:
         """Settle what is due, or only as much as some rounds take."""
         inputs = inputs or self.source()
         nothing = {topic: raw_records(empty_raw_rows(self.drained.spark)) for topic in self.code.sources}
+        nothing |= {name: self.drained.spark.createDataFrame([], t.schema) for name, t in self.code.tables.items()}
         column = partition_column(self.code.pipeline.intervals)
         ensure_table(self.table, result_rows(nothing, self.code).schema.json(), partition_by=[column])
         settler = inputs.settler(self.table, settler_name(self.name), generation)
@@ -70,12 +73,20 @@ class Shape:
             project, self.drained.spark, self.code, staging, max_records=max_records, settled=self.table
         )
 
-    def backfill(self, mode: Mode, over: Interval | None = None) -> Result:
+    def backfill(
+        self,
+        mode: Mode,
+        over: Interval | None = None,
+        static: StaticChoice = StaticChoice.RECORDED,
+        *,
+        key: str = "",
+    ) -> Result:
         """Run a backfill of a range, or of all that is settled."""
         spans = self.ledger.spans
         closed = Interval(spans[0].interval.start, spans[-1].interval.end)
-        request = Request(self.name, over or closed, mode, "tests", "a test", Only.ALL)
-        return run_backfill(self.drained.project, self.drained.spark, self.code, request, key=f"{self.name}-{mode}")
+        request = Request(self.name, over or closed, mode, "tests", "a test", Only.ALL, static=static)
+        key = key or f"{self.name}-{mode}-{static}"
+        return run_backfill(self.drained.project, self.drained.spark, self.code, request, key=key)
 
     def settled(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return those rows that lie in a settled interval."""

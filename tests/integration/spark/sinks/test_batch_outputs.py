@@ -14,10 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.writer_log import DataLossError
 from sluice.errors import RefusedError
 from sluice.intervals.entries import StreamEntry
-from sluice.spark.records.statefulness import state_in
 from sluice.spark.sinks.batch_outputs import BatchOutputsSink, WholeWindows, all_known
 from sluice.spark.sinks.output_stream import held_by_all
 from sluice.spark.sinks.sink import MicroBatch
+from sluice.spark.sinks.statefulness import state_in
 from sluice.spark.sinks.topic_output import messages
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint

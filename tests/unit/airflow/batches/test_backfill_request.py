@@ -79,6 +79,7 @@ def test_every_fault_of_a_form_is_told_at_once(departures: PipelineSpec) -> None
         ({"from": "2013-01-01T00:30Z", "to": "2013-01-02"}, "lies inside the interval"),
         ({"from": "2013-01-01T00:00", "to": "2013-01-02"}, "no time zone"),
         ({"from": "2013-01-01", "to": "2013-01-02", "only": "dirty"}, "needs `mode: recompute`"),
+        ({"from": "2013-01-01", "to": "2013-01-02", "static": "newest"}, "`static: newest` needs `mode: recompute`"),
         ({}, "`from` is missing"),
     ],
 )

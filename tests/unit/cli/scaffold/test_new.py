@@ -25,6 +25,7 @@ from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.reading.document import parse_document
 from sluice.specs.rules.rules import RULES
 from sluice.topics.declared_time import read_time
+from sluice.topics.declared_value import parse_fields
 
 PROJECT = Path(__file__).parents[4]
 RECORDS = [
@@ -60,7 +61,7 @@ def test_a_sample_gives_the_fields_their_types_and_which_are_required() -> None:
         "price": ("double", True),
         "paid": ("boolean", True),
         "tag": ("string", True),
-        "lines": ("string", False),
+        "lines": ("array", False),
     }
     assert time_of(fields) == "at"
 
@@ -112,14 +113,63 @@ def test_a_pipeline_in_sql_is_sound(home: Path) -> None:
     assert "GROUP BY window(scheduled_at, '1 hour')" in (home / "spark_jobs/transforms/flown.sql").read_text()
 
 
-def test_nested_values_are_kept_as_text_and_what_is_no_field_is_named(home: Path) -> None:
-    record = '{"at":"2026-01-01T12:00:00Z","buyer":{"id":7},"Total Sum":1,"note":null}'
-    answer = CliRunner().invoke(app, ["new", "topic", "orders", "--sample", "-"], input=record)
-    fields = load_catalog(home / "include").topics["orders"].value.fields
-    assert {name: field.type.value for name, field in fields.items()} == {"at": "timestamp", "buyer": "string"}
-    assert "kept as their JSON text: buyer. A transform parses" in answer.output
-    assert "left out, for it was always null: note." in answer.output
-    assert "left out: 1 key that cannot be the name of a field." in answer.output
+def test_nested_values_are_declared_and_what_is_no_field_is_named(home: Path) -> None:
+    records = [
+        {
+            "at": "2026-01-01T12:00:00Z",
+            "Total Sum": 1.5,
+            "note": null_,
+            "due": "2026-01-31",
+            "log": log,
+            "it's": 1,
+            "buyer": {"id": 7, "firstName": "a", "since_ts": 1767268800, "gone": null_, "odd'key": 1},
+            "lines": [{"sku": "a", "sizes": [1, 2.5]}],
+            "empty": [],
+            "bare": {},
+            "either": either,
+        }
+        for null_, log, either in ((None, 1, [1]), (None, "a", {"a": 1}))
+    ]
+    answer = CliRunner().invoke(
+        app, ["new", "topic", "orders", "--sample", "-"], input="\n".join(map(json.dumps, records))
+    )
+    topic = load_catalog(home / "include").topics["orders"]
+    fields = topic.value.fields
+    assert {name: field.words for name, field in fields.items()} == {
+        "at": "timestamp",
+        "total_sum": "double",
+        "due": "date",
+        "log": "string",
+        "buyer": "object<id:long,first_name:string,since_ts:timestamp>",
+        "lines": "array<object<sku:string,sizes:array<double>>>",
+        "empty": "string",
+        "bare": "string",
+        "either": "string",
+    }
+    assert fields["total_sum"].path == "$['Total Sum']"
+    assert (fields["buyer"].fields or {})["first_name"].path == "$.firstName"
+    assert parse_fields(json.dumps(records[0]).encode(), topic.value)["total_sum"] == 1.5
+    for said in (
+        "left out, for it was always null: note.",
+        "left out: 1 key that cannot be the name of a field.",
+        "log: of several types, kept as JSON text.",
+        "buyer.gone: left out, for it was always null.",
+        "buyer: a key inside is left out, for no field can be named like it, or no path.",
+        "empty: empty lists, kept as JSON text; nothing says what their entries are.",
+        "bare: empty objects, kept as JSON text.",
+        "either: objects and lists, kept as JSON text.",
+    ):
+        assert said in " ".join(answer.output.split())
+    text = (home / "include/topics/orders.yaml").read_text()
+    assert "# of several types, kept as JSON text" in text
+    assert "    # left out, for it was always null: note.\n" in text
+
+
+def test_the_lines_of_a_log_are_declared_by_hand(home: Path) -> None:
+    assert home
+    with pytest.raises(SpecError, match="line 1 of the sample: it is no JSON") as error:
+        new("topic", "logs", "--sample", "-", stdin='10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /" 200')
+    assert "`format: text` and a `pattern`" in error.value.fix
 
 
 @pytest.mark.parametrize(
@@ -226,3 +276,42 @@ def test_a_new_feed_reports_all_wrong_lines_and_writes_nothing(home: Path) -> No
         new("feed", "may", "--topic", "flights", "--from", "-", "--key", "shop", "--arrival-time", "when", stdin=sample)
     assert not (home / "include" / "data").exists()
     assert not (home / "include" / "feeds" / "may.yaml").exists()
+
+
+NESTED = {
+    "at": {"type": "timestamp", "path": "$.meta.at", "required": True},
+    "user": {"type": "object", "fields": {"id": {"type": "integer"}, "born": {"type": "date"}}},
+    "user_name": {"type": "string", "path": "$.user['first name']"},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "prices": {"type": "map", "values": {"type": "decimal", "precision": 5, "scale": 2, "minimum": 2}},
+    "raw": {"type": "binary"},
+    "text": {"type": "string", "path": "$.box"},
+    "inner": {"type": "long", "path": "$.box.id"},
+}
+
+
+def _topic_of(fields: object, **keys: object) -> TopicSpec:
+    value = {"fields": fields, "event_time": "at", "arrival_time": "broker", **keys}
+    return TopicSpec.model_validate(
+        {"name": "t", "partitions": 1, "value": value, "raw": {"table": "t_raw", "driver": "t"}}
+    )
+
+
+def test_the_test_of_a_pipeline_over_nested_records_writes_them_where_the_paths_lead() -> None:
+    assert sample_record(_topic_of(NESTED), datetime(2026, 1, 1, 12, tzinfo=UTC)) == {
+        "meta": {"at": "2026-01-01T12:00:00Z"},
+        "user": {"id": 1, "born": "2026-01-01", "first name": "a"},
+        "tags": ["a"],
+        "prices": {"a": 2},
+        "raw": "AA==",
+        "box": "a",
+    }
+
+
+def test_the_test_of_a_pipeline_over_lines_has_lines() -> None:
+    fields = {"at": {"type": "timestamp", "zone": "UTC"}, "id": {"type": "long"}}
+    columns = _topic_of(fields, format="csv", columns=["id", "other", "at"], delimiter=";")
+    files = pipeline_files("p", columns, owner="")
+    assert "1;;2026-01-01T12:20:00Z\n" in files["tests/pipelines/test_p.py"]
+    log = _topic_of(fields, format="text", pattern="(?<id>a) (?<at>b)")
+    assert "replace this by a line as the topic" in pipeline_files("p", log, owner="")["tests/pipelines/test_p.py"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import Counts, ParityOutcome, ParityReport, judge_interval
-from sluice.intervals.backfill.request import Mode, Only, Request
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from sluice.intervals.backfill.selection import BEFORE, Selection, select
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
@@ -133,3 +133,26 @@ def test_a_chunk_that_is_no_multiple_of_the_interval_is_cut_short() -> None:
     days = tuple(LedgerRow(Interval(MIDNIGHT + d * DAY, MIDNIGHT + (d + 1) * DAY)) for d in range(4))
     chunks = list(Selection(request(Mode.VERIFY, hours=96), days).chunks(timedelta(hours=36)))
     assert [len(chunk) for chunk in chunks] == [1, 1, 1, 1]
+
+
+def made_with(hour: int, digest: str, corrected: str = "") -> LedgerRow:
+    found = row(hour)
+    assert found.base is not None
+    base = replace(found.base, static={"shops": digest})
+    return replace(found, base=base, current=replace(base, static={"shops": corrected or digest}))
+
+
+def test_a_chunk_is_made_with_one_content_of_each_static_input() -> None:
+    rows = (made_with(0, "a"), made_with(1, "a"), made_with(2, "b"), made_with(3, "a"))
+    chunks = list(Selection(request(Mode.VERIFY), rows).chunks(DAY))
+    assert [[each.interval.start.hour for each in chunk] for chunk in chunks] == [[0, 1], [2], [3]]
+    newest = replace(request(Mode.RECOMPUTE), static=StaticChoice.NEWEST)
+    assert list(Selection(newest, rows).chunks(DAY)) == [rows]
+
+
+@pytest.mark.parametrize(
+    ("mode", "digest"), [(Mode.VERIFY, "a"), (Mode.CORRECT, "a"), (Mode.RECOMPUTE, "b"), (Mode.TRY, "b")]
+)
+def test_an_interval_is_computed_with_what_is_on_record(mode: Mode, digest: str) -> None:
+    assert request(mode).static_of(made_with(0, "a", corrected="b")) == {"shops": digest}
+    assert request(mode).static_of(LedgerRow(Interval(at(0), at(1)))) == {}

@@ -16,8 +16,9 @@ from sluice.specs.code.closure import build_archive, import_closure, meaning
 from sluice.specs.code.parts import CodeParts
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.reading.faults import SpecFaults
-from tests.unit.specs.bench import TRANSFORM_FILE, Bench
+from tests.unit.specs.bench import TRANSFORM_FILE, Bench, sound_project
 
+_BEFORE_OTHER_FORMS = "167d9beb36050e0275f8f890ebddae60948e1b2e2fd683fa091b6cc372f940ac"
 FILES = st.dictionaries(st.text("abc/", min_size=1, max_size=6), st.binary(max_size=20), max_size=5)
 
 
@@ -199,3 +200,10 @@ def test_python_imports_from_the_archive(tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(archive)!r}); import lib.a; print(lib.a.VALUE)"
     out = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "from the archive"
+
+
+def test_what_is_declared_of_a_csv_file_names_the_code_as_it_always_did(tmp_path: Path) -> None:
+    """What was settled before static inputs had other forms is not stale for their sake."""
+    catalog = sound_project(tmp_path).scan().catalog
+    said = meaning(catalog.pipelines["sales"], {"orders": catalog.topics["orders"]})
+    assert CodeParts.of([], said, {"shops": "a digest"}).hash == _BEFORE_OTHER_FORMS

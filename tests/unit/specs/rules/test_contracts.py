@@ -230,3 +230,44 @@ def test_the_shipped_records_keep_the_shipped_contract() -> None:
     assert any(value["cancelled"] for value in records)
     assert [error.message for value in records for error in validator.iter_errors(value)] == []
     assert list(validator.iter_errors({**records[0], "origin": "BOS"}))
+
+
+NESTED = """\
+{
+  "type": "object",
+  "required": ["ordered_at", "seen_at", "user"],
+  "properties": {
+    "ordered_at": {"type": "string", "format": "date-time"},
+    "seen_at": {"type": "string", "format": "date-time"},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "user": {"type": "object", "required": ["id"], "properties": {
+      "id": {"type": "integer"},
+      "name": {"type": "string"}
+    }}
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("id: {type: integer, required: true, path: $.user.id}", ""),
+        ("id: {type: decimal, precision: 9, path: $.user.id}", ""),
+        ("id: {type: array, items: {type: string}, path: $.tags}", ""),
+        ("id: {type: map, values: {type: string}, path: $.user}", ""),
+        (
+            "id: {type: map, values: {type: string}, path: $.tags}",
+            "is array, or nothing, which does not read as the map",
+        ),
+        ("id: {type: integer, required: true, path: $.user.no}", "does not have it"),
+        ("id: {type: integer, required: true, path: $.tags.id}", "does not have it"),
+        ("id: {type: string, required: true, path: $.user.name}", "may be absent or null"),
+        ("id: {type: date, path: $.user.id}", "is integer, which does not read as the date"),
+    ],
+)
+def test_a_contract_is_compared_with_what_paths_read(bench: Bench, field: str, said: str) -> None:
+    bench.write(place(1), NESTED)
+    bench.edit(TOPIC_FILE, "id: {type: long, required: true, minimum: 0}", field)
+    found = faults(bench)
+    assert [said in str(fault) for fault in found] == ([True] if said else []), found

@@ -12,7 +12,8 @@ from tests.unit.specs.bench import Bench
 from tests.unit.specs.several import PIPELINE_FILE, SUITE_FILE, project_with_several
 
 _PAGE = (settings().home / "docs" / "specs.md").read_text(encoding="utf-8")
-SECTION = _PAGE[_PAGE.index("### Several sources") : _PAGE.index("### Start\n")]
+_OF_TABLES = _PAGE[_PAGE.index("#### A settled table as a source") : _PAGE.index("#### Columns beside the value")]
+SECTION = _PAGE[_PAGE.index("### Several sources") : _PAGE.index("### Start\n")].replace(_OF_TABLES, "")
 AD = "    ad: {type: string, required: true}\n"
 
 

@@ -326,3 +326,19 @@ def test_a_settler_whose_report_or_table_cannot_be_read_is_seen_without_them() -
     table = failing(CorruptionError("a commit cannot be read."))
     undecided = of_settler(SettlerSource("departures", ("raw_flights",), lambda: HELD, table))
     assert undecided == ObservedSettler("departures", ("raw_flights",), HELD)
+
+
+def test_the_versions_of_a_settled_table_are_its_offsets() -> None:
+    read = CheckpointState((CommittedBatch(3, {"table:hours/0": 5}, None, START),))
+    kafka = Cluster()
+
+    def observed(next_version: Callable[[], int]) -> Observation:
+        source = ProgressSource((), lambda: read, tables={"table:hours": next_version})
+        case = ObservationTarget("reports", UnitStatus("reports", WANTED, BOUND, RUNNING), {"days": source})
+        return observe([case], lambda: kafka, at=START, stamps=Stamps.ALWAYS)["reports"]["days"]
+
+    seen_now = observed(lambda: 7)
+    assert (seen_now.starts, seen_now.ends) == ({"table:hours/0": 0}, {"table:hours/0": 7})
+    assert (seen_now.lag_records, seen_now.topic_id, seen_now.notes) == (2, "table:hours", ())
+    assert kafka.asked == []
+    assert observed(failing(CorruptionError("no log"))).notes == ("no log",)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from sluice.errors import RefusedError, SluiceError, SpecError, UnreachableError
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
+from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.start import Edge, StartPosition
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.resetting import Resetting, refuse_living
@@ -323,3 +325,23 @@ def test_a_broker_without_an_answer_about_times_does_not_keep_a_reset_back(
     monkeypatch.setattr(bench.cluster, "stamps", silent)
     (found,) = bench.resetting().plan(Edge.LATEST, ["departures"])
     assert (found.skipped, found.span.first) == (20, None)
+
+
+def test_a_stream_over_a_settled_table_begins_again_with_its_first_version(bench: Bench) -> None:
+    source = {"hourly": {"table": "departures"}}
+    output = {"table": "days", "time_column": "day", "interval": "day"}
+    spec = {"name": "days", "driver": "flights", "transform": "days.sql", "sources": source, "output": output}
+    days = PipelineSpec.model_validate_json(json.dumps(spec))
+    bench.catalog = replace(bench.catalog, pipelines={**bench.catalog.pipelines, "days": days})
+    epochs = {"days": bench.epochs("days")}
+    for stream, first in beginnings(Edge.EARLIEST, (), epochs, bench.cluster, bench.clock, tables=days.tables).items():
+        begin(epochs[stream], first)
+    assert bench.epochs("days").in_force().topic_id == "table:departures"
+    write_offsets(bench.folder / "days", 0, {"table:departures": {"0": 4}})
+    commit(bench.folder / "days", 0)
+    (planned,) = bench.resetting().plan(Edge.EARLIEST, ["days"])
+    assert (planned.epoch, planned.topic_id, planned.moves, planned.done) == (1, "table:departures", {}, False)
+    assert bench.resetting().record(planned, Edge.EARLIEST, by="me", why="a test") is not None
+    assert bench.epochs("days").in_force().checkpoint == bench.folder / "days.epochs" / "1"
+    with pytest.raises(SpecError, match="reads no topic"):
+        bench.resetting().plan({"flights/0": 1}, ["days"])

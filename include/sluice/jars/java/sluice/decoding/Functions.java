@@ -26,6 +26,7 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
   public BoxedUnit apply(SparkSessionExtensions session) {
     inject(session, "sluice_from_json", new FromJson());
     inject(session, "sluice_from_avro", new FromAvro());
+    inject(session, "sluice_from_declared", new FromDeclared());
     return BoxedUnit.UNIT;
   }
 
@@ -59,6 +60,22 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
       }
       Decoder decoder = framed.isEmpty() ? new AvroDecoder(fields, text(arguments, 2)) : new FramedDecoder(fields, framed);
       return call(decoder, arguments.apply(0));
+    }
+  }
+
+  /** {@code sluice_from_declared(value, schema, declaration[, id, ...])}: objects, paths, and lines of text. */
+  private static final class FromDeclared extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      StructType fields = fields(arguments);
+      String declaration = text(arguments, 2);
+      boolean json = Declared.parsed(declaration).get("format").textValue().equals("json");
+      Decoder decoder = json ? new DeclaredJsonDecoder(fields, declaration) : new LineDecoder(fields, declaration);
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 3; i < arguments.length(); i++) {
+        framed.put(Integer.valueOf(text(arguments, i)), decoder);
+      }
+      return call(framed.isEmpty() ? decoder : new FramedDecoder(fields, framed), arguments.apply(0));
     }
   }
 

@@ -51,7 +51,7 @@ final class JsonDecoder extends Decoder {
       return refused(Fault.EMPTY);
     }
     // A zero at the second place would make the reader guess another encoding.
-    if (value[first] != '{' || (value.length > 1 && value[1] == 0) || !isUtf8(value)) {
+    if (value[first] != '{' || (value.length > 1 && value[1] == 0) || !Texts.isUtf8(value)) {
       return refused(Fault.MALFORMED);
     }
     if (json == null) {
@@ -93,7 +93,6 @@ final class JsonDecoder extends Decoder {
   }
 
   private void prepare() {
-    Map<String, String> strict = Map$.MODULE$.from(CollectionConverters.asScala(STRICT));
     Seq<Filter> none = CollectionConverters.asScala(List.<Filter>of()).toSeq();
     StructField[] all = fields().fields();
     units = new Unit[all.length];
@@ -106,10 +105,16 @@ final class JsonDecoder extends Decoder {
         zones.put(all[i].name(), all[i].metadata().contains(ZONE) ? all[i].metadata().getString(ZONE) : "");
       }
     }
-    json = new JacksonParser(read, new JSONOptions(strict, "UTC", ""), false, none);
+    json = new JacksonParser(read, strict(), false, none);
     watched = new WatchedJson(Set.of(fields().fieldNames()), zones);
     culprit = new Culprit(fields());
     doubles = IntStream.range(0, all.length).filter(i -> all[i].dataType().equals(DataTypes.DoubleType)).toArray();
+  }
+
+  /** How JSON is read: as its standard says. */
+  static JSONOptions strict() {
+    Map<String, String> strict = Map$.MODULE$.from(CollectionConverters.asScala(STRICT));
+    return new JSONOptions(strict, "UTC", "");
   }
 
   private JsonParser open(JsonFactory factory, byte[] value) {
@@ -129,7 +134,8 @@ final class JsonDecoder extends Decoder {
     return false;
   }
 
-  private static int firstCharacter(byte[] value) {
+  /** The place of the first character that is no blank; the length if there is none. */
+  static int firstCharacter(byte[] value) {
     int place = 0;
     while (place < value.length && isBlank(value[place])) {
       place++;
@@ -141,15 +147,8 @@ final class JsonDecoder extends Decoder {
     return character == ' ' || character == '\t' || character == '\r' || character == '\n';
   }
 
-  private static boolean isUtf8(byte[] value) {
-    int all = 0;
-    for (byte part : value) {
-      all |= part;
-    }
-    return all >= 0 || UTF8String.fromBytes(value).isValid();
-  }
-
-  private static boolean mayEscapeSurrogates(byte[] value) {
+  /** Whether a text in it may escape half a character. */
+  static boolean mayEscapeSurrogates(byte[] value) {
     for (int i = 0; i < value.length - 2; i++) {
       if (value[i] == '\\' && value[i + 1] == 'u' && (value[i + 2] | ' ') == 'd') {
         return true;
