@@ -27,7 +27,7 @@ from sluice.spark.backfill.results import Result
 
 def options(arguments: list[str]) -> Namespace:
     parser = ArgumentParser()
-    for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "accepts", "key"):
+    for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "accepts", "static", "key"):
         parser.add_argument(f"--{name}", dest=name.rstrip("_"))
     return parser.parse_args(arguments)
 

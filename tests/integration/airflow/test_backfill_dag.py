@@ -70,6 +70,7 @@ def test_a_run_plans_submits_one_application_and_reports(project: Project, spark
     assert options.pop("key").startswith("backfill_departures/manual__")
     assert options.pop("by").startswith("dag_test (Airflow run manual__")
     assert options.pop("accepts") == ""
+    assert options.pop("static") == "recorded"
     assert options == {
         "pipeline": "departures",
         "from": "2013-01-01T00:00:00+00:00",

@@ -86,7 +86,7 @@ def test_with_the_scope_of_a_range_such_a_transform_is_refused_before_it_starts(
 ) -> None:
     topic = KafkaTopic(("nowhere:9092",), "flights", "an-id")
     settled = SettledTopic(topic, drained.project.folder.table("flights_raw"))
-    context = cast(Any, SimpleNamespace(topics=[settled], table=drained.project.folder.table(name)))
+    context = cast(Any, SimpleNamespace(topics=[settled], upstream={}, table=drained.project.folder.table(name)))
     epoch = cast(Any, SimpleNamespace(start=None, checkpoint=drained.project.folder.checkpoint(name)))
     code = Shape.over(drained, name, scope="range").code
     with pytest.raises(SpecError, match=expression) as refused:
