@@ -32,6 +32,11 @@ def intervals_between(start: datetime, end: datetime, length: timedelta) -> Iter
         at += length
 
 
+def ranges_of(starts: Iterable[datetime], length: timedelta) -> list[Interval]:
+    """Return the intervals that begin at some instants, those side by side as one."""
+    return contiguous(Interval(start, start + length) for start in starts)
+
+
 def contiguous(intervals: Iterable[Interval]) -> list[Interval]:
     """Join intervals that touch into ranges, in order."""
     ranges: list[Interval] = []

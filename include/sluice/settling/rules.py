@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Self
 
-from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.alignment import Interval, contiguous, interval_of, ranges_of
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.model.sources import SourceSpec, TableSource
@@ -121,6 +121,10 @@ class SettlingRules:
             breadth: how many times as far beyond them as declared.
         """
         return Interval(intervals.start - breadth * self.lookback, intervals.end + breadth * self.lookahead)
+
+    def read_ranges(self, starts: Iterable[datetime], breadth: int = 1) -> list[Interval]:
+        """Return from when to when the records are that the rows of the intervals with these starts are made of."""
+        return contiguous(self.read_range(each, breadth) for each in ranges_of(starts, self.length))
 
     def widened(self, breadth: int) -> Self:
         """Return the rules by which records are read a number of times as far beyond an interval."""

@@ -151,9 +151,10 @@ class Settler(Generic[R]):
             self._progress = _Progress(state.decided_at, examined)
             return self._round(RoundOutcome.EXAMINING if unread else RoundOutcome.WAITING, state, found)
         below = {topic: each.reach for topic, each in examined.items()}
+        rows = None
         if due is not None:  # all intervals of a commit are made with the same static inputs
             self._computation = self._computation.renewed()
-        rows = self._computation.compute(pinned, below, due) if due is not None else None
+            rows = self._computation.compute(pinned, below, due)
         entry = self._entry(state, found, due, rows)
         outcome = self._commit(state, entry, rows)
         if outcome is RoundOutcome.SETTLED:

@@ -17,8 +17,7 @@ from sluice.project.chains import ChainState, chain_states, downstream_of
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.catalog.graph import graph_of
-from tests.unit.specs.bench import sound_project
-from tests.unit.specs.rules.test_tables import DAYS, DAYS_FILE, QUERY, QUERY_FILE
+from tests.unit.specs.chain import DAYS, QUERY, chained_project
 
 START, HOUR, DAY = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), timedelta(days=1)
 SCHEMA = '{"type": "struct", "fields": [{"name": "at", "type": "timestamp", "nullable": true, "metadata": {}}]}'
@@ -36,9 +35,7 @@ topic orders
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    bench = sound_project(tmp_path / "project")
-    bench.write(DAYS_FILE, DAYS)
-    bench.write(QUERY_FILE, QUERY)
+    bench = chained_project(tmp_path / "project")
     for name, read in (("other", "sales"), ("weeks", "days")):
         bench.write(f"include/pipelines/{name}.yaml", DAYS.replace("days", name).replace("sales", read))
         bench.write(f"spark_jobs/transforms/{name}.sql", QUERY)

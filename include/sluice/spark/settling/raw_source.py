@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.conditions import during
+from sluice.delta.conditions import during, hours_of
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
 from sluice.intervals.alignment import Interval
@@ -27,8 +27,8 @@ from sluice.spark.records.pipeline import SourceCode, good_records, partition_co
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, refuse_other_times
-from sluice.specs.model.outputs import HOUR, IntervalsOutput
+from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, frame_of, refuse_other_times
+from sluice.specs.model.outputs import IntervalsOutput
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -120,11 +120,7 @@ class RawTableSource:
         return suspects.join(found, ["topic_id", "partition", "offset"], join_type="left semi")
 
     def records(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
-        """Return what `result_rows` takes of a range of time; see `stored`."""
-        return raw_records(self.stored(pinned, below, read, few=few))
-
-    def stored(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
-        """Return the raw rows of a range of time.
+        """Return what `result_rows` takes of a range of time.
 
         Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
         Spark need not generate and compile code for other literals.
@@ -136,23 +132,19 @@ class RawTableSource:
             few: how many Arrow reads at most.
         """
         if pinned.version < 0:
-            return empty_raw_rows(self.spark)
+            return raw_records(empty_raw_rows(self.spark))
         if sum(file.records for file in self.files(pinned, read)) <= few:
             wanted = between(Reach({}), below) & during("event_time", read)
             table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
-            # A file without such records leaves an empty batch, and Spark reads none of the batches behind one.
-            return self.spark.createDataFrame(table.combine_chunks())
+            return raw_records(frame_of(self.spark, table))
         rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
-        return rows.where(within("event_time", [read])).where(below_reach(below))
+        return raw_records(rows.where(within("event_time", [read])).where(below_reach(below)))
 
     def hours(self, pinned: RawPosition, read: Interval) -> list[Interval]:
         """Return the hours of a range of time in which records happened, in no order."""
         if pinned.version < 0:
             return []
-        inside = during("event_time", read)
-        times = dataset_of(self.folder, pinned.version).to_table(columns=["event_time"], filter=inside)
-        hours = pc.unique(pc.floor_temporal(times.column("event_time"), unit="hour")).to_pylist()
-        return [Interval(hour.astimezone(UTC), hour.astimezone(UTC) + HOUR) for hour in hours]
+        return hours_of(dataset_of(self.folder, pinned.version), "event_time", during("event_time", read))
 
     def files(self, pinned: RawPosition, between: Interval) -> list[RawFile]:
         """Return the files that may hold records of a range of time."""

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from sluice.delta.reading import open_table
 from sluice.delta.table import ensure_table
-from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.alignment import ranges_of
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.tables.ranges import within
 from sluice.specs.model.outputs import IntervalsOutput
@@ -59,8 +59,7 @@ class OutputTable:
 
     def condition(self, starts: Iterable[datetime]) -> str:
         """Return the SQL condition that a row lies in these intervals."""
-        length = self.output.interval_length
-        return within(self.column, contiguous(Interval(start, start + length) for start in starts))
+        return within(self.column, ranges_of(starts, self.output.interval_length))
 
     def rows(self, spark: SparkSession, starts: Iterable[datetime], version: int) -> DataFrame:
         """Return what these intervals held at a version."""

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
@@ -86,6 +87,14 @@ def below_reach(reach: Reach) -> Column:
 def _before(ends: Iterable[tuple[int, int]]) -> Column:
     parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in ends]
     return reduce(or_, parts, F.lit(False))
+
+
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Return rows that Arrow has read.
+
+    A file without any of them leaves an empty batch, and Spark reads none of the batches behind one.
+    """
+    return spark.createDataFrame(table.combine_chunks())
 
 
 def joined_reach(raw: Mapping[str, RawTable]) -> Reach:

@@ -11,14 +11,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import StructType
 
-from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.alignment import Interval, ranges_of
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.ranges import before, kept, within
 from sluice.spark.tables.raw_table import RawTable
-from sluice.spark.tables.source_records import AS_DECLARED, SourceRecords, Variation, in_order, of_topic
+from sluice.spark.tables.source_records import AS_DECLARED, POSITION, SourceRecords, Variation, in_order, of_topic
 from sluice.spark.tables.table_records import TableRecords
 from sluice.spark.tables.upstream import UpstreamTable
 
@@ -99,7 +99,7 @@ class Records:
             yield reduce(DataFrame.unionByName, groups) if groups else self._nothing()
         else:
             ((topic, source),) = self.sources.items()
-            records = raw_records(in_order(source.rows, variation))
+            records = raw_records(in_order(source.rows, variation, *POSITION))
             yield result_rows({topic: records}, self._code, late={topic: source.late})
 
     @property
@@ -124,7 +124,7 @@ class Records:
             half = variation.breadth * self._rules.lookback // timedelta(microseconds=2)
             return f"unix_micros(`{output.since_column}`) < unix_micros(`{partition_column(output)}`) - {half}"
         for _, starts in by_bound(self._bounds):
-            for target in self._ranges(starts):
+            for target in ranges_of(starts, self.length):
                 own = within(partition_column(output), [target])
                 begun = self._rules.read_range(target, variation.breadth).start
                 near = before(output.since_column, begun + variation.breadth * self._rules.lookback / 2)
@@ -140,7 +140,7 @@ class Records:
         late = dict.fromkeys(records, F.lit(bound.late))
         tables = {name: t.of_bound(self._own(bound, name), starts, variation) for name, t in self.tables.items()}
         made = result_rows({**records, **tables}, self._code, late=late)
-        return kept(made, within(partition_column(self._code.pipeline.intervals), self._ranges(starts)))
+        return kept(made, within(partition_column(self._code.pipeline.intervals), ranges_of(starts, self.length)))
 
     def _own(self, bound: IntervalBound, topic: str) -> IntervalBound:
         return of_topic(bound, topic) if len(self._code.pipeline.reads) > 1 else bound
@@ -190,6 +190,3 @@ class Records:
         for source in self.sources.values():
             counted.update(source.count_late())
         return dict(counted)
-
-    def _ranges(self, starts: Sequence[datetime]) -> list[Interval]:
-        return contiguous(Interval(start, start + self.length) for start in starts)

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.reading import dataset_of
-from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.alignment import Interval, ranges_of
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.intervals.reach import Reach
 from sluice.intervals.record_positions import RecordPositions
@@ -26,7 +26,7 @@ from sluice.spark.records.pipeline import SourceCode, good_records
 from sluice.spark.records.validation import OUTCOME
 from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, ends_by_topic
+from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, ends_by_topic, frame_of
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 _ENDS = pa.schema(
@@ -53,6 +53,8 @@ class Variation:
 
 AS_DECLARED = Variation()
 """As a settler reads."""
+POSITION = ("offset", "partition")
+"""What tells the records of a raw table apart."""
 
 
 class SourceRecords:
@@ -91,14 +93,14 @@ class SourceRecords:
     @cached_property
     def rows(self) -> DataFrame:
         """The records in the intervals, as the raw table holds them."""
-        rows = self._between(self.ranges(self._bounds), self._again)
+        rows = self._between(ranges_of(self._bounds, self._rules.length), self._again)
         return self._before(rows, {start: bound.reach for start, bound in self._bounds.items()})
 
     @property
     def late(self) -> Column:
         """Whether a record lies in an interval of which late ones are taken."""
-        late = self.ranges(start for start, bound in self._bounds.items() if bound.late)
-        return F.expr(within(self._source.value.event_time, late))
+        late = (start for start, bound in self._bounds.items() if bound.late)
+        return F.expr(within(self._source.value.event_time, ranges_of(late, self._rules.length)))
 
     @property
     def good(self) -> DataFrame:
@@ -114,7 +116,7 @@ class SourceRecords:
         self, bound: IntervalBound, starts: Sequence[datetime], variation: Variation = AS_DECLARED
     ) -> DataFrame:
         """Return the records that rows of intervals with one bound are made of, as the raw table holds them."""
-        return in_order(self._behind(bound, starts, variation.breadth), variation)
+        return in_order(self._behind(bound, starts, variation.breadth), variation, *POSITION)
 
     def good_behind(self, bound: IntervalBound, start: datetime) -> DataFrame:
         """Return what the transform is given for the rows of one of the intervals."""
@@ -123,7 +125,7 @@ class SourceRecords:
 
     def with_records(self, variation: Variation) -> set[datetime]:
         """Return the starts of the intervals whose rows records may be made into."""
-        read = contiguous(self._rules.read_range(target, variation.breadth) for target in self.ranges(self._bounds))
+        read = self._rules.read_ranges(self._bounds, variation.breadth)
         here = [self._between(read, each).select("event_time") for each in (RecordPositions(), self._again)]
         times = reduce(DataFrame.unionByName, here) if self._again.count else here[0]
         hours = times.select(F.unix_micros(F.date_trunc("hour", "event_time")).alias("hour")).distinct().collect()
@@ -145,10 +147,6 @@ class SourceRecords:
         counted = touched.groupBy("start").agg(F.count("*").alias("records")).collect()
         return {instant(row["start"]): row["records"] for row in counted if instant(row["start"]) in self._bounds}
 
-    def ranges(self, starts: Iterable[datetime]) -> list[Interval]:
-        """Return intervals by their starts, those side by side as one."""
-        return contiguous(Interval(start, start + self._rules.length) for start in starts)
-
     @cached_property
     def _again(self) -> RecordPositions:
         return reduce(or_, (bound.replayed for bound in self._bounds.values()), RecordPositions())
@@ -158,7 +156,7 @@ class SourceRecords:
         return bool(self._rules.lookback or self._rules.lookahead)
 
     def _behind(self, bound: IntervalBound, starts: Iterable[datetime], breadth: int = 1) -> DataFrame:
-        ranges = contiguous(self._rules.read_range(target, breadth) for target in self.ranges(starts))
+        ranges = self._rules.read_ranges(starts, breadth)
         rows = self._between(ranges, bound.replayed, of_one=self._rules.per_interval)
         return rows if bound.reach is None else rows.where(below_reach(bound.reach))
 
@@ -187,8 +185,7 @@ class SourceRecords:
         inside = reduce(or_, ((event >= pa.scalar(r.start)) & (event < pa.scalar(r.end)) for r in ranges))
         if self._dataset.count_rows(filter=inside) > FEW:
             return None
-        # A file without such records leaves an empty batch, and Spark reads none of the batches behind one.
-        return self._spark.createDataFrame(self._dataset.to_table(filter=inside).combine_chunks())
+        return frame_of(self._spark, self._dataset.to_table(filter=inside))
 
     @cached_property
     def _dataset(self) -> ds.Dataset:
@@ -234,11 +231,11 @@ class SourceRecords:
         return F.date_trunc(self._output.interval, instant)
 
 
-def in_order(rows: DataFrame, variation: Variation) -> DataFrame:
-    """Return rows in the order of a variation."""
+def in_order(rows: DataFrame, variation: Variation, *columns: Column | str) -> DataFrame:
+    """Return rows in the order of a variation; a shuffled one follows from the values of some columns."""
     if not variation.shuffled:
         return rows
-    order = F.xxhash64("offset", "partition")
+    order = F.xxhash64(*columns)
     return rows.repartition(order).sortWithinPartitions(order)
 
 

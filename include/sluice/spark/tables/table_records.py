@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -11,11 +11,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.versions import version_in
-from sluice.intervals.alignment import Interval, contiguous
+from sluice.intervals.alignment import ranges_of
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.settling.rules import SettlingRules
 from sluice.spark.tables.raw_table import RawTable
-from sluice.spark.tables.source_records import AS_DECLARED, Variation
+from sluice.spark.tables.source_records import AS_DECLARED, Variation, in_order
 from sluice.spark.tables.upstream import UpstreamTable
 
 
@@ -47,7 +47,8 @@ class TableRecords:
     @property
     def rows(self) -> DataFrame:
         """The rows in the intervals."""
-        each = [self.table.rows(self._version(b), self._ranges(starts)) for b, starts in by_bound(self.bounds)]
+        length = self.rules.length
+        each = [self.table.rows(self._version(b), ranges_of(starts, length)) for b, starts in by_bound(self.bounds)]
         return reduce(DataFrame.unionByName, each, self.nothing)
 
     @property
@@ -64,11 +65,8 @@ class TableRecords:
         self, bound: IntervalBound, starts: Sequence[datetime], variation: Variation = AS_DECLARED
     ) -> DataFrame:
         """Return the rows that rows of intervals with one bound are made of."""
-        rows = self.table.rows(self._version(bound), self._read(starts, variation.breadth))
-        if not variation.shuffled:
-            return rows
-        order = F.xxhash64(self.event_time)
-        return rows.repartition(order).sortWithinPartitions(order)
+        rows = self.table.rows(self._version(bound), self.rules.read_ranges(starts, variation.breadth))
+        return in_order(rows, variation, self.event_time)
 
     def good_behind(self, bound: IntervalBound, start: datetime) -> DataFrame:
         """Return what the transform is given for the rows of one of the intervals."""
@@ -80,7 +78,7 @@ class TableRecords:
         happened = (
             hour
             for bound, starts in by_bound(self.bounds)
-            for read in self._read(starts, variation.breadth)
+            for read in self.rules.read_ranges(starts, variation.breadth)
             for hour in self.table.hours(self._version(bound), read)
         )
         return {each.start for hour in happened for each in rules.touched_by_any_of(hour)} & self.bounds.keys()
@@ -89,15 +87,9 @@ class TableRecords:
         """Return which intervals are made of rows that the table does not have any more, with the reason."""
         found: dict[datetime, str] = {}
         for bound, starts in by_bound(self.bounds):
-            if why := self.table.unreadable(self._version(bound), self._read(starts, 1)):
+            if why := self.table.unreadable(self._version(bound), self.rules.read_ranges(starts)):
                 found |= dict.fromkeys(starts, why)
         return found
 
     def _version(self, bound: IntervalBound) -> int:
         return self.pinned.version if bound.reach is None else version_in(bound.reach, self.name)
-
-    def _read(self, starts: Iterable[datetime], breadth: int) -> list[Interval]:
-        return contiguous(self.rules.read_range(each, breadth) for each in self._ranges(starts))
-
-    def _ranges(self, starts: Iterable[datetime]) -> list[Interval]:
-        return contiguous(Interval(start, start + self.rules.length) for start in starts)

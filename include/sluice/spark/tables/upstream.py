@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from functools import reduce
 from operator import or_
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.conditions import during
+from sluice.delta.conditions import during, hours_of
 from sluice.delta.reading import dataset_of
 from sluice.intervals.alignment import Interval, interval_of, intervals_between
 from sluice.spark.records.pipeline import TableCode
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW
-from sluice.specs.model.outputs import HOUR
+from sluice.spark.tables.raw_table import FEW, frame_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class UpstreamTable:
     def rows(self, version: int, ranges: Sequence[Interval], *, few: int = FEW) -> DataFrame:
         """Return the rows of some ranges of time at a version; a column that it lacks is null.
 
-        Few of them are read by Arrow, see `RawTableSource.stored`.
+        Few of them are read by Arrow, see `RawTableSource.records`.
 
         Args:
             version: of the table; below 0: there is none.
@@ -58,18 +55,13 @@ class UpstreamTable:
             time, column = self.code.output.time_column, self._table.column
             return self._as_given(stored.where(within(column, whole)).where(within(time, ranges)))
         names = [name for name in self.code.schema.names if name in dataset.schema.names]
-        # A file without such rows leaves an empty batch, and Spark reads none of the batches behind one.
-        table = dataset.to_table(columns=names, filter=inside).combine_chunks()
-        return self._as_given(self.spark.createDataFrame(table))
+        return self._as_given(frame_of(self.spark, dataset.to_table(columns=names, filter=inside)))
 
     def hours(self, version: int, read: Interval) -> list[Interval]:
         """Return the hours of a range of time in which rows happened, in no order."""
         if version < 0:
             return []
-        time = self.code.output.time_column
-        times = dataset_of(self.folder, version).to_table(columns=[time], filter=self._inside(read))
-        hours = pc.unique(pc.floor_temporal(times.column(time), unit="hour")).to_pylist()
-        return [Interval(hour.astimezone(UTC), hour.astimezone(UTC) + HOUR) for hour in hours]
+        return hours_of(dataset_of(self.folder, version), self.code.output.time_column, self._inside(read))
 
     def unreadable(self, version: int, ranges: Sequence[Interval]) -> str:
         """Return why the rows of some ranges cannot be read at a version any more; empty if they can."""

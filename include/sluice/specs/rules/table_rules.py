@@ -91,7 +91,7 @@ def tables_have_no_records(reading: Reading) -> Iterator[Finding]:
 
 def _tables_in_texts(reading: Reading) -> Mapping[str, str]:
     """Return the interval tables and their pipelines, by the texts of the specs, so that a fault of one hides none."""
-    found = {p.intervals.table: name for name, p in reading.catalog.interval_pipelines.items()}
+    found = {table: pipeline.name for table, pipeline in reading.catalog.settled_tables.items()}
     for (kind, name), document in reading.documents.items():
         data = document.data if kind is Kind.PIPELINE and isinstance(document.data, dict) else {}
         listed = data.get("outputs")
@@ -106,24 +106,14 @@ def _read_by(reading: Reading) -> dict[str, list[str]]:
 
     That none writes the topic that it reads is a rule of its own.
     """
-    pipelines = reading.catalog.pipelines
-    makers: dict[str, str] = {}
+    pipelines, settled = reading.catalog.pipelines, reading.catalog.settled_tables
+    writers = {output.topic: name for name, pipeline in pipelines.items() for output in pipeline.written_topics}
+    made_of: dict[str, list[str]] = {}
     for name, pipeline in pipelines.items():
-        makers |= {output.topic: name for output in pipeline.written_topics}
-        if pipeline.has_intervals:
-            makers[_key(pipeline.intervals.table)] = name
-    return {
-        name: [
-            makers[each]
-            for each in (*pipeline.topics, *(_key(source.table) for source in pipeline.table_sources.values()))
-            if each in makers and (each not in pipeline.topics or makers[each] != name)
-        ]
-        for name, pipeline in pipelines.items()
-    }
-
-
-def _key(table: str) -> str:
-    return f"table {table}"
+        made_of[name] = [writers[topic] for topic in pipeline.topics if writers.get(topic, name) != name]
+        tables = (source.table for source in pipeline.table_sources.values())
+        made_of[name] += [settled[table].name for table in tables if table in settled]
+    return made_of
 
 
 def _circles(made_of: Mapping[str, list[str]]) -> Iterator[tuple[str, ...]]:

@@ -7,18 +7,15 @@ from pathlib import Path
 import pytest
 
 from sluice.specs.catalog.graph import FlowGraph, Node, NodeKind, graph_of
-from tests.unit.specs.bench import Bench, sound_project
-from tests.unit.specs.rules.test_tables import DAYS, DAYS_FILE, QUERY, QUERY_FILE
+from tests.unit.specs.bench import Bench
+from tests.unit.specs.chain import DAYS, QUERY, chained_project
 
 TOPIC, PIPELINE, TABLE = NodeKind.TOPIC, NodeKind.PIPELINE, NodeKind.TABLE
 
 
 @pytest.fixture
 def chained(tmp_path: Path) -> Bench:
-    project = sound_project(tmp_path / "project")
-    project.write(DAYS_FILE, DAYS)
-    project.write(QUERY_FILE, QUERY)
-    return project
+    return chained_project(tmp_path / "project")
 
 
 def words(graph: FlowGraph) -> list[str]:

@@ -9,23 +9,10 @@ import pytest
 from sluice.settling.rules import SettlingRules
 from sluice.specs.code.closure import meaning
 from sluice.specs.model.sources import table_input, table_of
-from tests.unit.specs.bench import PIPELINE_FILE, Bench, sound_project
+from tests.unit.specs.bench import PIPELINE_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
+from tests.unit.specs.chain import DAYS, DAYS_FILE, QUERY, chained_project
 
-DAYS_FILE, QUERY_FILE = "include/pipelines/days.yaml", "spark_jobs/transforms/days.sql"
-DAYS = """\
-name: days
-transform: days.sql
-sources:
-  hourly:
-    table: sales
-output:
-  table: days
-  time_column: at
-  interval: day
-driver: reports
-"""
-QUERY = "SELECT window.start AS at, sum(units) AS units FROM hourly GROUP BY window(sold_at, '1 day')\n"
 INTERVALS = "{kind: intervals, table: days, time_column: at, interval: day}"
 LATEST = "{kind: latest, table: now, keys: [at]}"
 BESIDE = """\
@@ -37,10 +24,7 @@ BESIDE = """\
 
 @pytest.fixture
 def chained(tmp_path: Path) -> Bench:
-    project = sound_project(tmp_path / "project")
-    project.write(DAYS_FILE, DAYS)
-    project.write(QUERY_FILE, QUERY)
-    return project
+    return chained_project(tmp_path / "project")
 
 
 def said(project: Bench) -> list[str]:

@@ -103,7 +103,8 @@ final class Culprit {
     return kind(token) + ", and no " + (type.equals(DataTypes.DoubleType) ? "number" : type.simpleString());
   }
 
-  private static String kind(JsonToken token) {
+  /** Return what a value is, in words. */
+  static String kind(JsonToken token) {
     return switch (token) {
       case VALUE_STRING -> "text";
       case VALUE_NUMBER_INT -> "a whole number";

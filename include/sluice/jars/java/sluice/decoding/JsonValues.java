@@ -99,7 +99,7 @@ final class JsonValues {
     } else if (token == JsonToken.START_OBJECT) {
       read(json, entry.inside, row);
     } else if (token != JsonToken.VALUE_NULL) {
-      refuse(entry.where + " is " + kind(token) + ", and no object");
+      refuse(entry.where + " is " + Culprit.kind(token) + ", and no object");
       json.skipChildren();
     }
   }
@@ -220,17 +220,6 @@ final class JsonValues {
     if (iso && token == JsonToken.VALUE_STRING && Instants.isLocal(json.getText())) {
       return "a time without a zone";
     }
-    return kind(token) + ", and no " + field.wanted();
-  }
-
-  private static String kind(JsonToken token) {
-    return switch (token) {
-      case VALUE_STRING -> "text";
-      case VALUE_NUMBER_INT -> "a whole number";
-      case VALUE_NUMBER_FLOAT -> "a fraction";
-      case VALUE_TRUE, VALUE_FALSE -> "true or false";
-      case START_OBJECT -> "an object";
-      default -> "a list";
-    };
+    return Culprit.kind(token) + ", and no " + field.wanted();
   }
 }
