@@ -38,6 +38,7 @@ LAYERS = (
         "postgres",
         "provisioning/plans",
         "reports",
+        "spark/keyed",
         "spark/records",
         "specs/rules",
         "streams/life",

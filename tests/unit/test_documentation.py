@@ -28,6 +28,7 @@ INTERFACE = (
     "sluice.table",
     "sluice.interactive.trial",
     "sluice.kafka.deduplication",
+    "sluice.spark.keyed",
     "sluice.topics.deduplication",
     "sluice.devstack.jars",  # `python -m`, where there is no make
 )

@@ -31,10 +31,12 @@ from sluice.quality.gate import Override
 from sluice.spark.backfill.examination import ChunkExaminer
 from sluice.spark.backfill.publishing import chunks_published
 from sluice.spark.backfill.results import CANCELLED, FAILED, ChunkResult, Result, ResultFolder
+from sluice.spark.backfill.state_chain import StateChain
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
 from sluice.spark.checks.quarantine import Quarantine, pinned_raw
 from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.tables.carried_states import CarriedStates
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
 
@@ -134,7 +136,7 @@ class _Run:
         if not todo:
             return self._result(selection, found)
         gate = self._gate(ledger) if request.mode.publishes else None
-        steps = Steps(self.project, self._workbench(), self.backfill, self.results, gate, ledger.version)
+        steps = Steps(self.project, self._workbench(ledger), self.backfill, self.results, gate, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
@@ -191,7 +193,9 @@ class _Run:
             rows = {chunk.number: chunk.rows for chunk in chunks}
             finished = {n for n in results if n in rows and all(self._verified_here(row) for row in rows[n])}
         elif self.backfill.request.mode is Mode.TRY:
-            finished = {n for n, result in results.items() if result.code == self.code.code_hash}
+            # What one chunk leaves for the next is nowhere on record: a chain is tried from its beginning.
+            same = {n for n, result in results.items() if result.code == self.code.code_hash}
+            finished = set[int]() if self.code.carries else same
         else:
             finished = chunks_published(self._folder, self.backfill.id, results) if results else set()
         yield from ((number, results[number]) for number in sorted(finished))
@@ -207,11 +211,18 @@ class _Run:
     def _folder(self) -> Path:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
-    def _workbench(self) -> ChunkExaminer:
+    def _workbench(self, ledger: Ledger) -> ChunkExaminer:
         raw = pinned_raw(self.project, self.code.pipeline)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
-        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
+        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), self._chain(ledger))
+
+    def _chain(self, ledger: Ledger) -> StateChain | None:
+        """Return the states that intervals hand on; None where they hand on nothing."""
+        if not (carries := self.code.carries):
+            return None
+        folder = self.project.folder.carried / self.code.pipeline.name
+        return StateChain(CarriedStates(self.spark, folder, carries), ledger)
 
     def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""

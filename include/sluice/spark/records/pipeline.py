@@ -15,13 +15,13 @@ from sluice.quality.reasons import Outcome
 from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.static import ChangingStatic
-from sluice.spark.records.transforms import Transform, load_transform
+from sluice.spark.records.transforms import Called, Transform, call_carrying, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.model import PipelineSpec, TopicSpec, TopicValue
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.outputs import CarriedTable, IntervalsOutput
 from sluice.specs.model.sources import RecordPart, TimeRules
 
 INTERVAL = "interval_start"
@@ -70,6 +70,11 @@ class SourceCode:
             *self.value.fields, *(F.col(_PARTS[part]).alias(name) for name, part in self.columns.items())
         )
 
+    @property
+    def taken_columns(self) -> tuple[str, ...]:
+        """Those of good records that `given` takes."""
+        return tuple(dict.fromkeys((*self.value.fields, *(_PARTS[part] for part in self.columns.values()))))
+
 
 @dataclass(frozen=True)
 class TableCode:
@@ -111,6 +116,7 @@ class PipelineCode:
         digests: of these: what `static` holds of each, by name.
         changing: reads them again; None where there are none.
         tables: what is taken of each settled table, by what `table_input` calls it.
+        states: what an interval continues of each table that the pipeline carries; of one that is missing, nothing.
     """
 
     pipeline: PipelineSpec
@@ -120,6 +126,7 @@ class PipelineCode:
     tables: Mapping[str, TableCode] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     changing: ChangingStatic | None = None
+    states: Mapping[str, DataFrame] = field(default_factory=dict)
 
     def newest(self) -> PipelineCode:
         """Return the code with what its static inputs hold now; itself if that is the same, or was read just before.
@@ -142,9 +149,20 @@ class PipelineCode:
     def _with(self, changing: ChangingStatic, digests: Mapping[str, str]) -> PipelineCode:
         if digests == self.digests:
             return self
-        made = replace(self, static={**self.static, **changing.frames(digests)}, digests=digests)
+        return self._changed(replace(self, static={**self.static, **changing.frames(digests)}, digests=digests))
+
+    def continuing(self, states: Mapping[str, DataFrame]) -> PipelineCode:
+        """Return the code as it continues the carried tables that an interval has left."""
+        return self._changed(replace(self, states=states))
+
+    def _changed(self, made: PipelineCode) -> PipelineCode:
         made.__dict__["transform"] = self.transform  # it is loaded once, see below
         return made
+
+    @property
+    def carries(self) -> Mapping[str, CarriedTable]:
+        """The tables that the pipeline's intervals hand on."""
+        return self.pipeline.intervals.carries if self.pipeline.has_intervals else {}
 
     @cached_property
     def transform(self) -> Transform:
@@ -186,14 +204,32 @@ def result_rows(
         The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp). Where a call is
         given the records of one interval, no good records make no rows.
     """
+    return rows_of(good_input(records, code, late=late), code)
+
+
+def good_input(
+    records: Mapping[str, DataFrame], code: PipelineCode, *, late: Mapping[str, Column] | None = None
+) -> dict[str, DataFrame]:
+    """Return what one call of the transform is given, see `result_rows`: good records by topic, and rows of tables."""
     late = late or {}
     good = {t: good_records(records[t], source, late=late.get(t)) for t, source in code.sources.items()}
-    return rows_of({**good, **{t: records[t] for t in code.tables}}, code)
+    return {**good, **{t: records[t] for t in code.tables}}
 
 
 def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
-    """Return what one call of the transform makes of good records; see `result_rows`."""
-    output, made = code.pipeline.intervals, transformed(good, code)
+    """Return the rows that one call of the transform makes of good records; see `result_rows`."""
+    return table_rows(transformed(good, code), good, code)
+
+
+def table_rows(made: DataFrame, good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
+    """Return those of the transform's rows that the interval table takes, with their partition column.
+
+    Args:
+        made: what a call of the transform returned.
+        good: what it was given.
+        code: the pipeline's.
+    """
+    output = code.pipeline.intervals
     rows = taken_by(made, output)
     nothing_given = output.called_per_interval and makes_rows_of_nothing(made)
     if nothing_given and all(each.isEmpty() for each in good.values()):
@@ -239,8 +275,20 @@ def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     Returns:
         The transform's own columns.
     """
+    return called(good, code).rows
+
+
+def called(good: Mapping[str, DataFrame], code: PipelineCode) -> Called:
+    """Call the transform; see `transformed`.
+
+    Raises:
+        SpecError: it does not return what a pipeline that carries tables returns.
+    """
     records = {source.name: source.given(good[t]) for t, source in code.sources.items()}
-    return code.transform({**records, **{table.name: good[t] for t, table in code.tables.items()}}, code.static)
+    given = {**records, **{table.name: good[t] for t, table in code.tables.items()}}
+    if not code.carries:
+        return Called(code.transform(given, code.static))
+    return call_carrying(code.pipeline, code.transform, given, code.static, states=code.states)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +16,10 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.strays import refuse_strays
-from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.records.pipeline import PipelineCode, good_input, partition_column, rows_of
 from sluice.spark.settling.computed import ComputedRows, joined
 from sluice.spark.settling.raw_source import RawFile
+from sluice.spark.tables.continuation import Continuation
 from sluice.spark.tables.raw_table import FEW
 from sluice.specs.model.outputs import IntervalsOutput
 
@@ -59,12 +60,14 @@ class RawComputation:
         code: the pipeline's.
         staging: the folder for rows that outgrow the driver.
         max_records: that one computation takes, if it takes more than one interval.
+        continuation: returns what calls continue a state by; None where intervals hand on nothing.
     """
 
     sources: Mapping[str, ComputedSource]
     code: PipelineCode
     staging: Path
     max_records: int = 4_000_000
+    continuation: Callable[[], Continuation] | None = None
 
     def renewed(self) -> RawComputation:
         """See the port."""
@@ -107,11 +110,13 @@ class RawComputation:
         """
         if not self._rules.per_interval:
             return self._computed(pinned, below, intervals, self.staging)
+        continuation = None if self.continuation is None else self.continuation()
         first = Interval(intervals.start, intervals.start + self._rules.length)
         calls = self._with_records(pinned, intervals) or [first]  # one that makes no rows says of which columns
         folders = (self.staging / f"{call.start:%Y%m%dT%H}" for call in calls)
-        parts = [self._computed(pinned, below, *each) for each in zip(calls, folders, strict=True)]
-        return joined(parts, self.staging)
+        each = zip(calls, folders, strict=True)
+        parts = [self._computed(pinned, below, call, folder, continuation) for call, folder in each]
+        return replace(joined(parts, self.staging), carried=continuation.carried if continuation is not None else {})
 
     def _with_records(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> list[Interval]:
         """Return those of some intervals whose rows records may be made into, in order."""
@@ -124,7 +129,12 @@ class RawComputation:
         return sorted(each for each in touched if intervals.start <= each.start < intervals.end)
 
     def _computed(
-        self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval, folder: Path
+        self,
+        pinned: Mapping[str, RawPosition],
+        below: Mapping[str, Reach],
+        intervals: Interval,
+        folder: Path,
+        continuation: Continuation | None = None,
     ) -> CollectedRows | StagedRows:
         """Return the rows of intervals, by one call of the transform that is given what they are made of.
 
@@ -133,12 +143,13 @@ class RawComputation:
             below: see `compute`.
             intervals: see `compute`.
             folder: for files, if the rows outgrow the driver.
+            continuation: what the interval is called in, where intervals hand on something.
         """
         rules, breadth = self._rules, 1
-        rows = self._rows(pinned, below, intervals, breadth, folder)
+        rows = self._rows(pinned, below, intervals, breadth, folder, continuation=continuation)
         while self._may_lack_records(rows, intervals, intervals.start - breadth * rules.lookback / 2):
             breadth *= 2
-            rows = self._rows(pinned, below, intervals, breadth, folder)
+            rows = self._rows(pinned, below, intervals, breadth, folder, continuation=continuation)
         refuse_strays(self._output.table, rows.span(), rules.read_range(intervals, breadth), rules)
         return rows.only(intervals)
 
@@ -157,13 +168,17 @@ class RawComputation:
         intervals: Interval,
         breadth: int,
         folder: Path,
+        *,
+        continuation: Continuation | None,
     ) -> ComputedRows:
         few = min(FEW, self.max_records)
         records = {
             topic: source.records(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
             for topic, source in self.sources.items()
         }
-        return ComputedRows.of(result_rows(records, self.code), partition_column(self._output), folder)
+        good = good_input(records, self.code)
+        made = rows_of(good, self.code) if continuation is None else continuation.call(intervals.start, good, self.code)
+        return ComputedRows.of(made, partition_column(self._output), folder)
 
     def _may_lack_records(self, rows: ComputedRows, intervals: Interval, instant: datetime) -> bool:
         """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
 from sluice.specs.model.topic_shape import TopicShape
+from sluice.values.column_types import ddl_of
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
@@ -18,6 +19,45 @@ _LENGTHS = {"hour": HOUR, "day": DAY}
 
 Condition = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 """A condition in SQL about the columns of one row."""
+
+
+class CarriedTable(Spec):
+    """A table that each interval hands on to the next one, such as balances: a row for each of its keys."""
+
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns that name a row; none of them is ever null."""
+    columns: dict[Name, str] = Field(min_length=1)
+    """Names and types, such as `long`, `decimal(18, 2)` or `array<double>`. What else the transform returns is left
+    out."""
+
+    keep: Duration = timedelta(days=30)
+    """For how long before the newest interval states are kept: intervals of then can be verified and computed again."""
+
+    @field_validator("columns")
+    @classmethod
+    def _types_are_known(cls, columns: dict[str, str]) -> dict[str, str]:
+        for name, kind in columns.items():
+            try:
+                ddl_of(kind)
+            except ValueError as error:
+                raise ValueError(f"{name!r}: {error}") from None
+        return columns
+
+    @model_validator(mode="after")
+    def _keys_are_columns(self) -> Self:
+        for key in self.keys:
+            if key not in self.columns:
+                raise ValueError(f"the key {key!r} is no column; there are {', '.join(self.columns)}")
+            if self.columns[key].partition("<")[0] in ("array", "map", "struct", "double"):
+                raise ValueError(f"the key {key!r} is a {self.columns[key]}, which names no row; choose another")
+        if len(set(self.keys)) < len(self.keys):
+            raise ValueError("a key is in it twice")
+        return self
+
+    @property
+    def ddl(self) -> str:
+        """Its columns in Spark's words."""
+        return ", ".join(f"`{name}` {ddl_of(kind)}" for name, kind in self.columns.items())
 
 
 class IntervalsOutput(Spec):
@@ -46,6 +86,21 @@ class IntervalsOutput(Spec):
     how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all."""
+    carries: dict[Name, CarriedTable] = Field(default_factory=dict, validate_default=True)
+    """Tables that each interval hands on. The transform takes what the interval before has left under these names, and
+    returns its rows and what it leaves itself: `return rows, balances`. Each call is given one interval, in order."""
+
+    @field_validator("carries")
+    @classmethod
+    def _carries_instead_of_looking_back(
+        cls, carries: dict[str, CarriedTable], info: ValidationInfo
+    ) -> dict[str, CarriedTable]:
+        if carries and (reaching := [key for key in ("lookback", "lookahead") if info.data.get(key)]):
+            raise ValueError(
+                f"the state holds what is before an interval, and `{reaching[0]}` would give its records twice; keep "
+                "one of the two"
+            )
+        return carries
 
     @field_validator("window")
     @classmethod
@@ -79,7 +134,7 @@ class IntervalsOutput(Spec):
     @property
     def called_per_interval(self) -> bool:
         """Whether one call of the transform is given the records of one interval, never of several."""
-        return self.scope == "interval"
+        return self.scope == "interval" or bool(self.carries)
 
 
 class RowsOutput(Spec):
@@ -183,8 +238,14 @@ def _an_interval_table(output: object) -> object:
         )
     if not isinstance(output, dict):
         return output
-    # What has passed a function is strict Python to pydantic, no longer JSON: a list is no tuple there.
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in output.items()}
+    return _with_tuples(output)
+
+
+def _with_tuples(value: object) -> object:
+    """Return a value of JSON as strict Python has it, which pydantic takes for what a function returns."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(each) for key, each in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
 SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]

@@ -214,6 +214,7 @@ RULES: tuple[Rule, ...] = (
     streams_are_unique,
     units_agree,
     source_rules.sources_have_names_of_their_own,
+    source_rules.carried_tables_have_names_of_their_own,
     source_rules.source_columns_are_free,
     source_rules.only_intervals_reach_beyond,
     table_rules.read_tables_are_settled,
