@@ -23,7 +23,7 @@ def package_file(name: str) -> Path:
 
 @cache
 def _all_flights() -> pd.DataFrame:
-    columns = ["year", "month", "day", "dep_time", "dep_delay", "carrier", "origin", "dest", "hour", "minute"]
+    columns = ["year", "month", "day", "dep_time", "dep_delay", "carrier", "origin", "hour", "minute"]
     return pd.read_csv(package_file("flights.csv.zip"), usecols=columns)
 
 

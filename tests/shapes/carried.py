@@ -21,12 +21,12 @@ def running(flights: DataFrame, *, counted: DataFrame) -> tuple[DataFrame, DataF
 
 
 def first_seen(flights: DataFrame, *, seen: DataFrame, fleets: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
-    """Give each destination its first flight, and each carrier the airports it was seen at."""
-    first = flights.groupBy("dest").agg(F.min(F.struct("scheduled_at", "flight_id")).alias("first"))
-    new = first.join(seen, "dest", "left_anti").select(
-        F.col("first.scheduled_at").alias("at"), "dest", F.col("first.flight_id").alias("flight_id")
+    """Give each carrier its first flight from each airport, and keep the airports of each carrier."""
+    first = flights.groupBy("carrier", "origin").agg(F.min(F.struct("scheduled_at", "flight_id")).alias("first"))
+    new = first.join(seen, ["carrier", "origin"], "left_anti").select(
+        F.col("first.scheduled_at").alias("at"), "carrier", "origin", F.col("first.flight_id").alias("flight_id")
     )
-    after = seen.unionByName(new.select("dest", F.col("at").alias("since")))
+    after = seen.unionByName(new.select("carrier", "origin", F.col("at").alias("since")))
     at = flights.select("carrier", F.array("origin").alias("origins")).unionByName(fleets)
     origins = F.array_sort(F.array_distinct(F.flatten(F.collect_list("origins")))).alias("origins")
     return new, after, at.groupBy("carrier").agg(origins)

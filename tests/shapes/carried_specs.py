@@ -13,9 +13,12 @@ from tests.shapes.specs import pipeline_document
 _CARRIES: Mapping[str, tuple[list[str], Mapping[str, object]]] = {
     "running": (["carrier"], {"counted": {"keys": ["carrier"], "columns": {"carrier": "string", "flights": "long"}}}),
     "first_seen": (
-        ["dest"],
+        ["carrier", "origin"],
         {
-            "seen": {"keys": ["dest"], "columns": {"dest": "string", "since": "timestamp"}},
+            "seen": {
+                "keys": ["carrier", "origin"],
+                "columns": {"carrier": "string", "origin": "string", "since": "timestamp"},
+            },
             "fleets": {"keys": ["carrier"], "columns": {"carrier": "string", "origins": "array<string>"}},
         },
     ),
@@ -54,9 +57,13 @@ def running_of(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_seen_of(flights: pd.DataFrame) -> pd.DataFrame:
-    """Return the first flight to each destination, by pandas."""
-    rows = flights.assign(flight_id=flights.index).sort_values(["scheduled", "flight_id"]).drop_duplicates("dest")
-    return rows.rename(columns={"scheduled": "at"})[["at", "dest", "flight_id"]]
+    """Return the first flight of each carrier from each airport, by pandas."""
+    rows = (
+        flights.assign(flight_id=flights.index)
+        .sort_values(["scheduled", "flight_id"])
+        .drop_duplicates(["carrier", "origin"])
+    )
+    return rows.rename(columns={"scheduled": "at"})[["at", "carrier", "origin", "flight_id"]]
 
 
 def turns_of(flights: pd.DataFrame) -> pd.DataFrame:

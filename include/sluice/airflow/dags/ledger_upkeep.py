@@ -14,7 +14,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
-from sluice.specs.model.outputs import RowsOutput
+from sluice.specs.model.outputs import RowsOutput, SinkOutput
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.health.availability import KEPT
 
@@ -84,6 +84,7 @@ def keep_entries(project: Project) -> dict[str, int]:
     side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
     tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
+    tables += [deliveries(output.name) for output in side_outputs if isinstance(output, SinkOutput)]
     return _each(sorted(set(tables)), lambda table: archive_log(project.folder.table(table)))
 
 

@@ -111,7 +111,7 @@ def prepare_dead_letters(
     source = read_streams(spark, context.sources, start=epoch.start, most=code.pipeline.max_records_per_batch)
 
     def opened() -> Opened:
-        log = deliveries_log(context, output, code, writer, generation)
+        log = deliveries_log(context, output.topic, code, writer, generation)
         make = partial(letters, code=code, partitions=topic.partitions)
         records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
         held = held_by_all([records])
@@ -119,7 +119,7 @@ def prepare_dead_letters(
         sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
         return Opened(refused(unsent, code), sink)
 
-    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output),), opened)
+    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output.topic),), opened)
 
 
 def _message(source: SourceCode) -> Column:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import WrittenTopic
+from sluice.specs.model.outputs import Output, SinkOutput, WrittenTopic
 
 
 class NodeKind(StrEnum):
@@ -18,6 +18,7 @@ class NodeKind(StrEnum):
     TOPIC = "topic"
     PIPELINE = "pipeline"
     TABLE = "table"
+    SINK = "sink"
 
 
 @dataclass(frozen=True, order=True)
@@ -85,10 +86,17 @@ def _sources(pipeline: PipelineSpec) -> list[Node]:
 
 
 def _outputs(pipeline: PipelineSpec) -> list[Node]:
-    return [
-        Node(NodeKind.TOPIC, output.topic) if isinstance(output, WrittenTopic) else Node(NodeKind.TABLE, output.table)
-        for output in pipeline.every_output
-    ]
+    return [_output(output) for output in pipeline.every_output]
+
+
+def _output(output: Output) -> Node:
+    match output:
+        case WrittenTopic():
+            return Node(NodeKind.TOPIC, output.topic)
+        case SinkOutput():
+            return Node(NodeKind.SINK, output.name)
+        case _:
+            return Node(NodeKind.TABLE, output.table)
 
 
 def _ordered(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> tuple[Node, ...]:

@@ -203,6 +203,25 @@ class TopicOutput(WrittenTopic):
     crash loses the rest of one batch and repeats nothing."""
 
 
+class SinkOutput(Spec):
+    """The rows of each batch, given to a function of the project, which declares what it guarantees."""
+
+    kind: Literal["sink"]
+    name: Name
+    """Names it in messages, and the table of what it was given."""
+    function: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[a-z_][a-z0-9_]*$")]
+    """Below `spark_jobs/sinks/`: `module:function`."""
+    connection: Name | None = None
+    """The variable `SLUICE_CONNECTION_<NAME>` holds the URL that the function is given."""
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
+
+    @property
+    def module_file(self) -> str:
+        """The file of the module, below `spark_jobs/sinks/`."""
+        return f"{self.function.partition(':')[0].replace('.', '/')}.py"
+
+
 class DeadLettersOutput(WrittenTopic):
     """A copy of each quarantined record, its bytes unchanged; headers say where it was and why it was refused.
 
@@ -212,7 +231,7 @@ class DeadLettersOutput(WrittenTopic):
     kind: Literal["dead_letters"]
 
 
-SideOutput = RowsOutput | LatestOutput | TopicOutput
+SideOutput = RowsOutput | LatestOutput | TopicOutput | SinkOutput
 """What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
 
 
@@ -221,7 +240,7 @@ Output = Annotated[IntervalsOutput | SideOutput | DeadLettersOutput, Field(discr
 
 def _required_keys(kind: str) -> tuple[str, ...]:
     """Return the keys that an output of a kind cannot do without, but for `kind`; none for a kind that there is not."""
-    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, DeadLettersOutput)
+    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, SinkOutput, DeadLettersOutput)
     model = next((each for each in models if kind in get_args(each.model_fields["kind"].annotation)), None)
     fields = {} if model is None else model.model_fields
     return tuple(name for name, field in fields.items() if field.is_required() and name != "kind")
@@ -256,7 +275,7 @@ def faulty_outputs(outputs: Sequence[Output]) -> str | None:
     """Return why outputs do not go together, and what to do; None if they do."""
     kinds = [output.kind for output in outputs]
     if set(kinds) <= {"dead_letters"}:
-        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
+        return "it delivers no result; add an output of the kind intervals, rows, latest, topic or sink"
     for kind in ("intervals", "rows", "dead_letters"):
         if kinds.count(kind) > 1:
             return (
