@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import StructField, StructType
 
@@ -23,11 +23,13 @@ from sluice.specs.model.duration import format_duration
 from sluice.specs.model.model import PipelineSpec, TopicSpec, TopicValue
 from sluice.specs.model.outputs import CarriedTable, IntervalsOutput
 from sluice.specs.model.sources import RecordPart, TimeRules
+from sluice.topics.deduplication import ID
 
 INTERVAL = "interval_start"
 """The partition column of tables whose rows say when in their interval they belong."""
 
 
+_REPETITION = "_repetition"
 _PARTS: Mapping[RecordPart, str] = {
     RecordPart.KEY: "_key",
     RecordPart.HEADERS: "_headers",
@@ -47,6 +49,7 @@ class SourceCode:
         time: the pipeline's rules for it.
         expected: what must hold for each record.
         columns: further columns by name: what a record has beside its value.
+        delivered: whether an output of this project fills the topic, which repeats records after a crash.
     """
 
     name: str
@@ -54,6 +57,7 @@ class SourceCode:
     time: TimeRules
     expected: tuple[Expectation, ...] = ()
     columns: Mapping[str, RecordPart] = field(default_factory=dict)
+    delivered: bool = False
 
     @property
     def value(self) -> TopicValue:
@@ -171,7 +175,10 @@ class PipelineCode:
 
 
 def sources_of(
-    pipeline: PipelineSpec, topics: Mapping[str, TopicSpec], expected: Mapping[str, Sequence[Expectation]]
+    pipeline: PipelineSpec,
+    topics: Mapping[str, TopicSpec],
+    expected: Mapping[str, Sequence[Expectation]],
+    delivered: Container[str] = (),
 ) -> dict[str, SourceCode]:
     """Return what is done with the records of each topic of a pipeline, by the topic's name.
 
@@ -179,10 +186,16 @@ def sources_of(
         pipeline: the spec.
         topics: the specs of its topics, by their names.
         expected: what must hold for each record of a source, by the source's name.
+        delivered: the topics that outputs of the project fill.
     """
     return {
         source.topic: SourceCode(
-            name, topics[source.topic], source.time, tuple(expected.get(name, ())), dict(source.columns)
+            name,
+            topics[source.topic],
+            source.time,
+            tuple(expected.get(name, ())),
+            dict(source.columns),
+            source.topic in delivered,
         )
         for name, source in pipeline.topic_sources.items()
     }
@@ -258,10 +271,27 @@ def good_records(
         taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
     validated = source.validated(records)
     accepted = (counting_quarantined(validated, source.topic.name) if counting else validated).where(taken)
+    if source.delivered and not records.isStreaming:
+        accepted = without_repetitions(accepted)
     marked = accepted.withWatermark(value.event_time, f"{int(source.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
     # filter below the watermark, where the heartbeat would be lost.
     return marked.where(~is_heartbeat(value) | F.col(value.event_time).isNull())
+
+
+def without_repetitions(records: DataFrame) -> DataFrame:
+    """Return records without those that an output of this project has sent again after a crash: the first one stays.
+
+    A repetition has the id of its original, which lies before it in the same partition, and the same event time: both
+    are in every range of time that one of them is in.
+
+    Args:
+        records: of a batch, with the columns of `read_stream`.
+    """
+    of_delivery = F.filter("_headers", lambda header: header["key"] == ID)
+    name = F.coalesce(of_delivery[0]["value"].cast("string"), F.concat(F.lit("no delivery, "), F.col("_offset")))
+    first = Window.partitionBy("_topic_id", "_partition", name).orderBy("_offset")
+    return records.withColumn(_REPETITION, F.row_number().over(first) > 1).where(~F.col(_REPETITION)).drop(_REPETITION)
 
 
 def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
