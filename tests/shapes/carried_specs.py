@@ -33,6 +33,7 @@ _CARRIES: Mapping[str, tuple[list[str], Mapping[str, object]]] = {
     ),
 }
 """Of each shape: the keys of its rows, and what it carries."""
+CARRIED = tuple(_CARRIES)
 
 
 def carried_document(shape: str) -> dict[str, object]:

@@ -51,29 +51,33 @@ class Continuation:
         Raises:
             RefusedError: a state is gone, or no table with its keys.
         """
-        held = {t: _in_memory(_taken(t, records, code)) for t, records in good.items()}
-        if all(each.isEmpty() for each in held.values()):
-            return rows_of(held, code).limit(0)
+        if all(each.isEmpty() for each in good.values()):
+            return rows_of(good, code).limit(0)
         before = self._left_before(start).or_newer(self._computed_before(start)).digests
-        made = called(held, code.continuing(self._states.frames(before)))
+        made = called(good, code.continuing(self._states.frames(before)))
         after = {name: self._states.keep(name, rows) for name, rows in made.after.items()}
         self.carried[start] = self._computed[start] = Carried(before, after)
-        return table_rows(made.rows, held, code)
+        return table_rows(made.rows, good, code)
 
     def _computed_before(self, start: datetime) -> LeftState:
         newest = max((at for at in self._computed if at < start), default=None)
         return NO_STATE if newest is None else LeftState(newest, self._computed[newest].after)
 
 
-def _taken(topic: str, good: DataFrame, code: PipelineCode) -> DataFrame:
-    source = code.sources.get(topic)
-    return good if source is None else good.select(*source.taken_columns)
+def in_memory(good: Mapping[str, DataFrame], code: PipelineCode) -> dict[str, DataFrame]:
+    """Return what a call is given, decoded once for rows and states; what outgrows the driver stays as it is.
 
-
-def _in_memory(records: DataFrame) -> DataFrame:
-    """Return records as they are, decoded once: rows and states are made of them; what outgrows the driver stays."""
-    table = brought(records)
-    return records if table is None else frame_of(records.sparkSession, table)
+    Args:
+        good: see `Continuation.call`.
+        code: the pipeline's.
+    """
+    held = dict[str, DataFrame]()
+    for name, records in good.items():
+        source = code.sources.get(name)
+        taken = records if source is None else records.select(*source.taken_columns)
+        table = brought(taken)
+        held[name] = taken if table is None else frame_of(records.sparkSession, table)
+    return held
 
 
 def settling_continuation(

@@ -16,7 +16,7 @@ from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.settling.rules import SettlingRules
 from sluice.spark.records.pipeline import PipelineCode, good_input, partition_column, result_rows, rows_of
 from sluice.spark.sinks.raw import raw_records
-from sluice.spark.tables.continuation import Continuation
+from sluice.spark.tables.continuation import Continuation, in_memory
 from sluice.spark.tables.ranges import before, kept, within
 from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.source_records import AS_DECLARED, POSITION, SourceRecords, Variation, in_order, of_topic
@@ -147,7 +147,7 @@ class Records:
         if self._continuation is None:
             made = rows_of(good, self._code)
         else:  # each call is given one interval
-            made = self._continuation.call(starts[0], good, self._code)
+            made = self._continuation.call(starts[0], in_memory(good, self._code), self._code)
         return kept(made, within(partition_column(self._code.pipeline.intervals), ranges_of(starts, self.length)))
 
     def _own(self, bound: IntervalBound, topic: str) -> IntervalBound:

@@ -19,6 +19,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.repair import needed_repair
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import LedgerRow
+from sluice.spark.settling import computation
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.shape import Shape
@@ -52,7 +53,25 @@ def digests(shape: Shape) -> list[tuple[datetime, dict[str, str], dict[str, str]
     return [(row.interval.start, dict(row.carried.before), dict(row.carried.after)) for row in rows if row.carried]
 
 
-@pytest.mark.parametrize("name", ["turns", pytest.param("running", marks=pytest.mark.verify)])
+def test_a_function_over_the_records_of_each_key_goes_on_from_interval_to_interval(
+    drained: Drained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computation, "_MOST_CALLS", 6)
+    shape = Shape.of_pipeline(drained, carried_pipeline("turns"))
+    shape.settle(rounds=1)
+    assert len(settled := shape.settled(ORACLES["turns"](on_time()))) > 20
+    assert differences("turns", shape.rows(), settled) == []
+    chain = digests(shape)
+    assert chain[0][1] == {}
+    assert all(before[2] == after[1] for before, after in pairwise(chain))
+    verified = shape.backfill(Mode.VERIFY, Interval(chain[2][0], chain[4][0]))
+    assert (verified.outcome, verified.why) == ("identical", "")
+    assert shape.backfill(Mode.RECOMPUTE, Interval(chain[1][0], chain[2][0])).outcome == "recomputed"
+    assert dirty(shape) == [], "it has left the same state"
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["turns", "running"])
 def test_a_state_is_handed_on_from_interval_to_interval_and_a_correction_reaches_all_behind_it(
     drained: Drained, name: str
 ) -> None:
