@@ -10,9 +10,10 @@ from pyspark.sql import Row, SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.deduplication import deduplicated
+from sluice.quality.quarantine import LETTER_PREFIX as PREFIX
 from sluice.quality.reasons import Reason
 from sluice.spark.records.pipeline import PipelineCode, sources_of
-from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
+from sluice.spark.sinks.dead_letters import letters, refused
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode
