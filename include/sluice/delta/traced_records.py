@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sluice.delta.log import newest_first
@@ -68,6 +70,26 @@ def alike(folder: Path, record: StoredRow, wanted: Callable[[bytes | None], bool
     for row in found.to_pylist():
         if wanted(row["value"]):
             yield row["topic_id"], row["partition"], row["offset"]
+
+
+def times_reaching_to(folder: Path, event: datetime, *, since: str, until: str) -> set[datetime]:
+    """Return the times (UTC) of the rows of a table whose range of time holds an instant; none if there is no table.
+
+    Args:
+        folder: of the table.
+        event: the instant.
+        since: the column that says when a row begins.
+        until: the column with its time, which is when it ends.
+
+    Raises:
+        CorruptionError: its log cannot be read.
+    """
+    if (rows := _dataset(folder)) is None:
+        return set()
+    at = pa.scalar(event, pa.timestamp("us", "UTC"))
+    inside = (ds.field(since) <= at) & (ds.field(until) >= at)
+    times = pc.unique(rows.scanner(columns=[until], filter=inside).to_table().column(until))
+    return {time.astimezone(UTC) for time in times.to_pylist()}
 
 
 def batch_of(table: Path, address: RecordAddress, topic_id: str) -> BatchCommit | None:

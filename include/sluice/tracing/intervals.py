@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sluice.intervals.alignment import Interval
@@ -51,22 +51,20 @@ class TracedInterval:
 
 
 def traced_intervals(
-    record: FoundRecord, judgement: Judgement, ledger: Ledger, code: str, rules: SettlingRules
+    record: FoundRecord, judgement: Judgement, ledger: Ledger, code: str, touched: Iterable[Interval]
 ) -> tuple[TracedInterval, ...]:
     """Return the intervals that a record has a part in, in order.
 
-    Those are all whose read range holds its time. A record without a time has none, but where a replay has read it
-    again.
+    A record without a time has none, but where a replay has read it again.
 
     Args:
         record: as the raw table holds it.
         judgement: what the pipeline's rules make of it.
         ledger: of the pipeline's table.
         code: the hash of today's code.
-        rules: of the pipeline for this topic.
+        touched: the intervals whose rows a record of its time may change.
     """
-    event = record.row.event_time
-    own = {} if event is None else {each.start: each for each in rules.touched(event)}
+    own = {each.start: each for each in touched}
     again = {row.interval.start: row.interval for row in ledger.spans if _is_replayed(row, record)}
     found = []
     for _, interval in sorted({**own, **again}.items()):

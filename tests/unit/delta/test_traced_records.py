@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from sluice.delta.log import entry_properties
-from sluice.delta.traced_records import alike, batch_of, first_offset, rows_of
+from sluice.delta.traced_records import alike, batch_of, first_offset, rows_of, times_reaching_to
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.specs.catalog.streams import raw_stream
@@ -99,3 +99,18 @@ def test_records_of_the_same_time_are_compared_by_what_is_wanted(raw: Path) -> N
     assert same == [("new", 1, 2), ("new", 1, 3), ("old", 1, 2), ("old", 1, 3)]
     every = [place for place in alike(raw, record, lambda _: True) if place[0] == "new"]
     assert sorted(every) == [("new", 1, 2), ("new", 1, 3)], "offset 4 happened a minute later"
+
+
+def test_rows_that_reach_back_to_an_instant_are_found_by_their_two_times(tmp_path: Path) -> None:
+    hours = [(0, 2), (1, 5), (3, 4)]
+    rows = [{"since": NOON + timedelta(hours=a), "at": NOON + timedelta(hours=b)} for a, b in hours]
+    schema = pa.schema([(name, pa.timestamp("us", "UTC")) for name in ("since", "at")])
+    write_deltalake(str(tmp_path / "sessions"), pa.Table.from_pylist(rows, schema=schema))
+
+    def reaching(hour: float) -> list[float]:
+        event = NOON + timedelta(hours=hour)
+        found = times_reaching_to(tmp_path / "sessions", event, since="since", until="at")
+        return sorted((each - NOON) / timedelta(hours=1) for each in found)
+
+    assert [reaching(hour) for hour in (0, 1, 2, 2.5, 3, 5.5)] == [[2], [2, 5], [2, 5], [5], [4, 5], []]
+    assert times_reaching_to(tmp_path / "none", NOON, since="since", until="at") == set()

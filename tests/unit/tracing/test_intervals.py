@@ -35,14 +35,16 @@ def ledger(rows: Mapping[datetime, Written], closed_until: datetime | None = Non
     return Ledger(Rows(found), closed_until, 3)
 
 
-def parts(
-    judgement: Judgement, rows: Mapping[datetime, Written], closed: datetime | None = None, rules: SettlingRules = RULES
-) -> list[Part]:
-    return [each.part for each in traced_intervals(RECORD, judgement, ledger(rows, closed), "code", rules)]
+def touched(rules: SettlingRules) -> list[Interval]:
+    return list(rules.touched(NOON + HOUR / 2))
+
+
+def parts(judgement: Judgement, rows: Mapping[datetime, Written], closed: datetime | None = None) -> list[Part]:
+    return [each.part for each in traced_intervals(RECORD, judgement, ledger(rows, closed), "code", touched(RULES))]
 
 
 def test_an_interval_was_computed_with_a_record_if_its_writer_had_read_it() -> None:
-    (found,) = traced_intervals(RECORD, GOOD, ledger({NOON: TAKEN}), "code", RULES)
+    (found,) = traced_intervals(RECORD, GOOD, ledger({NOON: TAKEN}), "code", touched(RULES))
     assert (found.interval, found.part, found.state) == (Interval(NOON, NOON + HOUR), Part.TAKEN, State.CLOSED)
     assert found.holds
     assert parts(GOOD, {NOON: replace(TAKEN, offsets={"orders/0": 7})}) == [Part.MISSED]
@@ -72,7 +74,7 @@ def test_a_refused_record_is_in_no_interval_but_those_that_a_replay_has_computed
 
 def test_a_record_is_in_all_intervals_whose_read_range_holds_it() -> None:
     wide = replace(RULES, lookback=2 * HOUR, lookahead=HOUR)
-    found = traced_intervals(RECORD, GOOD, ledger({NOON: TAKEN}), "code", wide)
+    found = traced_intervals(RECORD, GOOD, ledger({NOON: TAKEN}), "code", touched(wide))
     assert [(each.interval.start - NOON) // HOUR for each in found] == [-1, 0, 1, 2]
     assert [each.part for each in found] == [Part.OPEN, Part.TAKEN, Part.OPEN, Part.OPEN]
 

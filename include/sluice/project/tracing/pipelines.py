@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TypeVar
 
 from sluice.errors import SluiceError
-from sluice.intervals.alignment import Interval
+from sluice.intervals.alignment import Interval, interval_of
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.project.project import Project
 from sluice.project.settlers import state_of_log
@@ -86,8 +86,22 @@ def _intervals(
 ) -> tuple[TracedInterval, ...]:
     if not spec.has_intervals:
         return ()
-    ledger, rules = project.tables.ledger(spec.name), SettlingRules.of(spec, record.address.topic)
-    return traced_intervals(record, judgement, ledger, project.code_of(spec.name), rules)
+    touched = tuple(_touched(project, spec, record))
+    return traced_intervals(record, judgement, project.tables.ledger(spec.name), project.code_of(spec.name), touched)
+
+
+def _touched(project: Project, spec: PipelineSpec, record: FoundRecord) -> Iterator[Interval]:
+    """Yield the intervals whose rows a record may change: by its time, and by rows that reach further back to it."""
+    from sluice.delta.traced_records import times_reaching_to  # noqa: PLC0415 - see `Project`
+
+    if (event := record.row.event_time) is None:
+        return
+    rules, output = SettlingRules.of(spec, record.address.topic), spec.intervals
+    yield from rules.touched(event)
+    if output.since_column is not None:
+        folder = project.folder.table(output.table)
+        for time in times_reaching_to(folder, event, since=output.since_column, until=output.time_column):
+            yield interval_of(time, rules.length)
 
 
 def _waiting(project: Project, spec: PipelineSpec, intervals: Iterable[TracedInterval]) -> tuple[str, ...]:
