@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 PAGES = (
     "/",
     "/?health=OK&page=2",
+    "/graph",
+    f"/graph?pipeline={pipeline_of(0)}",
     f"/streams/{pipeline_of(LAGGING)}",
     f"/streams/{pipeline_of(HALTED)}",
     "/topics",

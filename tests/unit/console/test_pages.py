@@ -226,6 +226,7 @@ def counted(project: Project) -> Iterator[list[str]]:
 
 PAGES = (
     "/",
+    "/graph",
     f"/streams/{pipeline_of(3)}",
     "/intervals",
     f"/intervals/{pipeline_of(3)}",

@@ -348,12 +348,10 @@ def _rows_as_dict(rows: RecordRows) -> dict[str, Any]:
 
 
 def _commit_as_dict(commit: BatchCommit | None) -> dict[str, Any] | None:
-    return commit and {
-        "version": commit.version,
-        "at": commit.at.isoformat(),
-        "generation": commit.generation,
-        "batch": commit.batch_id,
-    }
+    if commit is None:
+        return None
+    at = commit.at.isoformat()
+    return {"version": commit.version, "at": at, "generation": commit.generation, "batch": commit.batch_id}
 
 
 def _iso(moment: datetime | None) -> str | None:

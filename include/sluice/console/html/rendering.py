@@ -15,6 +15,7 @@ from sluice.streams.life.timeline import duration_text
 
 NAVIGATION = (
     ("", "Fleet"),
+    ("graph", "Graph"),
     ("topics", "Topics"),
     ("intervals", "Intervals"),
     ("quality", "Quality"),
