@@ -79,15 +79,12 @@ def _kafka_in_words(trace: Trace) -> str:
 
 
 def _fields_in_words(trace: Trace, *, masked: bool) -> str:
+    """Return the fields of a record; without any, its bytes."""
     if trace.fields is not None:
-        pairs = (
-            f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in trace.fields.items()
-        )
-        text = printable_line(" ".join(pairs))
-    elif trace.record is not None and trace.record.value:
-        text = printable_bytes(trace.record.value, _TEXT)
+        pairs = ((n, value if isinstance(value, str) else json.dumps(value)) for n, value in trace.fields.items())
+        text = printable_line(" ".join(f"{name}={value}" for name, value in pairs))
     else:
-        return ""
+        text = printable_bytes((trace.record and trace.record.value) or b"", _TEXT)
     return in_form(text) if masked else text
 
 
@@ -112,8 +109,8 @@ def judgement_in_words(judgement: Judgement) -> str:
             detail = f": {judgement.detail}" if judgement.detail else ""
             return f"quarantined, it did not decode when it was read{detail}"
         case Outcome.QUARANTINED:
-            reason, detail = judgement.reason, judgement.detail or None
-            return f"quarantined, {reason}: {meaning_of(reason, detail)}; {advice_of(reason, detail)}"
+            why = judgement.reason, judgement.detail or None
+            return f"quarantined, {judgement.reason}: {meaning_of(*why)}; {advice_of(*why)}"
 
 
 def _delay(judgement: Judgement) -> str:

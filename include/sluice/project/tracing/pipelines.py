@@ -119,14 +119,19 @@ def _status(project: Project, spec: PipelineSpec) -> SettlingStatus:
 
 
 def _outputs(project: Project, spec: PipelineSpec, record: FoundRecord, judgement: Judgement) -> Iterator[PassedOutput]:
-    """Yield the outputs that take batches, each with the batch that had the record."""
+    """Yield the outputs that take batches, each with the batch that had the record; of a refused one the dead letters.
+
+    What is good by its times alone may have been refused: then its letter is there.
+    """
     from sluice.delta.traced_records import batch_of  # noqa: PLC0415 - see `Project`
 
+    refused = judgement.outcome is Outcome.QUARANTINED
     for _, output in outputs_of(spec):
         if isinstance(output, IntervalsOutput):
             continue
         letters = isinstance(output, DeadLettersOutput)
-        refused = judgement.outcome is Outcome.QUARANTINED
+        if not letters and (judgement.is_refused or judgement.is_late):
+            continue
         name = output.topic if isinstance(output, WrittenTopic) else output.table
         if isinstance(output, LatestOutput) and output.store != "delta":
             yield PassedOutput(output.kind, name)

@@ -118,7 +118,7 @@ class _Without:
         return raw_records(rows_at(whole, self._positions, self.spark))
 
     def judgement(self, by_times: Judgement) -> tuple[Judgement, Mapping[str, object] | None]:
-        """Return what all rules make of the record, and its fields; none if it does not decode."""
+        """Return what all rules make of the record, and its fields as they are typed; None if it is refused."""
         source = self.code.sources[self.record.address.topic]
         validated = source.validated(self._itself)
         fields = StructType([validated.schema[name] for name in source.value.fields])
@@ -131,7 +131,7 @@ class _Without:
             message = refused({self.record.address.topic: self._itself}, self.code).select("_message").collect()[0][0]
             judged = replace(judged, detail=str(message).removeprefix(f"{reason.meaning}: "))
         read = {name: value for name, value in json.loads(row["fields"]).items() if value is not None}
-        return judged, read or None
+        return judged, None if judged.is_refused else read
 
     def rows(self, traced: PipelineTrace, limit: int) -> RecordRows | None:
         """Return the rows that the record has a part in; None if that cannot be said of this kind of output."""
