@@ -82,14 +82,14 @@ class RecordRows:
         differences: `old` is without the record, `new` with it; at most so many as were asked for.
         assumed: starts of those intervals of which readers do not see these rows: they are what would be computed now.
         more: whether there are more differences.
-        alone: rows that are made of the record alone, as JSON objects: of a transform whose rows are appended.
+        alone: rows that are made of the record alone, as JSON values: of a transform whose rows are appended.
         other_code: whether other code than today's computed what readers see of an interval.
     """
 
     differences: tuple[RowDifference, ...] = ()
     assumed: frozenset[datetime] = frozenset()
     more: bool = False
-    alone: tuple[str, ...] = ()
+    alone: tuple[Mapping[str, Any], ...] = ()
     other_code: bool = False
 
 

@@ -80,7 +80,7 @@ def test_each_node_links_to_its_page_and_says_its_state(page: Callable[..., Test
         f"pipeline {pipeline_of(HALTED)}, HALTED",
         (f"/streams/{pipeline_of(HALTED)}", "bad"),
     )
-    assert node(nodes, f"pipeline {pipeline_of(RESTING)}")[1][1] == "", "it shall not run"
+    assert node(nodes, f"pipeline {pipeline_of(RESTING)}")[1][1] == "quiet", "it shall not run"
     words, shown = node(nodes, f"table {ARRIVALS}")
     assert shown == (f"/intervals/{ARRIVALS}", "bad")
     assert words == f"table {ARRIVALS}, dirty, settled until 2013-01-21 00:00, 2 dirty, over 5 dirty of pipe0002"

@@ -182,7 +182,7 @@ def _rows_in_words(rows: RecordRows) -> Iterator[str]:
         yield "other code computed some of these intervals; these rows are what today's code makes of the same records"
     yield from (printable_line(_row_in_words(each, rows)) for each in rows.differences)
     for row in rows.alone:
-        yield f"row made of it: {printable_line(row)}"
+        yield f"row made of it: {printable_line(json.dumps(row))}"
     if rows.more:
         yield "there are more rows; --limit shows them"
     if not rows.differences and not rows.alone:
@@ -335,10 +335,8 @@ def _output_as_dict(passed: PassedOutput) -> dict[str, Any]:
 
 def _rows_as_dict(rows: RecordRows) -> dict[str, Any]:
     return {
-        "differences": [
-            {**json.loads(each.to_json()), "assumed": each.interval in rows.assumed} for each in rows.differences
-        ],
-        "made_of_it": [json.loads(row) for row in rows.alone],
+        "differences": [{**each.as_dict(), "assumed": each.interval in rows.assumed} for each in rows.differences],
+        "made_of_it": list(rows.alone),
         "more": rows.more,
         "other_code": rows.other_code,
     }

@@ -26,7 +26,7 @@ class FlowNode:
     Attributes:
         node: what it is.
         path: of its page, below the console; empty if it has none that the visitor may see.
-        tone: the class of its colour; empty where nothing is known.
+        tone: the class of its colour; empty where nothing is known, `quiet` where nothing is wanted.
         word: its state in one word; empty the same.
         lines: what else is to be said, a few words each.
     """

@@ -15,7 +15,7 @@ from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.flow_nodes import FlowNode, flow_picture, in_pages, pipeline_lines, table_node
 from sluice.console.html.graph_layout import HEIGHT, WIDTH
 from sluice.console.html.paging import PageNumber
-from sluice.console.html.rendering import tone_of
+from sluice.console.html.rendering import verdict_of
 from sluice.console.html.site import page
 from sluice.control.index import Overview
 from sluice.intervals.ledger import State
@@ -25,7 +25,6 @@ from sluice.specs.catalog.graph import FlowGraph, Node, NodeKind, graph_of
 from sluice.specs.catalog.streams import raw_stream, streams_of
 from sluice.specs.model.model import PipelineSpec
 from sluice.streams.health.fleet import StreamStatus
-from sluice.streams.health.health import Health
 
 router = APIRouter()
 
@@ -133,7 +132,8 @@ class _States:
         path = f"topics/{node.name}" if self.topics and node.name in self.catalog.kafka_topics() else page_of_stream
         if status is None:
             return FlowNode(node, path)
-        return FlowNode(node, path, *_verdict_of(status), pipeline_lines(status.verdict))
+        word, tone = verdict_of(status)
+        return FlowNode(node, path, tone, word, pipeline_lines(status.verdict))
 
     def _pipeline(self, node: Node, spec: PipelineSpec) -> FlowNode:
         found = [self.streams[stream.name] for stream in streams_of(spec) if stream.name in self.streams]
@@ -141,7 +141,8 @@ class _States:
             return FlowNode(node)
         worst = min(found, key=lambda status: status.urgency)
         lines = pipeline_lines(worst.verdict, "" if worst.stream == spec.name else worst.stream)
-        return FlowNode(node, f"streams/{worst.stream}", *_verdict_of(worst), lines)
+        word, tone = verdict_of(worst)
+        return FlowNode(node, f"streams/{worst.stream}", tone, word, lines)
 
     def _table(self, node: Node) -> FlowNode:
         settles = self.catalog.settled_tables.get(node.name)
@@ -167,15 +168,6 @@ class _States:
         streams = (stream for spec in self.catalog.pipelines.values() for stream in streams_of(spec))
         writers = (s.name for s in streams if table in {getattr(output, "table", "") for output in s.outputs})
         return next((f"streams/{name}" for name in writers if name in self.streams), "")
-
-
-def _verdict_of(status: StreamStatus) -> tuple[str, str]:
-    """Return the colour of a stream's verdict, none where it shall not run, and its word."""
-    if status.halted:
-        return "bad", "HALTED"
-    health = status.verdict.health
-    at_rest = health is Health.STOPPED and not status.needs_attention
-    return "" if at_rest else tone_of(health), health.value
 
 
 def _nodes_of(unit: Unit) -> set[Node]:

@@ -143,7 +143,7 @@ class _Without:
         topic = self.record.address.topic
         made = transformed({topic: good_records(self._itself, self.code.sources[topic])}, self.code)
         shown = made.select(as_json(made.schema).alias("row")).limit(limit + 1).collect()
-        return RecordRows(more=len(shown) > limit, alone=tuple(row["row"] for row in shown[:limit]))
+        return RecordRows(more=len(shown) > limit, alone=tuple(json.loads(row["row"]) for row in shown[:limit]))
 
     def _of_intervals(self, intervals: Sequence[TracedInterval], limit: int) -> RecordRows:
         taken = [each for each in intervals if each.part is not Part.REFUSED]

@@ -36,6 +36,13 @@ def raw_rows(drained: Drained) -> pd.DataFrame:
     return dataset_of(drained.project.folder.table("flights_raw")).to_table().to_pandas()
 
 
+def minutes_of(value: bytes | None) -> int:
+    try:
+        return int(json.loads(value or b"{}").get("dep_delay_min") or 0)
+    except ValueError:
+        return 0
+
+
 def traced(drained: Drained, row: pd.Series) -> tuple[Trace, PipelineTrace]:
     address = RecordAddress("flights", int(row["partition"]), int(row["offset"]))
     found = with_rows(drained.project, drained.spark, trace_record(drained.project, address), limit=5)
@@ -122,3 +129,33 @@ def test_windows_that_overlap_and_calls_per_interval_differ_where_the_record_is_
     flight = str((found.fields or {})["flight_id"])
     if name == "standings":
         assert [each.key["flight_id"] for each in own.rows.differences if each.change is RowChange.ONLY_NEW] == [flight]
+
+
+@pytest.mark.verify
+def test_what_a_record_by_record_transform_makes_of_it_is_shown(
+    drained: Drained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transforms.shapes", transforms)
+    home = DriverPlace(tmp_path / "any").with_own_project().home
+    shutil.copy(transforms.__file__, home / "spark_jobs" / "transforms" / "shapes.py")
+    appended = {**pipeline_document("delayed"), "output": None, "outputs": [{"kind": "rows", "table": "delayed"}]}
+    spec = {name: part for name, part in appended.items() if part is not None}
+    (home / "include" / "pipelines" / "delayed.yaml").write_text(json.dumps(spec))
+    project = Project.open_strict(Settings(home=home, state=drained.state))
+    rows = raw_rows(drained)
+    minutes = rows["value"].map(minutes_of)
+
+    def made_of(row: pd.Series) -> tuple[dict[str, object], ...]:
+        address = RecordAddress("flights", int(row["partition"]), int(row["offset"]))
+        found = with_rows(project, drained.spark, trace_record(project, address), limit=5)
+        own = next(each for each in found.pipelines if each.pipeline == "delayed")
+        assert (own.intervals, own.notes) == ((), ())
+        assert [(output.kind, output.commit) for output in own.outputs] == [("rows", None)]
+        assert own.rows is not None
+        return own.rows.alone
+
+    timely = rows["arrival_time"] - rows["event_time"] < HOUR
+    late = rows[timely & (minutes >= 15)].iloc[0]
+    (made,) = made_of(late)
+    assert made["flight_id"] == json.loads(late["value"])["flight_id"]
+    assert made_of(rows[timely & (minutes < 15) & rows["event_time"].notna()].iloc[0]) == ()
