@@ -98,6 +98,7 @@ def test_the_list_says_what_takes_the_rows_of_each(page: Callable[..., TestClien
 
 
 def test_only_what_is_around_a_pipeline_is_shown(page: Callable[..., TestClient]) -> None:
+    assert f'href="/graph?pipeline={ARRIVALS}"' in page().get(f"/streams/{ARRIVALS}").text
     nodes = drawn(page(), f"/graph?pipeline={ARRIVALS}")
     assert sorted(words.partition(",")[0] for words in nodes) == sorted(
         [
