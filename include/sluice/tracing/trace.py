@@ -11,7 +11,7 @@ from sluice.intervals.backfill.trial import RowDifference
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import RestingInterval, TracedInterval
 from sluice.tracing.judgement import Judgement
-from sluice.tracing.standing import BatchCommit, RawStanding, StoredRow
+from sluice.tracing.standing import BatchCommit, RawStanding, Standing, StoredRow
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,11 @@ class Trace:
     commit: BatchCommit | None = None
     copies: tuple[str, ...] = ()
     pipelines: tuple[PipelineTrace, ...] = ()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether Kafka has the record, and the raw stream has passed over it."""
+        return self.raw.standing is Standing.ABSENT and self.record is not None
 
     @property
     def topic_id(self) -> str:

@@ -262,6 +262,21 @@ def test_what_is_not_in_the_raw_table_is_an_answer(traced: Traced, capsys: pytes
     assert traced.trace(0).raw.standing is Standing.HELD
 
 
+def test_a_record_that_kafka_has_and_the_raw_stream_has_passed_is_missing(
+    traced: Traced, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traced.read(7, 8)
+    missing = traced.trace(6)
+    assert (missing.raw.standing, missing.is_missing) == (Standing.ABSENT, True)
+    assert "Kafka has a record there, which the raw stream has passed over" in said(missing, capsys)
+    traced.kafka.records.skip("orders", 0)
+    traced.kafka.records.append("orders", 0, value_of(9))
+    traced.read(9, 10)
+    mark = traced.trace(8)
+    assert (mark.raw.standing, mark.is_missing, mark.pipelines) == (Standing.ABSENT, False, ())
+    assert "none is made of it" in said(mark, capsys)
+
+
 def test_without_kafka_the_rest_is_said(traced: Traced, capsys: pytest.CaptureFixture[str]) -> None:
     traced.kafka.cluster.reachable = False
     assert "not known: " in said(traced.trace(0), capsys)

@@ -17,7 +17,7 @@ from sluice.quality.samples import masked as in_form
 from sluice.topics.printable import printable_bytes, printable_line
 from sluice.tracing.intervals import RestingInterval, TracedInterval
 from sluice.tracing.judgement import Judgement
-from sluice.tracing.standing import BatchCommit
+from sluice.tracing.standing import BatchCommit, Standing
 from sluice.tracing.trace import PassedOutput, PipelineTrace, RecordRows, Trace
 from sluice.wording import listed, span
 
@@ -27,6 +27,10 @@ _SHOWN = 12
 _WIDTH = 9
 _TEXT = 200
 _OF_TIMES = " by its times"
+_IN_KAFKA_ALONE = (
+    "Kafka has a record there, which the raw stream has passed over: verify its time (`sluice backfill run … --mode "
+    "verify`), which compares the raw table with Kafka"
+)
 
 
 def print_trace(trace: Trace, *, masked: bool) -> None:
@@ -38,8 +42,14 @@ def print_trace(trace: Trace, *, masked: bool) -> None:
         for line in _pipeline_lines(pipeline):
             out_lines.print(f"  {line}")
     if not trace.pipelines:
-        reads = "no pipeline reads the topic" if trace.record else "what pipelines make of it is known once it is read"
-        out_lines.print(f"  {'rows':<{_WIDTH}} {reads}")
+        out_lines.print(f"  {'rows':<{_WIDTH}} {_without_pipelines(trace)}")
+
+
+def _without_pipelines(trace: Trace) -> str:
+    if trace.record is not None:
+        return "no pipeline reads the topic"
+    unread = trace.raw.standing is Standing.UNREAD
+    return "what pipelines make of it is known once it is read" if unread else "none is made of it"
 
 
 def _record_lines(trace: Trace, *, masked: bool) -> Iterator[tuple[str, str]]:
@@ -50,7 +60,7 @@ def _record_lines(trace: Trace, *, masked: bool) -> Iterator[tuple[str, str]]:
         yield "raw", f"{raw.standing}: {_commit_in_words(trace.commit)}, in {raw.row.file}"
     else:
         yield "raw", f"{raw.standing}: {raw.why}"
-    yield "next", raw.standing.what_to_do
+    yield "next", _IN_KAFKA_ALONE if trace.is_missing else raw.standing.what_to_do
     if raw.others:
         yield "note", f"topics of this name with the ids {listed(raw.others, 3)} had a record there, too (--topic-id)"
     if record is None:
@@ -74,7 +84,7 @@ def _kafka_in_words(trace: Trace) -> str:
     if kafka.first >= kafka.end:
         has = f"{trace.address.key} is empty; its next offset is {kafka.end:,}"
     if kafka.holds(trace.address, trace.topic_id):
-        return f"still there: {has}"
+        return f"{'no record there' if trace.record is None else 'still there'}: {has}"
     return f"gone: {has}" + (f" of the topic {kafka.topic_id}" if trace.topic_id not in ("", kafka.topic_id) else "")
 
 
@@ -254,6 +264,7 @@ def trace_as_dict(trace: Trace, *, masked: bool) -> dict[str, Any]:
             "file": raw.row.file if raw.row else "",
             "commit": _commit_as_dict(trace.commit),
             "other_topic_ids": list(raw.others),
+            "missing": trace.is_missing,
         },
         "record": record
         and {

@@ -40,8 +40,12 @@ def trace_record(project: Project, address: RecordAddress, topic_id: str = "") -
     extent = _extent(project, address.topic)
     raw = _raw_standing(project, topic, address, topic_id)
     _refuse_beyond(address, topic, extent, raw)
-    kafka = KafkaHolding(why=str(extent)) if isinstance(extent, SluiceError) else _holding(address, extent)
-    record = raw.row or _row_in_kafka(project, address, kafka, topic_id)
+    kafka, record = _holding(address, extent), raw.row
+    if record is None and kafka.holds(address, topic_id):
+        try:
+            record = _row_in_kafka(project, address, kafka)
+        except SluiceError as error:
+            kafka = KafkaHolding(why=str(error))
     fields, unread = _fields(record, topic.value)
     found = None if record is None else FoundRecord(address, record, fields, unread)
     readers = sorted(project.catalog.readers.get(address.topic, ()), key=lambda spec: spec.name)
@@ -105,7 +109,9 @@ def _refuse_beyond(
         )
 
 
-def _holding(address: RecordAddress, extent: TopicExtent) -> KafkaHolding:
+def _holding(address: RecordAddress, extent: TopicExtent | SluiceError) -> KafkaHolding:
+    if isinstance(extent, SluiceError):
+        return KafkaHolding(why=str(extent))
     end = extent.ends.get(address.partition, 0)
     return KafkaHolding(extent.topic_id, extent.beginnings.get(address.partition, end), end)
 
@@ -121,16 +127,11 @@ def _raw_standing(project: Project, topic: TopicSpec, address: RecordAddress, to
     return standing_of(address, rows, position, first, topic_id)
 
 
-def _row_in_kafka(project: Project, address: RecordAddress, kafka: KafkaHolding, topic_id: str) -> StoredRow | None:
-    """Return a record that the raw table does not hold as Kafka does; None if Kafka has none there either."""
-    if not kafka.holds(address, topic_id):
-        return None
+def _row_in_kafka(project: Project, address: RecordAddress, kafka: KafkaHolding) -> StoredRow | None:
+    """Return a record as Kafka has it; None if it has none at this offset."""
     partition, offset = address.partition, address.offset
-    try:
-        with project.kafka.reader(patience_seconds=_PATIENCE_SECONDS) as reader:
-            found = next(reader.read(address.topic, {partition: offset}, {partition: offset + 1}), None)
-    except SluiceError:
-        return None
+    with project.kafka.reader(patience_seconds=_PATIENCE_SECONDS) as reader:
+        found = next(reader.read(address.topic, {partition: offset}, {partition: offset + 1}), None)
     return None if found is None else StoredRow(kafka.topic_id, found.at, found.key, found.value, found.headers)
 
 
