@@ -75,13 +75,16 @@ class FlowGraph:
         for start, end in self.edges:
             beside[start].append(end)
             beside[end].append(start)
-        found, met = list[FlowGraph](), set[Node]()
+        first = dict[Node, Node]()  # of what hangs together with a node
         for node in self.nodes:
-            if node not in met:
-                together = {node, *_reached(node, beside)}
-                met |= together
-                found.append(self.among(together))
-        return tuple(found)
+            if node not in first:
+                first |= dict.fromkeys({node, *_reached(node, beside)}, node)
+        nodes, edges = defaultdict[Node, list[Node]](list), defaultdict[Node, list[tuple[Node, Node]]](list)
+        for node in self.nodes:
+            nodes[first[node]].append(node)
+        for edge in self.edges:
+            edges[first[edge[0]]].append(edge)
+        return tuple(FlowGraph(tuple(own), tuple(edges[node])) for node, own in nodes.items())
 
 
 def graph_of(catalog: Catalog) -> FlowGraph:
