@@ -30,6 +30,7 @@ LAYERS = (
         "specs/code",
         "streams/position",
     ),
+    ("tracing",),
     ("delta",),
     ("static",),
     (
@@ -57,7 +58,7 @@ LAYERS = (
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack"),
     ("project",),
-    ("airflow", "console/context", "spark/session"),
+    ("airflow", "console/context", "project/tracing", "spark/session"),
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
     ("airflow/streams", "console/pages", "spark/checks"),
     ("console", "interactive", "spark/backfill"),

@@ -10,7 +10,8 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, State
 from sluice.specs.catalog.streams import DeclaredStream
 from sluice.specs.code.parts import CodeChanges
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, SinkOutput
+from sluice.specs.model.outputs import Output
+from sluice.specs.rules.output_rules import output_name
 
 _STATE = (
     "its checkpoint holds state. A driver checks on a copy whether that fits the new code; if not, the stream begins "
@@ -156,17 +157,7 @@ def output_effects(stream: DeclaredStream, keeps_state: bool | None) -> Iterator
     """
     state = {True: _STATE, False: _NO_STATE, None: _UNKNOWN_STATE}[keeps_state]
     for output in stream.outputs:
-        yield OutputEffect(stream.name, _name(output), _effect(output, state))
-
-
-def _name(output: Output) -> str:
-    match output:
-        case IntervalsOutput() | RowsOutput() | LatestOutput():
-            return f"{output.kind} {output.table}"
-        case SinkOutput():
-            return f"{output.kind} {output.name}"
-        case _:
-            return f"{output.kind} {output.topic}"
+        yield OutputEffect(stream.name, f"{output.kind} {output_name(output)}", _effect(output, state))
 
 
 def _effect(output: Output, state: str) -> str:

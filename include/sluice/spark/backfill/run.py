@@ -31,12 +31,11 @@ from sluice.quality.gate import Override
 from sluice.spark.backfill.examination import ChunkExaminer
 from sluice.spark.backfill.publishing import chunks_published
 from sluice.spark.backfill.results import CANCELLED, FAILED, ChunkResult, Result, ResultFolder
-from sluice.spark.backfill.state_chain import StateChain
+from sluice.spark.backfill.state_chain import state_chain
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
 from sluice.spark.checks.quarantine import Quarantine, pinned_raw
 from sluice.spark.records.pipeline import PipelineCode
-from sluice.spark.tables.carried_states import CarriedStates
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
 
@@ -136,7 +135,7 @@ class _Run:
         if not todo:
             return self._result(selection, found)
         gate = self._gate(ledger) if request.mode.publishes else None
-        steps = Steps(self.project, self._workbench(ledger), self.backfill, self.results, gate, ledger.version)
+        steps = Steps(self.project, self._workbench(), self.backfill, self.results, gate, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
@@ -211,18 +210,12 @@ class _Run:
     def _folder(self) -> Path:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
-    def _workbench(self, ledger: Ledger) -> ChunkExaminer:
+    def _workbench(self) -> ChunkExaminer:
         raw = pinned_raw(self.project, self.code.pipeline)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
-        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), self._chain(ledger))
-
-    def _chain(self, ledger: Ledger) -> StateChain | None:
-        """Return the states that intervals hand on; None where they hand on nothing."""
-        if not (carries := self.code.carries):
-            return None
-        folder = self.project.folder.carried / self.code.pipeline.name
-        return StateChain(CarriedStates(self.spark, folder, carries), ledger)
+        chain = state_chain(self.project, self.spark, self.code)
+        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), chain)
 
     def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from pyspark.sql import SparkSession
+
 from sluice.intervals.backfill.parity import Counts
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.carried import Carried, LeftState
 from sluice.intervals.continuation import continued
 from sluice.intervals.ledger import Ledger
+from sluice.project.project import Project
+from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.carried_states import CarriedStates
 from sluice.spark.tables.continuation import Continuation
 
@@ -50,6 +54,14 @@ class StateChain:
         if row is None or row.base is None or row.base.carried is None:
             return continued(self.ledger.spans, start)
         return LeftState(start, row.base.carried.before)
+
+
+def state_chain(project: Project, spark: SparkSession, code: PipelineCode) -> StateChain | None:
+    """Return the states of a pipeline as its ledger is now; None where its intervals hand on nothing."""
+    if not (carries := code.carries):
+        return None
+    states = CarriedStates(spark, project.folder.carried / code.pipeline.name, carries)
+    return StateChain(states, project.tables.ledger(code.pipeline.name))
 
 
 def with_states(counts: Counts, recorded: Carried | None, computed: Carried | None) -> Counts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -62,9 +63,29 @@ class FlowGraph:
         for start, end in self.edges:
             forward[start].append(end)
             backward[end].append(start)
-        kept = {middle, *_reached(middle, forward), *_reached(middle, backward)}
-        edges = tuple(edge for edge in self.edges if kept.issuperset(edge))
+        return self.among({middle, *_reached(middle, forward), *_reached(middle, backward)})
+
+    def among(self, kept: AbstractSet[Node]) -> FlowGraph:
+        """Return some of the nodes, and what flows between them."""
+        edges = tuple(edge for edge in self.edges if edge[0] in kept and edge[1] in kept)
         return FlowGraph(tuple(node for node in self.nodes if node in kept), edges)
+
+    def parts(self) -> tuple[FlowGraph, ...]:
+        """Return what hangs together, each for itself, in the order of the first nodes."""
+        beside = defaultdict[Node, list[Node]](list)
+        for start, end in self.edges:
+            beside[start].append(end)
+            beside[end].append(start)
+        first = dict[Node, Node]()  # of what hangs together with a node
+        for node in self.nodes:
+            if node not in first:
+                first |= dict.fromkeys({node, *_reached(node, beside)}, node)
+        nodes, edges = defaultdict[Node, list[Node]](list), defaultdict[Node, list[tuple[Node, Node]]](list)
+        for node in self.nodes:
+            nodes[first[node]].append(node)
+        for edge in self.edges:
+            edges[first[edge[0]]].append(edge)
+        return tuple(FlowGraph(tuple(own), tuple(edges[node])) for node, own in nodes.items())
 
 
 def graph_of(catalog: Catalog) -> FlowGraph:

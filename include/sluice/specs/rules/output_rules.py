@@ -36,6 +36,17 @@ def deliveries(topic: str) -> str:
     return f"{topic}_deliveries"
 
 
+def output_name(output: Output) -> str:
+    """Return the table, topic or sink of an output by its name."""
+    match output:
+        case WrittenTopic():
+            return output.topic
+        case SinkOutput():
+            return output.name
+        case _:
+            return output.table
+
+
 def written_table(output: Output) -> tuple[str, str]:
     """Return what tells an output's table from every other one, and the key of the spec that names it."""
     match output:
