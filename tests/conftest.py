@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 import tests.airflow_home  # noqa: F401  before anything imports airflow
+from sluice.project import reloading
 from sluice.settings import settings
 from tests.signals import restore_default_signals
 
@@ -32,6 +33,12 @@ def _own_settings() -> Iterator[None]:
     settings.cache_clear()
     yield
     settings.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_collections() -> None:
+    """A console sets its specs apart from the garbage collector's rounds: here that visits what all tests have made."""
+    reloading.set_apart = lambda: None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

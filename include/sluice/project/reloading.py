@@ -48,11 +48,11 @@ class ReloadingProject:
             self._check_at = self._clock.monotonic() + _CHECKS.period(time.thread_time() - begun)
             if self._project is None or (self._place, self._version) != (place, version):
                 self._project, self._place, self._version = self._open(), place, version
-                _set_apart()
+                set_apart()
             return self._project
 
 
-def _set_apart() -> None:
+def set_apart() -> None:
     """Keep all present objects out of the garbage collector's rounds, until the next call.
 
     A thousand specs are half a million objects that live as long as the process. Visiting each of them takes a tenth
