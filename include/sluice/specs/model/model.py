@@ -155,7 +155,9 @@ class TopicValue(Encoding):
     @property
     def is_plain(self) -> bool:
         """Whether values are JSON or Avro with flat fields only."""
-        return self.format not in LINES and not any(field.uses_new_forms for field in self.fields.values())
+        return self.format not in (*LINES, "protobuf") and not any(
+            field.uses_new_forms for field in self.fields.values()
+        )
 
 
 class RawTableSpec(Spec):

@@ -27,6 +27,7 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     inject(session, "sluice_from_json", new FromJson());
     inject(session, "sluice_from_avro", new FromAvro());
     inject(session, "sluice_from_declared", new FromDeclared());
+    inject(session, "sluice_from_protobuf", new FromProtobuf());
     return BoxedUnit.UNIT;
   }
 
@@ -76,6 +77,25 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
         framed.put(Integer.valueOf(text(arguments, i)), decoder);
       }
       return call(framed.isEmpty() ? decoder : new FramedDecoder(fields, framed), arguments.apply(0));
+    }
+  }
+
+  /** {@code sluice_from_protobuf(value, schema, declaration, layout)}, or {@code (…, id, layout, ...)} of frames. */
+  private static final class FromProtobuf extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      StructType fields = fields(arguments);
+      String declaration = text(arguments, 2);
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 3; i + 1 < arguments.length(); i += 2) {
+        Decoder decoder = new ProtobufDecoder(fields, declaration, text(arguments, i + 1), true);
+        framed.put(Integer.valueOf(text(arguments, i)), decoder);
+      }
+      Decoder decoder =
+          framed.isEmpty()
+              ? new ProtobufDecoder(fields, declaration, text(arguments, 3), false)
+              : new FramedDecoder(fields, framed);
+      return call(decoder, arguments.apply(0));
     }
   }
 
