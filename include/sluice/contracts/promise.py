@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sluice.contracts.avro import Avro, AvroSchema, Items, Named, Primitive, Union
 from sluice.contracts.contract import Version
+from sluice.contracts.protobuf import ProtobufSchema
 from sluice.contracts.shapes import Array, Boolean, Null, Number, Schema, Shape, Text, Values
 from sluice.contracts.shapes import Object as ShapeOfObject
 
@@ -31,7 +32,12 @@ class Promise:
 
 
 def promises(version: Version) -> Mapping[str, Promise] | None:
-    """Return what a version promises of each field; None if its records are not one kind of object."""
+    """Return what a version promises of each field; None if its records are not one kind of object, or Protobuf.
+
+    Of Protobuf see `sluice.specs.rules.protobuf_rules`.
+    """
+    if isinstance(version.schema, ProtobufSchema):
+        return None
     if isinstance(version.schema, AvroSchema):
         top = version.schema.resolved(version.schema.top)
         if not isinstance(top, Named) or top.kind != "record":
@@ -52,7 +58,7 @@ def promise_at(version: Version, path: Sequence[str]) -> Promise | None:
     """
     first, *further = path
     found = (promises(version) or {}).get(first)
-    if not further or isinstance(version.schema, AvroSchema):
+    if not further or isinstance(version.schema, AvroSchema | ProtobufSchema):
         return found if not further else None
     schema, always = version.schema, True
     for key in path:

@@ -98,7 +98,7 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
     """
     schema = StructType([_written(name, field) for name, field in value.fields.items()])
     function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (_function(value), [declaration(value)])
-    arguments = [schema.json(), *further, *_under(value)]
+    arguments = [schema.json(), *further, *written_under(value)]
     parsed = F.call_function(function, patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
@@ -109,7 +109,7 @@ def _function(value: TopicValue) -> str:
     return _PROTOBUF if value.format == "protobuf" else _DECLARED
 
 
-def _under(value: TopicValue) -> Iterator[str]:
+def written_under(value: TopicValue) -> Iterator[str]:
     """Yield what the function has to know of how values are written: ids of frames, schemas of Avro and Protobuf."""
     for key, version in value.schemas.items():
         yield str(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from sluice.contracts.protoc import read_protobuf
+from sluice.spark.checks.producer_drift import fields_as_json
 from sluice.spark.records.decoding import FAULT, FAULT_DETAIL, decode
 from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.model.model import TopicValue
@@ -291,6 +293,20 @@ def test_groups_and_closed_enums_of_proto2_are_read(spark: SparkSession) -> None
     assert [rows[0][name] for name in ("id", "name", "numbers", "place")] == [1, "x", [1, 2], "EWR"]
     assert rows[0]["at"].astimezone(UTC) == AT
     assert [rows[1][name] for name in ("id", "name", "numbers", "place", "at")] == [1, None, None, None, None]
+
+
+def test_the_fields_that_a_message_has_are_known_with_those_that_nothing_declares(spark: SparkSession) -> None:
+    data = FLIGHT(id=1, up=True, tags=["a"], inner={"deep": 1}, speed=0.5, note="x").SerializeToString()
+    more = data + b"\xf8\x3f\x07" + b"\xc2\x3e\x01a" + b"\xfd\x3f" + bytes(4)
+    framed = declared(framing="confluent", schemas={7: 1}, version=None)
+    head = b"\x00\x00\x00\x00\x07\x02\x02"
+    told = {"id": 1, "up": True, "tags": [], "inner": {}, "speed": 0.5, "note": ""}
+    unknown = {"1023": 0.5, "1000": ""}
+    for value, before in ((declared(), b""), (framed, head)):
+        rows = frame(spark, [before + data, before + more, before + data[:-1], None])
+        found = rows.withColumnRenamed("_value", "value").select("n", fields_as_json(value).alias("text")).orderBy("n")
+        texts = [row["text"] and json.loads(row["text"]) for row in found.collect()]
+        assert texts == [told, told | unknown, None, None]
 
 
 def in_pieces(chance: random.Random) -> bytes:

@@ -28,6 +28,7 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     inject(session, "sluice_from_avro", new FromAvro());
     inject(session, "sluice_from_declared", new FromDeclared());
     inject(session, "sluice_from_protobuf", new FromProtobuf());
+    inject(session, "sluice_protobuf_fields", new ProtobufFields());
     return BoxedUnit.UNIT;
   }
 
@@ -96,6 +97,21 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
               ? new ProtobufDecoder(fields, declaration, text(arguments, 3), false)
               : new FramedDecoder(fields, framed);
       return call(decoder, arguments.apply(0));
+    }
+  }
+
+  /** {@code sluice_protobuf_fields(value, layout)}, or {@code (value, id, layout, ...)} of frames. */
+  private static final class ProtobufFields extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      if (arguments.length() == 2) {
+        return call(new PresentFields(text(arguments, 1), false), arguments.apply(0));
+      }
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 1; i + 1 < arguments.length(); i += 2) {
+        framed.put(Integer.valueOf(text(arguments, i)), new PresentFields(text(arguments, i + 1), true));
+      }
+      return call(new FramedDecoder(PresentFields.COLUMNS, framed), arguments.apply(0));
     }
   }
 

@@ -1,26 +1,20 @@
 package sluice.decoding;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
-import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.sparkproject.spark_core.protobuf.CodedInputStream;
 
-/** Records of one Protobuf message. All of a record is read, declared or not. */
-final class ProtobufDecoder extends Decoder {
+/** The declared fields of a Protobuf message. All of a record is read, declared or not. */
+final class ProtobufDecoder extends MessageDecoder {
   private static final long serialVersionUID = 1;
 
   private final String declaration;
-  private final String layout;
-  private final boolean framed;
 
   private transient ProtobufMessage message;
   private transient ProtobufValues values;
   private transient ProtobufBytes bytes;
-  private transient int[] path;
 
   /**
    * Make one.
@@ -31,36 +25,12 @@ final class ProtobufDecoder extends Decoder {
    * @param framed whether the place of the message in its file comes first
    */
   ProtobufDecoder(StructType fields, String declaration, String layout, boolean framed) {
-    super(fields);
+    super(fields, layout, framed);
     this.declaration = declaration;
-    this.layout = layout;
-    this.framed = framed;
   }
 
   @Override
-  public InternalRow decode(byte[] value) {
-    if (value == null) {
-      return refused(Fault.TOMBSTONE);
-    }
-    if (message == null) {
-      prepare();
-    }
-    int from = 0;
-    if (framed) {
-      CodedInputStream head = CodedInputStream.newInstance(value);
-      try {
-        if (!isOfTheMessage(head, value.length)) {
-          return row(null, Fault.UNKNOWN_SCHEMA, UTF8String.fromString("another message of the file"));
-        }
-      } catch (IOException broken) {
-        return row(null, Fault.BAD_FRAMING, UTF8String.fromString("no place of a message behind the schema id"));
-      }
-      from = head.getTotalBytesRead();
-    }
-    return from == value.length ? refused(Fault.EMPTY) : decoded(value, from);
-  }
-
-  private InternalRow decoded(byte[] value, int from) {
+  InternalRow decode(byte[] value, int from) {
     ProtobufNode node;
     try {
       node = bytes.read(value, from, message);
@@ -75,32 +45,14 @@ final class ProtobufDecoder extends Decoder {
     return row(new GenericInternalRow(row), wrong == null ? null : Fault.WRONG_TYPE, text(wrong));
   }
 
-  /** Whether the place in front of a message is that of the one that is declared; one zero stands for the first. */
-  private boolean isOfTheMessage(CodedInputStream head, int most) throws IOException {
-    long count = head.readSInt64();
-    if (count < 0 || count > most) {
-      throw new IOException();
-    }
-    int[] found = new int[count == 0 ? 1 : (int) count];
-    for (int i = 0; i < count; i++) {
-      found[i] = head.readSInt32();
-    }
-    return Arrays.equals(found, path);
+  @Override
+  void prepare(ProtobufMessage type) {
+    values = new ProtobufValues(Declared.all(Declared.parsed(declaration).get("fields"), ""), type);
+    bytes = new ProtobufBytes();
+    message = type;
   }
 
   private static UTF8String text(String said) {
     return said == null ? null : UTF8String.fromString(said);
-  }
-
-  private void prepare() {
-    JsonNode said = Declared.parsed(layout);
-    ProtobufMessage root = ProtobufMessage.root(said);
-    path = new int[said.get("path").size()];
-    for (int i = 0; i < path.length; i++) {
-      path[i] = said.get("path").get(i).intValue();
-    }
-    values = new ProtobufValues(Declared.all(Declared.parsed(declaration).get("fields"), ""), root);
-    bytes = new ProtobufBytes();
-    message = root;
   }
 }
