@@ -59,7 +59,7 @@ def parsed(kind: type[Message], data: bytes) -> Message | None:
 
 
 class _BrokenError(Exception):
-    """A number has more than 64 bits, or a field the number 0 in a group that is skipped: parsers differ there."""
+    """The tenth byte of a number is no one, or a field in a group that is skipped has the number 0: parsers differ."""
 
 
 def silent_faults(descriptor: Descriptor, data: bytes) -> set[str]:
@@ -149,7 +149,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         part = data[place]
         number |= (part & 0x7F) << shift
         place, shift = place + 1, shift + 7
-        if number >> 64:
+        if shift == 63 and part != 1:
             raise _BrokenError
         if part < 0x80:
             return number, place

@@ -1,186 +1,28 @@
-"""Protobuf on Spark: whatever bytes come, nothing raises or is dropped, and Protobuf's own library agrees."""
+"""Protobuf on Spark: how messages are read, bare and framed, and which reason each fault has."""
 
 from __future__ import annotations
 
 import json
-import random
-from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
-import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
-from sluice.contracts.protoc import read_protobuf
 from sluice.spark.checks.producer_drift import fields_as_json
-from sluice.spark.records.decoding import FAULT, FAULT_DETAIL, decode
+from sluice.spark.records.decoding import FAULT, FAULT_DETAIL
 from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.specs.model.model import TopicValue
 from sluice.specs.model.sources import TimeRules
-from tests.protobuf_oracle import classes, parsed, silent_faults
+from tests.protobuf_oracle import classes
+from tests.protobuf_records import AT, FLIGHT, PROTO, columns, declared, decoded, frame, good, read
 
-AT = datetime(2013, 1, 1, 10, tzinfo=UTC)
-PROTO = """
-syntax = "proto3";
-package air;
-import "google/protobuf/timestamp.proto";
-message Inner { double deep = 1; Inner again = 2; optional int64 n = 3; }
-message Flight {
-  int64 id = 1;
-  repeated string tags = 2;
-  enum Place { EWR = 0; JFK = 1; LGA = 2; }
-  Place place = 3;
-  optional string note = 4;
-  Inner inner = 5;
-  float speed = 6;
-  bool up = 7;
-  map<string, bytes> extra = 8;
-  google.protobuf.Timestamp at = 9;
-  bytes code = 10;
-  google.protobuf.Timestamp seen = 11;
-  repeated sint32 counts = 12;
-  int32 small = 13;
-  uint32 plain = 14;
-  fixed64 big = 15;
-  oneof pay { string card = 16; int64 iban = 17; }
-  repeated Inner inners = 18;
-  sfixed32 below = 19;
-  map<int32, double> prices = 20;
-}
-"""
-INNER = {"deep": {"type": "double"}, "n": {"type": "long"}}
-FIELDS: dict[str, Any] = {
-    "id": {"type": "long"},
-    "tags": {"type": "array", "items": {"type": "string"}},
-    "place": {"type": "string"},
-    "note": {"type": "string"},
-    "inner": {"type": "object", "fields": {**INNER, "again": {"type": "object", "fields": INNER}}},
-    "deepest": {"type": "double", "path": "$.inner.again.deep"},
-    "speed": {"type": "double"},
-    "up": {"type": "boolean"},
-    "extra": {"type": "map", "values": {"type": "binary"}},
-    "at": {"type": "timestamp"},
-    "code": {"type": "binary"},
-    "seen": {"type": "timestamp"},
-    "counts": {"type": "array", "items": {"type": "integer"}},
-    "small": {"type": "integer"},
-    "plain": {"type": "decimal", "precision": 12, "scale": 2},
-    "card": {"type": "string"},
-    "iban": {"type": "long"},
-    "inners": {"type": "array", "items": {"type": "object", "fields": INNER}},
-    "below": {"type": "long"},
-    "prices": {"type": "map", "values": {"type": "double"}},
-}
-FLIGHT = classes(PROTO)["air.Flight"]
 RULES = TimeRules(allowed_lateness=timedelta(hours=3), future_skew=timedelta(hours=1))
-
-
-def declared(text: str = PROTO, message: str = "Flight", **more: object) -> TopicValue:
-    """Return the declaration of the topic, as the loader leaves it: with what its messages mean."""
-    said = {"fields": FIELDS, "event_time": "at", "arrival_time": "seen", "version": 1, **more}
-    value = TopicValue.model_validate({"format": "protobuf", "message": message, **said})
-    schema = read_protobuf(text)
-    root = schema.root(message)
-    assert root is not None
-    return value.model_copy(update={"written": dict.fromkeys(value.versions.values(), schema.layout(root))})
-
-
-def good(**more: object) -> Any:  # noqa: ANN401 - of a class that is made of text
-    """Return a message with all that there is in it."""
-    found: Any = FLIGHT(
-        id=-7,
-        tags=["a", "größer 🙂"],
-        place=1,
-        note="text",
-        inner={"deep": 0.5, "again": {"deep": 1.5, "n": 3}},
-        speed=1.5,
-        up=True,
-        extra={"k": b"\xff\x00", "": b""},
-        code=b"abc",
-        counts=[1, -2, 2**31 - 1],
-        small=-(2**31),
-        plain=2**32 - 1,
-        big=2**64 - 1,
-        iban=5,
-        inners=[{}, {"n": 0}, {"deep": -1}],
-        below=-9,
-        prices={-1: 0.5, 7: 2.0},
-    )
-    found.at.FromDatetime(AT)
-    found.seen.FromDatetime(AT + timedelta(microseconds=1))
-    for name, value in more.items():
-        setattr(found, name, value)
-    return found
-
-
-def frame(spark: SparkSession, values: list[bytes | None]) -> Any:  # noqa: ANN401 - a DataFrame
-    rows = [(n, None if data is None else bytearray(data), AT) for n, data in enumerate(values)]
-    return spark.createDataFrame(rows, "n int, _value binary, _timestamp timestamp")
-
-
-def decoded(spark: SparkSession, value: TopicValue, values: list[bytes | None]) -> list[Row]:
-    found = decode(frame(spark, values), value).orderBy("n").collect()
-    assert [row["n"] for row in found] == list(range(len(values)))
-    return found
 
 
 def judged(spark: SparkSession, value: TopicValue, values: list[bytes | None]) -> list[str]:
     found = validate(frame(spark, values), value, RULES).select("n", OUTCOME, REASON).orderBy("n").collect()
     assert [row["n"] for row in found] == list(range(len(values)))
     return [row[REASON] or row[OUTCOME] for row in found]
-
-
-def read(message: Any) -> dict[str, Any]:  # noqa: ANN401 - of a class that is made of text
-    """Return what a spec's columns hold of a message that the library has read."""
-    inner = message.inner if message.HasField("inner") else None
-    again = inner.again if inner is not None and inner.HasField("again") else None
-    return {
-        "id": message.id,
-        "tags": [*message.tags],
-        "place": ("EWR", "JFK", "LGA")[message.place],
-        "note": message.note if message.HasField("note") else None,
-        "inner": inner and {**_inner(inner), "again": again and _inner(again)},
-        "deepest": again and again.deep,
-        "speed": message.speed,
-        "up": message.up,
-        "extra": dict(message.extra),
-        "code": message.code,
-        "counts": [*message.counts],
-        "small": message.small,
-        "plain": message.plain,
-        "card": message.card if message.HasField("card") else None,
-        "iban": message.iban if message.HasField("iban") else None,
-        "inners": [_inner(each) for each in message.inners],
-        "below": message.below,
-        "prices": {str(key): value for key, value in message.prices.items()},
-        **{name: _micros(message, name) for name in ("at", "seen")},
-    }
-
-
-def _inner(message: Any) -> dict[str, Any]:  # noqa: ANN401
-    return {"deep": message.deep, "n": message.n if message.HasField("n") else None}
-
-
-def _micros(message: Any, name: str) -> int | None:  # noqa: ANN401
-    at = getattr(message, name)
-    return at.seconds * 1_000_000 + at.nanos // 1000 if message.HasField(name) else None
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - of any column
-    """Return a column's value as the library has it."""
-    if isinstance(value, Row):
-        return {name: plain(part) for name, part in value.asDict().items()}
-    if isinstance(value, list):
-        return [plain(each) for each in value]
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, datetime):
-        return (value.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    return bytes(value) if isinstance(value, bytearray) else value
-
-
-def columns(row: Row) -> dict[str, Any]:
-    return {name: plain(row[name]) for name in FIELDS}
 
 
 def test_a_record_is_read_as_it_was_written(spark: SparkSession) -> None:
@@ -212,6 +54,8 @@ def test_each_fault_has_its_reason_and_its_field(spark: SparkSession) -> None:
         (whole + tag(15, 4), "malformed", None),
         (whole + tag(15, 6), "malformed", None),
         (whole + tag(2, 2) + negative, "malformed", None),
+        (whole + tag(1, 0) + b"\xff" * 9 + b"\x00", "malformed", None),
+        (whole + tag(1, 0) + b"\xff" * 9 + b"\x03", "malformed", None),
         (whole + tag(2, 2) + wide + b"abc", "malformed", None),
         (whole + tag(4, 2) + b"\x01\xff", "malformed", "note is not UTF-8"),
         (whole + tag(2, 2) + b"\x02\xc0\x80", "malformed", "tags[] is not UTF-8"),
@@ -307,95 +151,3 @@ def test_the_fields_that_a_message_has_are_known_with_those_that_nothing_declare
         found = rows.withColumnRenamed("_value", "value").select("n", fields_as_json(value).alias("text")).orderBy("n")
         texts = [row["text"] and json.loads(row["text"]) for row in found.collect()]
         assert texts == [told, told | unknown, None, None]
-
-
-def in_pieces(chance: random.Random) -> bytes:
-    """Return fields in any order and number, some of them written as another type."""
-    found = b""
-    for _ in range(chance.randrange(1, 6)):
-        field = chance.choice(FLIGHT.DESCRIPTOR.fields)
-        piece = FLIGHT()
-        whole = good()
-        for kept in chance.choices(whole.ListFields(), k=2):
-            _copy(piece, whole, kept[0].name)
-        head = field.number << 3 | chance.choice([0, 1, 2, 5])
-        other = bytes([head & 0x7F | 0x80, head >> 7]) + chance.choice([b"\x00", b"\x01\x01", bytes(4), bytes(8)])
-        found += other if chance.random() < 0.2 else piece.SerializeToString()
-    return found
-
-
-def _copy(piece: Any, whole: Any, name: str) -> None:  # noqa: ANN401 - of a class that is made of text
-    left = FLIGHT.FromString(whole.SerializeToString())
-    for field in FLIGHT.DESCRIPTOR.fields:
-        if field.name != name:
-            left.ClearField(field.name)
-    piece.MergeFrom(left)
-
-
-def mutated(chance: random.Random) -> bytes:
-    """Return random bytes, or a record of which a few bytes are others, missing or too many."""
-    more = {"speed": chance.choice([1.5, float("inf")]), "small": chance.choice([1, -1, 2**31 - 1])}
-    data = bytearray(good(**(more if chance.random() < 0.3 else {})).SerializeToString())
-    match chance.randrange(12):
-        case 0:
-            return chance.randbytes(chance.randrange(60))
-        case 1:
-            del data[chance.randrange(len(data)) :]
-        case 2:
-            place = chance.randrange(len(data))
-            data[place:place] = chance.randbytes(chance.randrange(1, 4))
-        case 3:
-            data += bytes(
-                chance.choice([0, 8, 13, 18, 40, 66, 0x9B, 0x9C, 1, 2, 0x80]) for _ in range(chance.randrange(6))
-            )
-        case 4:
-            first = chance.randrange(len(data))
-            data = data[:first] + data[chance.randrange(len(data)) :]
-        case 5:
-            data = data + data[chance.randrange(len(data)) :]
-        case 6 | 7 | 8 | 9:
-            return in_pieces(chance)
-        case _:
-            for _ in range(chance.randrange(4)):
-                data[chance.randrange(len(data))] = chance.randrange(256)
-    return bytes(data)
-
-
-def wanted_fault(data: bytes) -> str | None:
-    """Return what must become of a record: by the library, and by what it passes over."""
-    if not data:
-        return "empty"
-    message: Any = parsed(FLIGHT, data)
-    faults = {"malformed"} if message is None else silent_faults(FLIGHT.DESCRIPTOR, data)
-    if "malformed" in faults:
-        return "malformed"
-    if "not_finite" in faults:
-        return "not_finite"
-    times = [getattr(message, name) for name in ("at", "seen")]
-    known = all(-62135596800 <= at.seconds <= 253402300799 and 0 <= at.nanos < 10**9 for at in times)
-    return None if known and message.place in (0, 1, 2) and not faults else "wrong_type"
-
-
-def agree(spark: SparkSession, values: list[bytes]) -> Counter[str | None]:
-    rows = decoded(spark, declared(), [*values])
-    for data, row in zip(values, rows, strict=True):
-        assert row[FAULT] == wanted_fault(data), (data.hex(), row[FAULT_DETAIL])
-        if row[FAULT] is None:
-            message = parsed(FLIGHT, data)
-            assert columns(row) == read(message), data.hex()
-    return Counter(row[FAULT] for row in rows)
-
-
-def test_some_thousand_records_are_judged_as_the_library_does(spark: SparkSession) -> None:
-    chance = random.Random(0)
-    found = agree(spark, [mutated(chance) for _ in range(4_000)])
-    assert {None, "malformed", "wrong_type", "empty", "not_finite"} <= set(found), found
-    assert min(found[None], found["malformed"], found["wrong_type"]) > 150, found
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(1200)
-def test_half_a_million_records_are_judged_as_the_library_does(spark: SparkSession) -> None:
-    for seed in range(1, 26):
-        chance = random.Random(seed)
-        agree(spark, [mutated(chance) for _ in range(20_000)])

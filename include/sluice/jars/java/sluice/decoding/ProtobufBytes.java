@@ -205,12 +205,12 @@ final class ProtobufBytes {
     return found;
   }
 
-  /** The library's own method reads some numbers of ten bytes as others than parsers in other languages do. */
+  /** A tenth byte is a one, or the library's own method reads another number than parsers in other languages do. */
   private long varint() throws IOException {
     long found = 0;
     for (int shift = 0; shift < Long.SIZE; shift += 7) {
       byte part = in.readRawByte();
-      if (shift == Long.SIZE - 1 && (part & 0xfe) != 0) {
+      if (shift == Long.SIZE - 1 && part != 1) {
         break;
       }
       found |= (part & 0x7fL) << shift;
