@@ -149,7 +149,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         part = data[place]
         number |= (part & 0x7F) << shift
         place, shift = place + 1, shift + 7
-        if shift == 63 and part != 1:
+        if shift == 70 and part != 1:
             raise _BrokenError
         if part < 0x80:
             return number, place

@@ -19,7 +19,9 @@ from sluice.contracts.protobuf import ProtobufField, ProtobufMessage, ProtobufSc
 
 _FILE, _DESCRIPTORS = "contract.proto", "descriptors"
 _WELL_KNOWN = Path(protoc.__file__).parent / "_proto"
-_SYNTAX = re.compile(r"^\s*(syntax|edition)\s*=", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SYNTAX = re.compile(r"\ufeff?\s*(syntax|edition)\s*=")
+"""What a file begins with, comments aside."""
 _TYPES = {
     number: name.removeprefix("TYPE_").lower()
     for name, number in vars(FieldDescriptor).items()
@@ -62,7 +64,7 @@ def read_protobuf(text: str) -> ProtobufSchema:
     Raises:
         BrokenProtobufError: it is wrong, or imports other files than Protobuf's own.
     """
-    if not _SYNTAX.search(text):
+    if not _SYNTAX.match(_COMMENT.sub("", text)):
         message = "it does not say in which syntax it is written, and protoc would guess proto2."
         raise BrokenProtobufError((ProtobufFault(1, message, 'begin it with `syntax = "proto3";`.'),))
     with tempfile.TemporaryDirectory() as folder:

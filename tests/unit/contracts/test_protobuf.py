@@ -107,6 +107,30 @@ def test_a_wrong_file_is_refused_at_its_line(text: str, line: int, said: str) ->
     assert any(said in fault.message and fault.line == line for fault in refused.value.faults), refused.value.faults
 
 
+def test_editions_options_and_comments_are_read() -> None:
+    text = """\ufeff/* edition */ // of
+    edition = "2023";
+    import "google/protobuf/descriptor.proto";
+    extend google.protobuf.FieldOptions { string owner = 50000; }
+    message M {
+      int32 a = 1 [features.field_presence = IMPLICIT, (owner) = "us"];
+      int32 b = 2;
+      M m = 3 [features.message_encoding = DELIMITED];
+      int32 q = 4 [features.field_presence = LEGACY_REQUIRED];
+      enum E { option allow_alias = true; X = 0; Y = 1; Z = 1; }
+      repeated E e = 5;
+    }
+    service S { rpc Get(M) returns (M); }
+    """
+    root = read_protobuf(text).root(None)
+    assert root is not None
+    assert [(each.name, each.type, each.presence) for each in root.fields] == [
+        ("a", "int32", "implicit"), ("b", "int32", "explicit"), ("m", "group", "explicit"), ("q", "int32", "required"),
+        ("e", "enum", ""),
+    ]  # fmt: skip
+    assert read_protobuf(text).enums["M.E"] == {0: "X", 1: "Y"}
+
+
 def test_all_faults_of_a_file_are_said_at_once() -> None:
     with pytest.raises(BrokenProtobufError) as refused:
         read_protobuf('syntax = "proto3";\nmessage M {\n  A a = 1;\n  B b = 2;\n}\n')
