@@ -111,7 +111,7 @@ def in_lines(topic: TopicSpec) -> TopicSpec:
     """Return the topic as if its values were lines: lines of text as they are, all others as JSON without frames."""
     if topic.value.format in LINES:
         return topic
-    of_others = {"framing": "none", "schemas": {}, "version": None, "message": None, "written": {}}
+    of_others: dict[str, object] = {"framing": "none", "schemas": {}, "version": None, "message": None, "written": {}}
     bare = topic.value.model_copy(update={"format": "json", **of_others})
     return topic.model_copy(update={"value": bare})
 

@@ -199,7 +199,7 @@ def _read_kinds(value: TopicValue) -> dict[str, frozenset[JsonKind]]:
 
 
 def _kinds(types: Iterable[str]) -> frozenset[JsonKind]:
-    return frozenset[JsonKind]().union(*(KINDS_OF_TYPE[each] for each in types))
+    return frozenset[JsonKind]().union(*(KINDS_OF_TYPE.get(each, frozenset()) for each in types))
 
 
 def _is_true(path: Sequence[str]) -> Column:

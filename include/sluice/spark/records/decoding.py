@@ -42,7 +42,10 @@ FAULT_DETAIL = "_fault_detail"
 _FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
 
-_DECLARED, _PROTOBUF = "sluice_from_declared", "sluice_from_protobuf"
+_DECLARED, _UNDER_SCHEMAS = (
+    "sluice_from_declared",
+    {"avro": "sluice_from_declared_avro", "protobuf": "sluice_from_protobuf"},
+)
 """Of what is not plain (`TopicValue.is_plain`): objects, paths, lines of text; and messages."""
 
 _TYPES: dict[FieldType, DataType] = {
@@ -97,16 +100,13 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         value: the declaration.
     """
     schema = StructType([_written(name, field) for name, field in value.fields.items()])
-    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (_function(value), [declaration(value)])
+    other = _UNDER_SCHEMAS.get(value.format, _DECLARED)
+    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (other, [declaration(value)])
     arguments = [schema.json(), *further, *written_under(value)]
     parsed = F.call_function(function, patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))
-
-
-def _function(value: TopicValue) -> str:
-    return _PROTOBUF if value.format == "protobuf" else _DECLARED
 
 
 def written_under(value: TopicValue) -> Iterator[str]:

@@ -13,7 +13,7 @@ from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
 from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF, Version, between, read_version
 from sluice.contracts.promise import promise_at, promises
 from sluice.contracts.protobuf import ProtobufSchema
-from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.model import TopicSpec, ValueField
 from sluice.specs.reading.document import MAX_BYTES, Document, read_document
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
@@ -204,12 +204,17 @@ def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterat
         if promise is None and declared.required:
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
-        elif promise is not None and not promise.types & declared.types_read:
+        elif promise is not None and not promise.types & _types_read(declared, spec):
             message = f"is {promise.words}, which does not read as the {declared.type} of the spec of {spec.name}."
             yield Fault(version.file, line, name, message, "make the two agree.")
         elif promise is not None and declared.required and not promise.always:
             message = f"may be absent or null, and the spec of {spec.name} requires it."
             yield Fault(version.file, line, name, message, "make it optional there, or required here.")
+
+
+def _types_read(declared: ValueField, spec: TopicSpec) -> frozenset[str]:
+    """Return the types that a field reads; in Avro a date is no text, and bytes are bytes."""
+    return frozenset({declared.type.value}) if spec.value.format == "avro" else declared.types_read
 
 
 def loc_of(data: object, field: str) -> Loc:

@@ -27,6 +27,7 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     inject(session, "sluice_from_json", new FromJson());
     inject(session, "sluice_from_avro", new FromAvro());
     inject(session, "sluice_from_declared", new FromDeclared());
+    inject(session, "sluice_from_declared_avro", new FromDeclaredAvro());
     inject(session, "sluice_from_protobuf", new FromProtobuf());
     inject(session, "sluice_protobuf_fields", new ProtobufFields());
     return BoxedUnit.UNIT;
@@ -81,23 +82,40 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     }
   }
 
+  /** {@code sluice_from_declared_avro(value, schema, declaration, writer)}, or {@code (…, id, writer, ...)} of frames. */
+  private static final class FromDeclaredAvro extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      return underSchemas(
+          arguments, (fields, declaration, written, framed) -> new DeclaredAvroDecoder(fields, declaration, written));
+    }
+  }
+
   /** {@code sluice_from_protobuf(value, schema, declaration, layout)}, or {@code (…, id, layout, ...)} of frames. */
   private static final class FromProtobuf extends AbstractFunction1<Seq<Expression>, Expression> {
     @Override
     public Expression apply(Seq<Expression> arguments) {
-      StructType fields = fields(arguments);
-      String declaration = text(arguments, 2);
-      Map<Integer, Decoder> framed = new HashMap<>();
-      for (int i = 3; i + 1 < arguments.length(); i += 2) {
-        Decoder decoder = new ProtobufDecoder(fields, declaration, text(arguments, i + 1), true);
-        framed.put(Integer.valueOf(text(arguments, i)), decoder);
-      }
-      Decoder decoder =
-          framed.isEmpty()
-              ? new ProtobufDecoder(fields, declaration, text(arguments, 3), false)
-              : new FramedDecoder(fields, framed);
-      return call(decoder, arguments.apply(0));
+      return underSchemas(arguments, ProtobufDecoder::new);
     }
+  }
+
+  /** Makes the decoder of what was written under one schema. */
+  private interface UnderSchema {
+    Decoder decoder(StructType fields, String declaration, String written, boolean framed);
+  }
+
+  private static Expression underSchemas(Seq<Expression> arguments, UnderSchema made) {
+    StructType fields = fields(arguments);
+    String declaration = text(arguments, 2);
+    Map<Integer, Decoder> framed = new HashMap<>();
+    for (int i = 3; i + 1 < arguments.length(); i += 2) {
+      framed.put(Integer.valueOf(text(arguments, i)), made.decoder(fields, declaration, text(arguments, i + 1), true));
+    }
+    Decoder decoder =
+        framed.isEmpty()
+            ? made.decoder(fields, declaration, text(arguments, 3), false)
+            : new FramedDecoder(fields, framed);
+    return call(decoder, arguments.apply(0));
   }
 
   /** {@code sluice_protobuf_fields(value, layout)}, or {@code (value, id, layout, ...)} of frames. */
