@@ -57,6 +57,9 @@ class BrokenProtobufError(Exception):
         self.faults = faults
 
 
+_REFUSED = (ProtobufFault(1, "protoc refuses it, and says nothing of it.", "compile it with protoc."),)
+
+
 @lru_cache(maxsize=256)
 def read_protobuf(text: str) -> ProtobufSchema:
     """Read a file. It takes about a millisecond.
@@ -72,11 +75,11 @@ def read_protobuf(text: str) -> ProtobufSchema:
         try:
             _protoc_compiler.get_protos(_FILE.encode(), [folder.encode(), str(_WELL_KNOWN).encode()])
         except _protoc_compiler.ProtocErrors as errors:
-            raise BrokenProtobufError(tuple(_faults(errors))) from None
+            raise BrokenProtobufError(tuple(_faults(errors)) or _REFUSED) from None
         descriptors = Path(folder, _DESCRIPTORS)
         further = ("--include_imports", "--include_source_info", f"--descriptor_set_out={descriptors}")
         if protoc.main(["protoc", f"-I{folder}", f"-I{_WELL_KNOWN}", *further, _FILE]):
-            raise BrokenProtobufError((ProtobufFault(1, "protoc refuses it."),))
+            raise BrokenProtobufError(_REFUSED)
         files = FileDescriptorSet.FromString(descriptors.read_bytes())
     return _schema(files)
 
