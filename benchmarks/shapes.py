@@ -33,7 +33,8 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.conftest import values_of
 from tests.oracle import flights
-from tests.shapes import joined, sql, transforms
+from tests.shapes import carried, joined, sql, transforms
+from tests.shapes.carried_specs import CARRIED, ORACLES, carried_document
 from tests.shapes.joined_oracle import joined_rows
 from tests.shapes.joined_specs import JOINED, PREFIX, joined_document
 from tests.shapes.oracle import differences, rows_of
@@ -44,7 +45,11 @@ _DAYS = ("2013-01-01", "2013-01-02")
 _LATE_AFTER_MINUTES = 180
 _KILLS = ("before_write", "after_write_before_commit")
 _NOON = (pd.Timestamp("2013-01-01T15:00Z"), pd.Timestamp("2013-01-01T20:00Z"))
-_SIZES = {"full": (*SHAPES, *JOINED), "small": ("hopping", "sessions_in_sql", "joined_left")}
+_SIZES = {
+    "full": (*SHAPES, *JOINED, *CARRIED),
+    "small": ("hopping", "sessions_in_sql", "joined_left", "turns"),
+    "carried": CARRIED,
+}
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
@@ -71,6 +76,12 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     return figures, {"size": size, "of_shapes": found}
 
 
+def _document(shape: str) -> dict[str, object]:
+    if shape in CARRIED:
+        return carried_document(shape)
+    return joined_document(shape) if shape.startswith(PREFIX) else pipeline_document(shape)
+
+
 @dataclass(frozen=True)
 class Sent:
     """Records of both topics."""
@@ -86,6 +97,8 @@ class Sent:
         """Return what a shape makes of them."""
         if shape.startswith(PREFIX):
             return joined_rows(shape, self.flown, self.measured)
+        if shape in CARRIED:
+            return ORACLES[shape](self.flown[~(self.flown["dep_delay"] > _LATE_AFTER_MINUTES)])
         return rows_of(shape, self.flown)
 
 
@@ -105,14 +118,13 @@ class Bench:
             for file in (home / "include" / spec).glob("*.yaml"):
                 file.unlink()
         folder = home / "spark_jobs" / "transforms"
-        for name, module in (("shapes", transforms), ("joined", joined)):
+        for name, module in (("shapes", transforms), ("joined", joined), ("carried", carried)):
             (folder / f"{name}.py").write_bytes(Path(str(module.__file__)).read_bytes())
         write_specs(home / "include")
         for query in Path(sql.__file__).parent.glob("*.sql"):
             (folder / query.name).write_bytes(query.read_bytes())
         for shape in shapes:
-            spec = joined_document(shape) if shape.startswith(PREFIX) else pipeline_document(shape)
-            document = {**spec, "driver": shape, "backfill": {"schedule": None}}
+            document = {**_document(shape), "driver": shape, "backfill": {"schedule": None}}
             (home / "include" / "pipelines" / f"{shape}.yaml").write_text(json.dumps(document), encoding="utf-8")
         with KafkaPythonAdministration((bootstrap,), {}) as administration:
             administration.create([TopicCreation(TOPIC, PARTITIONS, 1, {"retention.ms": "-1"})])

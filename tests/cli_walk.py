@@ -58,6 +58,7 @@ intervals show departures 2013-01-01T00:00:00Z
 intervals advance departures
 graph
 graph departures -o json
+trace flights/0/1
 outputs rebuild departures
 backfill plan departures --from 2013-01-01 --to 2013-01-02
 backfill run departures --from 2013-01-01 --to 2013-01-02

@@ -124,6 +124,7 @@ class StateFolder:
         self.checkpoints = storage / "checkpoints"
         self.staging = storage / "staging"
         self.static = storage / "static"
+        self.carried = storage / "carried"
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"

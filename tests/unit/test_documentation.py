@@ -28,6 +28,9 @@ INTERFACE = (
     "sluice.table",
     "sluice.interactive.trial",
     "sluice.kafka.deduplication",
+    "sluice.spark.keyed",
+    "sluice.postgres.positions",
+    "sluice.spark.sinks.own",
     "sluice.topics.deduplication",
     "sluice.devstack.jars",  # `python -m`, where there is no make
 )

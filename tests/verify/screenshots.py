@@ -26,15 +26,17 @@ from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
+from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import Browser, running_browser
 
 UNITS = 12
 NOW = datetime(2013, 1, 21, 12, 0, tzinfo=UTC)
-WIDE, NARROW = 1400, 400
+VERY_WIDE, WIDE, NARROW = 1900, 1400, 400
 HEIGHT = 640
 PAGES = {
     "fleet": "/",
+    "graph": "/graph",
     "stream": f"/streams/{pipeline_of(LAGGING)}",
     "topics": "/topics",
     "topic": f"/topics/{topic_of(0)}",
@@ -69,6 +71,7 @@ SHOWN = (
     Picture("fleet"),
     Picture("fleet", NARROW, dark=True),
     Picture("stream", dark=True),
+    Picture("graph", VERY_WIDE),
     Picture("intervals"),
     Picture("quality", NARROW),
 )
@@ -82,6 +85,7 @@ def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="sluice-pictures-") as made:
         clock = ManualClock(NOW)
         fleet = build_fleet(Path(made) / "fleet", UNITS, clock, aside="")
+        add_chains(fleet, NOW)
         with serving(fleet, clock) as address, running_browser(Path(made) / "profile") as browser:
             return [_taken(browser, address, picture, folder) for picture in pictures]
 

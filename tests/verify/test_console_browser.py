@@ -16,6 +16,7 @@ from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.life.attempts import Desired
+from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import running_browser
 from tests.verify.screenshots import ALL, HEIGHT, serving, take
@@ -27,6 +28,8 @@ pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 PAGES = (
     "/",
     "/?health=OK&page=2",
+    "/graph",
+    f"/graph?pipeline={pipeline_of(0)}",
     f"/streams/{pipeline_of(LAGGING)}",
     f"/streams/{pipeline_of(HALTED)}",
     "/topics",
@@ -46,6 +49,7 @@ PAGES = (
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the console without a login over sixty units."""
     fleet = build_fleet(tmp_path_factory.mktemp("fleet"), 60, SystemClock())
+    add_chains(fleet, SystemClock().now())
     with serving(fleet, SystemClock()) as address:
         yield address
 
@@ -101,6 +105,17 @@ _CONTRAST = """(() => {
     const [a, b] = [light(rgb(getComputedStyle(node).color)), light(ground(node))].sort((x, y) => y - x);
     return (a + 0.05) / (b + 0.05); }));
 })()"""
+
+
+def test_every_text_of_the_graph_lies_within_its_node(console: str, tmp_path: Path) -> None:
+    with running_browser(tmp_path / "profile") as browser:
+        browser.open(console + "/graph")
+        browser.wait_for("document.querySelectorAll('svg.flow a').length > 50")
+        beyond = """[...document.querySelectorAll("svg.flow text")].filter(text => {
+          const [own, node] = [text.getBBox(), text.parentNode.querySelector("rect").getBBox()];
+          return own.x < 0 || own.y < 0 || own.x + own.width > node.width || own.y + own.height > node.height;
+        }).map(text => text.textContent)"""
+        assert browser.value(beyond) == []
 
 
 def test_a_page_keeps_itself_fresh_and_leaves_who_is_typing_alone(console: str, tmp_path: Path) -> None:

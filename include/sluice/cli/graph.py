@@ -16,7 +16,12 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.graph import FlowGraph, Node, NodeKind, graph_of
 
-_SHAPES = {NodeKind.TOPIC: '{id}(["{name}"])', NodeKind.PIPELINE: '{id}["{name}"]', NodeKind.TABLE: '{id}[("{name}")]'}
+_SHAPES = {
+    NodeKind.TOPIC: '{id}(["{name}"])',
+    NodeKind.PIPELINE: '{id}["{name}"]',
+    NodeKind.TABLE: '{id}[("{name}")]',
+    NodeKind.SINK: '{id}[/"{name}"/]',
+}
 """How Mermaid draws a node."""
 
 States = Mapping[str, ChainState]

@@ -32,6 +32,7 @@ COMMANDS = {
     "streams": "sluice.cli.streams.commands:app",
     "intervals": "sluice.cli.intervals:app",
     "graph": "sluice.cli.graph:graph",
+    "trace": "sluice.cli.trace:trace",
     "outputs": "sluice.cli.outputs:app",
     "backfill": "sluice.cli.backfill:app",
     "quality": "sluice.cli.quality:app",

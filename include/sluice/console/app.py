@@ -14,6 +14,7 @@ from sluice.console.pages import (
     cost,
     drivers,
     fleet,
+    graph,
     intervals,
     metrics,
     quality,
@@ -31,6 +32,6 @@ def create_console(
     clock = clock or SystemClock()
     app = console_site(clock).application(gate)
     app.state.context = ConsoleContext(project, runner, clock)
-    for pages in (fleet, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, commands):
+    for pages in (fleet, graph, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, commands):
         app.include_router(pages.router)
     return app

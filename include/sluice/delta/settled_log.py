@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -19,6 +19,7 @@ from deltalake.exceptions import DeltaError
 from sluice.delta.log import entry_properties, newest_first, try_commit, write_no_files
 from sluice.delta.writer_log import filled
 from sluice.failpoints import failpoint
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry, StreamEntry
 from sluice.intervals.reach import Reach
 from sluice.intervals.writers import of_all_epochs
@@ -35,10 +36,12 @@ class CollectedRows:
     Attributes:
         rows: with the columns of the table, or fewer.
         content: what each interval holds, by its start.
+        carried: see the port.
     """
 
     rows: pa.Table
     content: Mapping[datetime, Content]
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
 
     def discard(self) -> None:
         """Do nothing: no file holds them."""
@@ -52,11 +55,13 @@ class StagedRows:
         rows: with the columns of the table, or fewer; read while they are written to the table.
         content: what each interval holds, by its start.
         folder: of the files.
+        carried: see the port.
     """
 
     rows: ds.Scanner
     content: Mapping[datetime, Content]
     folder: Path
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
 
     def discard(self) -> None:
         """Delete the files."""

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.errors import CorruptionError
 from sluice.intervals.arrivals import ArrivalClocks
+from sluice.intervals.carried import Carried
 from sluice.intervals.coverage import Position
 from sluice.intervals.reach import Hole, Reach, topic_name
 from sluice.intervals.record_positions import PartitionRange
@@ -157,6 +158,7 @@ class BackfillEntry:
             written before they were kept.
         replayed: records that did not decode when they came, and were read again all the same.
         static: digests of the changing static inputs that its intervals were made with, by name.
+        carried: the states that its intervals continued and left, by their starts; of those without records none.
     """
 
     backfill: str
@@ -171,6 +173,7 @@ class BackfillEntry:
     topics: tuple[str, ...] = ()
     replayed: tuple[PartitionRange, ...] = ()
     static: Mapping[str, str] = field(default_factory=dict)
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
     kind: Literal["backfill"] = "backfill"
 
 
@@ -271,6 +274,7 @@ class SettleEntry:
         lossy: intervals that may lack records which nobody can read any more.
         code: hash of the code that computed them.
         static: digests of the changing static inputs that its intervals were made with, by name.
+        carried: the states that its intervals continued and left, by their starts; of those without records none.
     """
 
     writer: str
@@ -284,6 +288,7 @@ class SettleEntry:
     lossy: tuple[LossyRange, ...] = ()
     code: str = ""
     static: Mapping[str, str] = field(default_factory=dict)
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
     kind: Literal["settle"] = "settle"
 
     @property

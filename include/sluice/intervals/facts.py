@@ -38,6 +38,11 @@ class Facts:
         return any(written is not None and written.content.rows for written in (self.base, self.current))
 
     @property
+    def is_alone(self) -> bool:
+        """Whether its interval is like no other: it has rows or a state of its own."""
+        return self.holds_rows or (self.current is not None and self.current.carried is not None)
+
+    @property
     def streamed(self) -> bool:
         """Whether the newest writing is the stream's."""
         return self.current is not None and self.current.generation is not None

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from sluice.intervals.alignment import Interval, interval_of
+from sluice.intervals.continuation import with_inherited
 from sluice.intervals.entries import (
     NO_ROWS,
     AttemptEntry,
@@ -151,7 +152,12 @@ class _Folding:
             facts = self._as_settled(end, found)
             if facts.current is None and not facts.dirt:
                 continue
-            if spans and spans[-1][1] == start and spans[-1][2] == facts and not facts.holds_rows:
+            if (
+                spans
+                and spans[-1][1] == start
+                and spans[-1][2] == facts
+                and not (facts.is_alone or spans[-1][2].is_alone)
+            ):
                 spans[-1] = (spans[-1][0], end, facts)
             else:
                 spans.append((start, end, facts))
@@ -160,7 +166,8 @@ class _Folding:
             for start, _, facts in spans
             if facts.dirt and all(self._is_beyond_raw(reach) for _, reach in facts.dirt)
         )
-        return Ledger(Rows(self._row(*span) for span in spans), self._settled_until, self._version, ahead)
+        rows, ahead = with_inherited((self._row(*span) for span in spans), ahead)
+        return Ledger(Rows(rows), self._settled_until, self._version, ahead)
 
     def _as_settled(self, end: datetime, facts: Facts) -> Facts:
         """Return facts without what the stream wrote of an interval that is not closed yet."""
@@ -274,6 +281,7 @@ class _Folding:
                 topics=reach.topics,
                 replayed=entry.replayed,
                 static=entry.static,
+                carried=entry.carried.get(start),
             )
             to = correcting(written) if entry.mode == "correct" else writing(written, reach)
             self._facts.change(start, start + self._length, to)
@@ -291,7 +299,8 @@ class _Folding:
 
     def _replace(self, since: datetime, until: datetime, commit: Logged, entry: SettleEntry, reach: Reach) -> None:
         """Give the intervals of `[since, until)` to a settler: nothing of what was there before is left."""
-        cuts = {since, until, *entry.content, *(start + self._length for start in entry.content)}
+        alone = entry.content.keys() | entry.carried.keys()
+        cuts = {since, until, *alone, *(start + self._length for start in alone)}
         for start, end in pairwise(sorted(cuts)):
             written = Written(
                 owner=entry.writer,
@@ -304,6 +313,7 @@ class _Folding:
                 watermark=until,
                 topics=reach.topics,
                 static=entry.static,
+                carried=entry.carried.get(start),
             )
             self._facts.change(start, end, writing(written, reach))
         for lossy in self._lossy_from_the_first:

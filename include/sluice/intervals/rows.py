@@ -8,10 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.intervals.alignment import Interval
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import LOST, Content
 from sluice.intervals.reach import Reach
 from sluice.intervals.record_positions import PartitionRange
 from sluice.wording import ExplainedEnum
+
+INHERITED = "it continues the state of"
+"""How the reason begins why an interval is dirty that has no fault of its own."""
 
 
 class State(ExplainedEnum):
@@ -45,6 +49,7 @@ class Written:
         topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
         replayed: records that did not decode when they came, and were read again for it.
         static: digests of the changing static inputs that it was made with, by name.
+        carried: the states that it continued and left; None without records, and where nothing is carried.
     """
 
     owner: str
@@ -59,6 +64,7 @@ class Written:
     topics: tuple[str, ...] = ()
     replayed: tuple[PartitionRange, ...] = field(default=(), compare=False)  # the index does not keep it
     static: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same
+    carried: Carried | None = field(default=None, compare=False)  # the same
 
     @property
     def reach(self) -> Reach:
@@ -110,6 +116,16 @@ class LedgerRow:
     def lossy(self) -> bool:
         """Whether records of it are lost for good: no recompute brings them back."""
         return any(why.endswith(LOST) for why in self.dirty)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Why it is dirty itself, and not by what it continues."""
+        return tuple(why for why in self.dirty if not why.startswith(INHERITED))
+
+    @property
+    def carried(self) -> Carried | None:
+        """The states that what readers see continued and left."""
+        return None if self.current is None else self.current.carried
 
     def verified_by(self, code: str) -> bool:
         """Whether a passed comparison by this code is on record."""

@@ -116,8 +116,8 @@ class ProjectProcesses:
             )
 
     def archive(self) -> Path:
-        """Zip the package and the transforms for executors, so that workers need no repository, and return the file."""
-        packages = (PACKAGE, self.settings.home / "spark_jobs" / "transforms")
+        """Zip the package, transforms and sinks, so that executors need no repository, and return the file."""
+        packages = (PACKAGE, *(self.settings.home / "spark_jobs" / name for name in ("transforms", "sinks")))
         files = {
             str(path.relative_to(package.parent)): path.read_bytes()
             for package in packages

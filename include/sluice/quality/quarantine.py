@@ -9,6 +9,10 @@ from datetime import datetime
 from sluice.intervals.record_positions import RecordPositions, TopicPosition
 from sluice.quality.reasons import Outcome, Reason
 
+LETTER_PREFIX = "__sluice.errors."
+"""Begins the names of a dead letter's headers; what follows is named as Kafka Connect names it, as far as there is such
+a thing."""
+
 
 @dataclass(frozen=True)
 class QuarantineFilter:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import NOTHING_EXAMINED, Content, ExaminedSource, SettleEntry
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination
@@ -60,6 +61,10 @@ class Staged(Protocol):
     @property
     def content(self) -> Mapping[datetime, Content]:
         """What each interval holds, by its start; those without rows are left out."""
+
+    @property
+    def carried(self) -> Mapping[datetime, Carried]:
+        """The states that intervals continued and left, by their starts; those without records are left out."""
 
     def discard(self) -> None:
         """Free what it takes; never once a commit of it may be in the log."""

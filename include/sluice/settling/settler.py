@@ -203,6 +203,7 @@ class Settler(Generic[R]):
                 for topic, own in found.items()
             },
             content=rows.content if rows is not None else {},
+            carried=rows.carried if rows is not None else {},
             overtaken=_merged([own.found.overtaken for own in each]),
             lossy=tuple(lossy for own in each for lossy in own.found.lossy),
             code=self._author.code,

@@ -10,7 +10,8 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, State
 from sluice.specs.catalog.streams import DeclaredStream
 from sluice.specs.code.parts import CodeChanges
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput
+from sluice.specs.model.outputs import Output
+from sluice.specs.rules.output_rules import output_name
 
 _STATE = (
     "its checkpoint holds state. A driver checks on a copy whether that fits the new code; if not, the stream begins "
@@ -156,12 +157,7 @@ def output_effects(stream: DeclaredStream, keeps_state: bool | None) -> Iterator
     """
     state = {True: _STATE, False: _NO_STATE, None: _UNKNOWN_STATE}[keeps_state]
     for output in stream.outputs:
-        yield OutputEffect(stream.name, _name(output), _effect(output, state))
-
-
-def _name(output: Output) -> str:
-    name = output.table if isinstance(output, IntervalsOutput | RowsOutput | LatestOutput) else output.topic
-    return f"{output.kind} {name}"
+        yield OutputEffect(stream.name, f"{output.kind} {output_name(output)}", _effect(output, state))
 
 
 def _effect(output: Output, state: str) -> str:
@@ -174,6 +170,8 @@ def _effect(output: Output, state: str) -> str:
             return f"a row stays until a newer one of its key replaces it; {state}"
         case "topic":
             return f"what was sent stays, and records after the restart are the new code's; {state}"
+        case "sink":
+            return f"what it was given stays, and rows after the restart are the new code's; {state}"
         case "dead_letters":
             return "runs no transform: records are copied that validation refuses after the restart"
 

@@ -125,11 +125,16 @@ def test_a_dag_that_airflow_hides_from_somebody_is_hidden_here_too(
     manager = get_auth_manager()
     shown = viewer.get("/sluice/streams/departures")
     assert (shown.status_code, "departures" in shown.text) == (200, True)
+    graph = viewer.get("/sluice/graph").text
+    for node in ("topic flights", "pipeline departures", "table departures", "table departures_live"):
+        assert f'aria-label="{node}' in graph, node
+    assert 'href="/sluice/streams/departures' in graph
     monkeypatch.setattr(type(manager), "is_authorized_dag", lambda *_, **__: False)
     for page in ("streams/departures", "units/flights/log", "intervals/departures", "quality/departures", "topics"):
         assert viewer.get(f"/sluice/{page}").status_code == 404, page
     monkeypatch.setattr(type(manager), "get_authorized_dag_ids", lambda *_, **__: set())
     assert "departures" not in viewer.get("/sluice/").text
+    assert "departures" not in viewer.get("/sluice/graph").text
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AttemptEntry, Content, Entry, Logged, SettleEntry
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
@@ -28,6 +29,10 @@ class StagedRows:
     @property
     def content(self) -> dict[datetime, Content]:
         return {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in self.rows.items() if ids}
+
+    @property
+    def carried(self) -> dict[datetime, Carried]:
+        return {}
 
     def discard(self) -> None:
         assert not self.committed, "files that the table's log names are deleted"

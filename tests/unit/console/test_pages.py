@@ -103,6 +103,14 @@ def test_a_stream_shows_what_it_quarantined_by_reason_and_a_raw_stream_nothing(v
     assert "at least" not in text_of(visitor, f"/streams/raw_{topic_of(LAGGING)}")
 
 
+def test_a_stream_that_is_halted_is_so_on_every_page(visitor: TestClient) -> None:
+    for path in ("/?q=pipe0000", f"/streams/{pipeline_of(HALTED)}", f"/intervals/{pipeline_of(HALTED)}", "/graph"):
+        assert "HALTED" in text_of(visitor, path)
+        assert "STOPPED" not in visitor.get(path).text.partition(f"{pipeline_of(HALTED)}<")[2][:600], path
+    assert '<span class="mark bad">HALTED</span>' in visitor.get(f"/intervals/{pipeline_of(HALTED)}").text
+    assert '<span class="mark quiet">STOPPED</span>' in visitor.get(f"/streams/{pipeline_of(RESTING)}").text
+
+
 @pytest.mark.parametrize(
     ("number", "actions"), [(HALTED, ["resume", "stop"]), (RESTING, ["start"]), (LAGGING, ["restart", "stop"])]
 )
@@ -226,6 +234,7 @@ def counted(project: Project) -> Iterator[list[str]]:
 
 PAGES = (
     "/",
+    "/graph",
     f"/streams/{pipeline_of(3)}",
     "/intervals",
     f"/intervals/{pipeline_of(3)}",

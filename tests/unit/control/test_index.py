@@ -233,6 +233,19 @@ def test_a_rebuild_drops_what_no_spec_names_and_leaves_other_deployments_alone(
     assert len(ours.ledger(PIPELINE).rows) == len(theirs.ledger(PIPELINE).rows) == 3
 
 
+def test_intervals_of_other_code_are_counted_where_they_are_sound(index: LedgerIndex, log: Log) -> None:
+    log.add(replace(published(0, 1), code="other"), dirty(2))
+    index.refresh(PIPELINE)
+    assert index.ledger(PIPELINE).count("other") == index.refresh(PIPELINE).ledger.count("other")
+    for code in (CODE, "other", "third"):
+        assert index.stale({PIPELINE: code, "unknown": code}) == {
+            PIPELINE: index.ledger(PIPELINE).count(code)[State.STALE],
+            "unknown": 0,
+        }
+    assert index.stale({PIPELINE: CODE})[PIPELINE] == 2
+    assert index.stale({PIPELINE: "other"})[PIPELINE] == 0, "the only other interval is dirty"
+
+
 CENTURY = 876_576
 
 

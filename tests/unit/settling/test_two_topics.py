@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import count
 
 from sluice.intervals.alignment import Interval
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AdvanceEntry, Content, Entry, Logged, SettleEntry
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.settling.examination import Examination, RecordTimes, examined
@@ -62,6 +63,7 @@ class NoRows:
     """Implements `sluice.settling.ports.Staged`."""
 
     content: Mapping[datetime, Content] = field(default_factory=dict)
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
 
     def discard(self) -> None:
         return

@@ -263,6 +263,7 @@ NO_RECORDS = {
     ),
     "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
+    "spark/backfill/record_rows.py",
 }
 SHARED = {"topics/json_object.py"}
 

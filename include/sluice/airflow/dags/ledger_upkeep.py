@@ -14,7 +14,7 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
-from sluice.specs.model.outputs import RowsOutput
+from sluice.specs.model.outputs import RowsOutput, SinkOutput
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.health.availability import KEPT
 
@@ -26,6 +26,7 @@ Who wrote each interval is said in the commits of the tables. Delta forgets comm
 entries into a small table beside each output and raw table; `index` then brings the control database's index up to
 date. Both may be repeated. A month without this DAG loses entries that cannot be restored: its failure is an alert.
 `forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30.
+`states` removes what intervals have handed on to the next one and is kept no longer (`carries: {...: {keep}}`).
 """
 
 
@@ -57,8 +58,15 @@ def build_keep_ledger_dag() -> DAG:
             with retried_only_if_unknown():
                 return runtime.open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
 
+        @task(task_id="states", execution_timeout=timedelta(hours=1), doc_md="Deletes states that are kept no longer.")
+        def states() -> int:
+            """Return how many states were deleted; the log has them by pipeline."""
+            with retried_only_if_unknown():
+                return sum(forget_carried(runtime.open_project()).values())
+
         keep() >> index()
         forget()
+        states()
     return dag
 
 
@@ -76,6 +84,7 @@ def keep_entries(project: Project) -> dict[str, int]:
     side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
     tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
+    tables += [deliveries(output.name) for output in side_outputs if isinstance(output, SinkOutput)]
     return _each(sorted(set(tables)), lambda table: archive_log(project.folder.table(table)))
 
 
@@ -87,6 +96,24 @@ def refresh_index(project: Project) -> dict[str, int]:
     """
     index = project.tables.index()
     return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
+
+
+def forget_carried(project: Project) -> dict[str, int]:
+    """Delete the states of every pipeline that are kept no longer, and return how many, by pipeline.
+
+    Raises:
+        CorruptionError: of some pipeline the log cannot be read; the others' were deleted.
+    """
+    from sluice.delta.carried_log import forget_states  # noqa: PLC0415 - parsing must not pay for Delta
+
+    carrying = {name: p.intervals.carries for name, p in project.catalog.interval_pipelines.items()}
+
+    def forget(pipeline: str) -> int:
+        keep = {name: table.keep for name, table in carrying[pipeline].items()}
+        rows, folder = project.tables.ledger(pipeline).spans, project.folder.carried / pipeline
+        return forget_states(folder, rows, keep, SystemClock().now())
+
+    return _each(sorted(name for name, carries in carrying.items() if carries), forget)
 
 
 def _each(names: Iterable[str], act: Callable[[str], int]) -> dict[str, int]:

@@ -62,6 +62,12 @@ principals = _declared(Kind.PRINCIPAL)
 
 
 @_completer
+def partitions(config: Settings) -> Iterable[str]:
+    """Return the topics as the beginnings of addresses of records."""
+    return [f"{topic}/" for topic in _names(Kind.TOPIC, config)]
+
+
+@_completer
 def users(config: Settings) -> Iterable[str]:
     """Return the Kafka users of the principals."""
     files = sorted((config.home / "include" / Kind.PRINCIPAL.folder).glob("*.yaml"))

@@ -41,13 +41,14 @@ def as_dict(topic: str, record: Record, most: int | None) -> dict[str, Any]:
         "offset": record.offset,
         "timestamp": _time(record.at),
         "timestamp_by": "broker" if record.appended else "producer",
-        **_bytes("key", record.key, most),
-        **_bytes("value", record.value, most),
-        "headers": [{"name": name, **_bytes("value", value, most)} for name, value in record.headers],
+        **bytes_as_dict("key", record.key, most),
+        **bytes_as_dict("value", record.value, most),
+        "headers": [{"name": name, **bytes_as_dict("value", value, most)} for name, value in record.headers],
     }
 
 
-def _bytes(name: str, data: bytes | None, most: int | None) -> dict[str, Any]:
+def bytes_as_dict(name: str, data: bytes | None, most: int | None = None) -> dict[str, Any]:
+    """Return bytes as JSON values under a name; see `as_dict`."""
     if data is None:
         return {name: None}
     cut = most is not None and len(data) > most

@@ -10,11 +10,13 @@ from markupsafe import Markup, escape
 from sluice.clock import Clock
 from sluice.console.html.charts import HEIGHT, WIDTH, number_text
 from sluice.console.html.site import Site
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import FINE, Health
 from sluice.streams.life.timeline import duration_text
 
 NAVIGATION = (
     ("", "Fleet"),
+    ("graph", "Graph"),
     ("topics", "Topics"),
     ("intervals", "Intervals"),
     ("quality", "Quality"),
@@ -37,6 +39,7 @@ def console_site(clock: Clock) -> Site:
         "seconds": _seconds,
         "ago": _ago,
         "tone": tone_of,
+        "verdict": verdict_of,
         "prose": prose,
     }
     variables = {"navigation": NAVIGATION, "chart_width": WIDTH, "chart_height": HEIGHT}
@@ -48,6 +51,15 @@ def tone_of(health: Health) -> str:
     if health in FINE:
         return "good"
     return "warning" if health in {Health.LAGGING, Health.STOPPED} else "bad"
+
+
+def verdict_of(status: StreamStatus) -> tuple[str, str]:
+    """Return a stream's verdict in one word, and the class of its colour: no alarm where it shall not run."""
+    if status.halted:
+        return "HALTED", "bad"
+    health = status.verdict.health
+    at_rest = health is Health.STOPPED and not status.needs_attention
+    return health.value, "quiet" if at_rest else tone_of(health)
 
 
 def prose(text: str) -> Markup:

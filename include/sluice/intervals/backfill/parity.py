@@ -60,6 +60,7 @@ class Counts:
         extra: in the table, not computed.
         different: same key, other values (or another number of rows of that key).
         late: late records of the interval (records, not rows); 0 in a recompute, which explains nothing.
+        states: carried tables that it leaves with another content.
         samples: a few of the differences, in words.
     """
 
@@ -68,12 +69,13 @@ class Counts:
     extra: int = 0
     different: int = 0
     late: int = 0
+    states: int = 0
     samples: tuple[str, ...] = ()
 
     @property
     def differences(self) -> int:
-        """Rows that are not the same on both sides."""
-        return self.missing + self.extra + self.different
+        """Rows that are not the same on both sides, and carried tables."""
+        return self.missing + self.extra + self.different + self.states
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class IntervalParity:
     why: str = ""
 
 
-def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str = "") -> IntervalParity:
+def judge_interval(
+    mode: Mode, interval: Interval, counts: Counts, changed: str = "", *, continues_corrected: bool = False
+) -> IntervalParity:
     """Judge one compared interval.
 
     Args:
@@ -94,6 +98,7 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         interval: its bounds.
         counts: what the comparison found.
         changed: how the table's content differs from what the ledger says was written; empty if it does not.
+        continues_corrected: whether it continues the state of an interval that was corrected just before.
     """
     if changed:
         return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, changed)
@@ -103,7 +108,7 @@ def judge_interval(mode: Mode, interval: Interval, counts: Counts, changed: str 
         return IntervalParity(interval, ParityOutcome.IDENTICAL, counts)
     if mode is Mode.TRY:
         return IntervalParity(interval, ParityOutcome.CHANGED, counts)
-    if mode is Mode.CORRECT and counts.late:
+    if mode is Mode.CORRECT and (counts.late or continues_corrected):
         return IntervalParity(interval, ParityOutcome.EXPLAINED, counts)
     return IntervalParity(interval, ParityOutcome.DIFFERENT, counts, UNEXPLAINED)
 
@@ -201,6 +206,7 @@ class ParityReport:
             extra=sum(c.extra for c in counts),
             different=sum(c.different for c in counts),
             late=sum(c.late for c in counts),
+            states=sum(c.states for c in counts),
             samples=tuple(sample for c in counts for sample in c.samples)[:20],
         )
 

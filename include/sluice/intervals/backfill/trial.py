@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 _SHOWN_COLUMNS = 4
 
@@ -93,9 +94,13 @@ class RowDifference:
         values = [f"{name} {_said(old)}, now {_said(self.new.get(name))}" for name, old in self.old.items()]
         return f"{key}: {'; '.join(values[:_SHOWN_COLUMNS]) or 'other values'}"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {**asdict(self), "interval": self.interval.isoformat(), "change": self.change}
+
     def to_json(self) -> str:
         """Return it as one line for programs."""
-        return json.dumps({**asdict(self), "interval": self.interval.isoformat(), "change": self.change})
+        return json.dumps(self.as_dict())
 
     @classmethod
     def from_json(cls, line: str) -> RowDifference:

@@ -17,6 +17,7 @@ from sluice.intervals.backfill.bounds import IntervalBound, bound_of, with_commo
 from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.intervals.backfill.parity import UNEXPLAINED, Counts, IntervalParity, ParityOutcome, judge_interval
 from sluice.intervals.backfill.request import Mode
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import NO_ROWS, Content
 from sluice.intervals.ledger import LedgerRow, Written
 from sluice.intervals.record_positions import RecordPositions
@@ -26,8 +27,10 @@ from sluice.spark.backfill.convicting import convict
 from sluice.spark.backfill.duckdb_check import DuckDBCheck
 from sluice.spark.backfill.rewritten import rewritten
 from sluice.spark.backfill.staging import Stage
+from sluice.spark.backfill.state_chain import StateChain, with_states
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.records.transforms import SelectTransform
+from sluice.spark.tables.continuation import Continuation
 from sluice.spark.tables.output import OutputTable, by_version
 from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.records import Records
@@ -46,6 +49,7 @@ class ExaminedChunk:
         files: what the table's intervals consisted of when they were checked.
         stage: the computed rows.
         cross_check: what DuckDB says of them; None unless it was asked.
+        carried: the states that the intervals continued and left, by their starts, where they hand on something.
     """
 
     parities: tuple[IntervalParity, ...]
@@ -54,6 +58,7 @@ class ExaminedChunk:
     files: Callable[[Sequence[datetime]], frozenset[str]]
     stage: Stage
     cross_check: CrossCheck | None = None
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class ChunkExaminer:
         table: the published table.
         staging: the folder for stages.
         replays: records that did not decode when they came, and are read again.
+        chain: the states that intervals hand on; None where they hand on nothing.
     """
 
     spark: SparkSession
@@ -75,17 +81,25 @@ class ChunkExaminer:
     table: OutputTable
     staging: Path
     replays: RecordPositions = field(default_factory=RecordPositions)
+    chain: StateChain | None = None
 
     def bound(self, mode: Mode, row: LedgerRow) -> IntervalBound:
         """Return what is taken of an interval."""
         return bound_of(mode, row, self.replays)
 
-    def records(self, bounds: Mapping[datetime, IntervalBound]) -> Records:
+    def records(self, bounds: Mapping[datetime, IntervalBound], continuation: Continuation | None = None) -> Records:
         """Return the records behind intervals."""
-        return Records(self.spark, self.raw, self.code, bounds)
+        return Records(self.spark, self.raw, self.code, bounds, continuation)
 
-    def records_behind(self, chunk: Sequence[LedgerRow], bounds: Mapping[datetime, IntervalBound]) -> Records:
+    def records_behind(
+        self,
+        chunk: Sequence[LedgerRow],
+        bounds: Mapping[datetime, IntervalBound],
+        continuation: Continuation | None = None,
+    ) -> Records:
         """Return the records behind intervals of a chunk, for as few computations as give their rows."""
+        if continuation is not None:
+            return self.records(bounds, continuation)
         records = self.records(bounds)
         joins = records.is_joined and not self._output.called_per_interval
         return self.records(with_common_reach(bounds, _settled(chunk))) if joins else records
@@ -107,12 +121,14 @@ class ChunkExaminer:
         gone |= self._unread([row for row in chunk if row.interval.start not in gone], mode)
         compared_with = {start: v for start, v in versions.items() if start not in gone}
         bounds = {r.interval.start: self.bound(mode, r) for r in chunk if r.interval.start in compared_with}
-        records = self.records_behind(chunk, bounds)
+        continuation = None if self.chain is None else self.chain.of(mode)
+        records = self.records_behind(chunk, bounds, continuation)
         if mode is not Mode.VERIFY:  # what other code has written is stale, and not verified
             self.table.fit(records.schema)
         stage, found = self._compare(records, self._variation(mode), compared_with, number)
         late = self._late(mode, chunk, records)
-        parities, cross_check = tuple(_judge(mode, row, found, late, gone) for row in chunk), None
+        carried = None if continuation is None else dict(continuation.carried)
+        parities, cross_check = tuple(_judge(mode, r, found, late, gone, carried=carried) for r in chunk), None
         if mode is Mode.VERIFY:
             parities, cross_check = self._cross_checked(tuple(self._convicted(parities, bounds)), records, stage)
         return ExaminedChunk(
@@ -122,6 +138,7 @@ class ChunkExaminer:
             files=lambda starts: self.table.files(starts, version),
             stage=stage,
             cross_check=cross_check,
+            carried=carried or {},
         )
 
     def _late(self, mode: Mode, chunk: Sequence[LedgerRow], records: Records) -> Mapping[datetime, int]:
@@ -180,7 +197,8 @@ class ChunkExaminer:
     def _alone(self, bound: IntervalBound, intervals: Interval, variation: Variation) -> DataFrame:
         length = self._output.interval_length
         starts = [interval.start for interval in intervals_between(intervals.start, intervals.end, length)]
-        return self.records(dict.fromkeys(starts, bound)).result(variation)
+        continuation = None if self.chain is None else self.chain.recorded()
+        return self.records(dict.fromkeys(starts, bound), continuation).result(variation)
 
     def _compare(
         self, records: Records, variation: Variation, versions: Mapping[datetime, int], number: int
@@ -233,16 +251,23 @@ def _judge(
     found: Mapping[datetime, IntervalComparison],
     late: Mapping[datetime, int],
     gone: Mapping[datetime, str],
+    *,
+    carried: Mapping[datetime, Carried] | None = None,
 ) -> IntervalParity:
+    """Judge an interval of a chunk; `carried` are the states that were computed, where intervals hand on something."""
     start = row.interval.start
     if start in gone:
         return IntervalParity(row.interval, ParityOutcome.INCONCLUSIVE, why=gone[start])
-    compared = found.get(start, IntervalComparison())
+    compared, written = found.get(start, IntervalComparison()), row.base if mode is Mode.VERIFY else row.current
     counts = replace(compared.counts, late=late.get(start, 0))
-    changed = unrecorded_change(row.base if mode is Mode.VERIFY else row.current, compared.table)
+    changed, others = unrecorded_change(written, compared.table), False
+    if carried is not None:
+        was, now = None if written is None else written.carried, carried.get(start)
+        counts = with_states(counts, was, now)
+        others = was is not None and now is not None and was.before != now.before
     if mode is Mode.RECOMPUTE:  # it is the repair of whatever happened; a dirty interval may hold anything
         return replace(judge_interval(mode, row.interval, counts), why="" if row.dirty else changed)
-    return judge_interval(mode, row.interval, counts, changed)
+    return judge_interval(mode, row.interval, counts, changed, continues_corrected=others)
 
 
 def unrecorded_change(written: Written | None, held: Content) -> str:

@@ -31,6 +31,7 @@ from sluice.quality.gate import Override
 from sluice.spark.backfill.examination import ChunkExaminer
 from sluice.spark.backfill.publishing import chunks_published
 from sluice.spark.backfill.results import CANCELLED, FAILED, ChunkResult, Result, ResultFolder
+from sluice.spark.backfill.state_chain import state_chain
 from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
 from sluice.spark.checks.quarantine import Quarantine, pinned_raw
@@ -191,7 +192,9 @@ class _Run:
             rows = {chunk.number: chunk.rows for chunk in chunks}
             finished = {n for n in results if n in rows and all(self._verified_here(row) for row in rows[n])}
         elif self.backfill.request.mode is Mode.TRY:
-            finished = {n for n, result in results.items() if result.code == self.code.code_hash}
+            # What one chunk leaves for the next is nowhere on record: a chain is tried from its beginning.
+            same = {n for n, result in results.items() if result.code == self.code.code_hash}
+            finished = set[int]() if self.code.carries else same
         else:
             finished = chunks_published(self._folder, self.backfill.id, results) if results else set()
         yield from ((number, results[number]) for number in sorted(finished))
@@ -211,7 +214,8 @@ class _Run:
         raw = pinned_raw(self.project, self.code.pipeline)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
-        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw))
+        chain = state_chain(self.project, self.spark, self.code)
+        return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), chain)
 
     def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""

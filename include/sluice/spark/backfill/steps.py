@@ -209,6 +209,7 @@ class Steps:
             topics=reach.topics,
             replayed=tuple(again.pieces()),
             static=dict(examiner.code.digests),
+            carried={start: examined.carried[start] for start in starts if start in examined.carried},
         )
         publication = Publication(
             examiner.table,
@@ -227,11 +228,12 @@ class Steps:
         now = self.project.tables.ledger(self.examiner.code.pipeline.name).rows
         for row in rows:
             latest = now.get(row.interval.start, LedgerRow(row.interval))
-            if (latest.base, latest.current, latest.dirty) != (row.base, row.current, row.dirty):
+            # What an interval inherits from those before it changes while a backfill computes these again.
+            if (latest.base, latest.current, latest.marks) != (row.base, row.current, row.marks):
                 owner = latest.current.owner if latest.current else "no writer"
                 raise RefusedError(
                     f"the interval {row.interval.start:%FT%RZ} is not what it was when it was chosen: it belongs to "
-                    f"{owner} now{', and is dirty' if latest.dirty else ''}. Nothing was changed.",
+                    f"{owner} now{', and is dirty' if latest.marks else ''}. Nothing was changed.",
                     fix="see `sluice intervals show`, then run the backfill again.",
                 )
 

@@ -5,14 +5,15 @@ It is a shadow: the table, its columns and its log stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyspark.sql.types import StructType
 
 from sluice.delta.table import column_changes
 from sluice.errors import RefusedError
-from sluice.intervals.backfill.parity import IntervalParity, judge_interval
+from sluice.intervals.backfill.parity import Counts, IntervalParity, judge_interval
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.backfill.trial import ColumnChanges, RowDifference
 from sluice.intervals.entries import NO_ROWS
@@ -20,7 +21,9 @@ from sluice.intervals.ledger import LedgerRow
 from sluice.spark.backfill.comparison import IntervalComparison, all_differences, compare
 from sluice.spark.backfill.examination import ChunkExaminer, unrecorded_change
 from sluice.spark.backfill.staging import Stage
+from sluice.spark.backfill.state_chain import with_states
 from sluice.spark.records.content import content_of, named
+from sluice.spark.tables.continuation import Continuation
 from sluice.specs.model.outputs import IntervalsOutput
 
 
@@ -54,7 +57,9 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
     """
     table, spark, version = examiner.table, examiner.spark, examiner.table.version()
     starts = [row.interval.start for row in chunk]
-    records = examiner.records_behind(chunk, {r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk})
+    bounds = {r.interval.start: examiner.bound(Mode.TRY, r) for r in chunk}
+    continuation = None if examiner.chain is None else examiner.chain.of(Mode.TRY)
+    records = examiner.records_behind(chunk, bounds, continuation)
     if unread := records.unreadable():
         start, why = min(unread.items())
         raise RefusedError(f"{start:%FT%RZ} rests on rows that cannot be read any more: {why}.", fix="recompute it.")
@@ -71,12 +76,20 @@ def try_chunk(examiner: ChunkExaminer, chunk: Sequence[LedgerRow], number: int) 
         judge_interval(
             Mode.TRY,
             row.interval,
-            compared.get(row.interval.start, IntervalComparison()).counts,
+            _counts(row, compared, continuation),
             unrecorded_change(row.current, published.get(row.interval.start, NO_ROWS)),
         )
         for row in chunk
     )
     return TriedChunk(parities, columns, lambda: all_differences(old, new, output, table.column), stage)
+
+
+def _counts(
+    row: LedgerRow, compared: Mapping[datetime, IntervalComparison], continuation: Continuation | None
+) -> Counts:
+    start = row.interval.start
+    counts = compared.get(start, IntervalComparison()).counts
+    return counts if continuation is None else with_states(counts, row.carried, continuation.carried.get(start))
 
 
 def _comparable(held: StructType, computed: StructType) -> set[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pyspark.sql.types import AtomicType, StructType, VariantType
 
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval
+from sluice.intervals.carried import NO_STATE
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
 from sluice.settling.rules import SettlingRules
@@ -37,6 +39,8 @@ from sluice.spark.records.pipeline import (
 from sluice.spark.records.static import read_static
 from sluice.spark.records.unbounded import refuse_unbounded
 from sluice.spark.records.validation import DETAIL, OUTCOME, REASON
+from sluice.spark.tables.carried_states import CarriedStates
+from sluice.spark.tables.continuation import Continuation
 from sluice.spark.tables.ranges import kept, within
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
@@ -90,13 +94,14 @@ def _made(good: Mapping[str, DataFrame], code: PipelineCode) -> tuple[dict[str, 
         SpecError: an output cannot take them.
     """
     pipeline, rows = code.pipeline, transformed(good, code)
+    results: Iterable[DataFrame]
     outputs = pipeline.every_output
     refuse_unwritable(rows, [pipeline.intervals if isinstance(each, IntervalsOutput) else each for each in outputs])
     first, results = list[str](), [rows]
     if pipeline.has_intervals:
         output = pipeline.intervals
         refuse_unbounded(rows, good.values(), output)
-        first, results = [output.time_column], list(_results(good, rows, output, code))
+        first, results = [output.time_column], _results(good, rows, output, code)
         rows = partitioned(rows, output)
     columns = {field.name: field.dataType.simpleString() for field in rows.schema}
     ordered = (each.orderBy(*first, *_orderable(rows.schema)) for each in results)
@@ -123,12 +128,16 @@ def _results(
         return
     each = SettlingRules.by_topic(code.pipeline)
     touched = {interval for topic, own in hours.items() for h in own for interval in each[topic].touched_by_any_of(h)}
-    for interval in sorted(touched):
-        ranges = {topic: [own.read_range(interval)] for topic, own in each.items()}
-        read = {topic: within(code.sources[topic].value.event_time, ranges[topic]) for topic in good}
-        made = rows_of({topic: own.where(read[topic]) for topic, own in good.items()}, code)
-        refuse_strays(output.table, _span(made, column), rules.read_range(interval), rules)
-        yield kept(made, within(column, [interval]))
+    with TemporaryDirectory(prefix="sluice-carried-") as folder:
+        spark = rows.sparkSession
+        continuation = Continuation(CarriedStates(spark, Path(folder), code.carries), lambda _: NO_STATE)
+        for interval in sorted(touched):
+            ranges = {topic: [own.read_range(interval)] for topic, own in each.items()}
+            read = {topic: within(code.sources[topic].value.event_time, ranges[topic]) for topic in good}
+            given = {topic: own.where(read[topic]) for topic, own in good.items()}
+            made = continuation.call(interval.start, given, code) if code.carries else rows_of(given, code)
+            refuse_strays(output.table, _span(made, column), rules.read_range(interval), rules)
+            yield kept(made, within(column, [interval]))
 
 
 def _hours(good: DataFrame, source: SourceCode) -> list[Interval]:

@@ -41,7 +41,7 @@ def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec)
     changing, digests = ChangingStatic(spark, reloaded), reloaded.newest()
     return PipelineCode(
         pipeline=pipeline,
-        sources=sources_of(pipeline, catalog.topics, expected),
+        sources=sources_of(pipeline, catalog.topics, expected, catalog.delivered_topics),
         static=read_static(spark, pipeline, places, without=reloaded.names) | changing.frames(digests),
         code_hash=pipeline_hash(project.settings.home, pipeline, by_source, catalog.expected_of_records(pipeline.name)),
         digests=digests,

@@ -280,6 +280,7 @@ class _Preparation:
             report=partial(self._report_settling, name, file),
             reported=partial(settling_status, file),
             upstream={source.reads: table(source.table) for source in pipeline.table_sources.values()},
+            carried=self._project.folder.carried / pipeline.name,
         )
         prepared = prepare_settled(self._spark, code, context, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)

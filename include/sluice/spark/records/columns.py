@@ -10,7 +10,7 @@ from pyspark.sql.types import TimestampType
 
 from sluice.errors import SpecError
 from sluice.spark.records.windows import refuse_other_windows
-from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput
+from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput, SinkOutput
 
 
 def refuse_unwritable(rows: DataFrame, outputs: Iterable[Output]) -> None:
@@ -77,7 +77,7 @@ def _times(output: Output) -> Iterator[tuple[str, str, str]]:
 def _named(output: Output) -> tuple[str, ...]:
     """Return the columns that an output needs, besides a time column."""
     match output:
-        case RowsOutput() | DeadLettersOutput():
+        case RowsOutput() | DeadLettersOutput() | SinkOutput():
             return ()
         case LatestOutput(newest_by=str(column)):
             return (*output.keys, column)

@@ -2,7 +2,7 @@
 
 JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
 that is there twice, or bytes after the object. Avro and Protobuf are read under the schema that they were written with
-(ADR 0023, 0040).
+(ADR 0023, 0042).
 """
 
 from __future__ import annotations

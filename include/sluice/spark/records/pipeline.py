@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import StructField, StructType
 
@@ -15,19 +15,21 @@ from sluice.quality.reasons import Outcome
 from sluice.spark.records.columns import taken_by
 from sluice.spark.records.quarantine_counts import counting_quarantined
 from sluice.spark.records.static import ChangingStatic
-from sluice.spark.records.transforms import Transform, load_transform
+from sluice.spark.records.transforms import Called, Transform, call_carrying, load_transform
 from sluice.spark.records.unbounded import makes_rows_of_nothing
 from sluice.spark.records.validation import OUTCOME, is_heartbeat, validate
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.model import PipelineSpec, TopicSpec, TopicValue
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.outputs import CarriedTable, IntervalsOutput
 from sluice.specs.model.sources import RecordPart, TimeRules
+from sluice.topics.deduplication import ID
 
 INTERVAL = "interval_start"
 """The partition column of tables whose rows say when in their interval they belong."""
 
 
+_REPETITION = "_repetition"
 _PARTS: Mapping[RecordPart, str] = {
     RecordPart.KEY: "_key",
     RecordPart.HEADERS: "_headers",
@@ -47,6 +49,7 @@ class SourceCode:
         time: the pipeline's rules for it.
         expected: what must hold for each record.
         columns: further columns by name: what a record has beside its value.
+        delivered: whether an output of this project fills the topic, which repeats records after a crash.
     """
 
     name: str
@@ -54,6 +57,7 @@ class SourceCode:
     time: TimeRules
     expected: tuple[Expectation, ...] = ()
     columns: Mapping[str, RecordPart] = field(default_factory=dict)
+    delivered: bool = False
 
     @property
     def value(self) -> TopicValue:
@@ -69,6 +73,11 @@ class SourceCode:
         return good.select(
             *self.value.fields, *(F.col(_PARTS[part]).alias(name) for name, part in self.columns.items())
         )
+
+    @property
+    def taken_columns(self) -> tuple[str, ...]:
+        """Those of good records that `given` takes."""
+        return tuple(dict.fromkeys((*self.value.fields, *(_PARTS[part] for part in self.columns.values()))))
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,7 @@ class PipelineCode:
         digests: of these: what `static` holds of each, by name.
         changing: reads them again; None where there are none.
         tables: what is taken of each settled table, by what `table_input` calls it.
+        states: what an interval continues of each table that the pipeline carries; of one that is missing, nothing.
     """
 
     pipeline: PipelineSpec
@@ -120,6 +130,7 @@ class PipelineCode:
     tables: Mapping[str, TableCode] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     changing: ChangingStatic | None = None
+    states: Mapping[str, DataFrame] = field(default_factory=dict)
 
     def newest(self) -> PipelineCode:
         """Return the code with what its static inputs hold now; itself if that is the same, or was read just before.
@@ -142,9 +153,20 @@ class PipelineCode:
     def _with(self, changing: ChangingStatic, digests: Mapping[str, str]) -> PipelineCode:
         if digests == self.digests:
             return self
-        made = replace(self, static={**self.static, **changing.frames(digests)}, digests=digests)
+        return self._changed(replace(self, static={**self.static, **changing.frames(digests)}, digests=digests))
+
+    def continuing(self, states: Mapping[str, DataFrame]) -> PipelineCode:
+        """Return the code as it continues the carried tables that an interval has left."""
+        return self._changed(replace(self, states=states))
+
+    def _changed(self, made: PipelineCode) -> PipelineCode:
         made.__dict__["transform"] = self.transform  # it is loaded once, see below
         return made
+
+    @property
+    def carries(self) -> Mapping[str, CarriedTable]:
+        """The tables that the pipeline's intervals hand on."""
+        return self.pipeline.intervals.carries if self.pipeline.has_intervals else {}
 
     @cached_property
     def transform(self) -> Transform:
@@ -153,7 +175,10 @@ class PipelineCode:
 
 
 def sources_of(
-    pipeline: PipelineSpec, topics: Mapping[str, TopicSpec], expected: Mapping[str, Sequence[Expectation]]
+    pipeline: PipelineSpec,
+    topics: Mapping[str, TopicSpec],
+    expected: Mapping[str, Sequence[Expectation]],
+    delivered: Container[str] = (),
 ) -> dict[str, SourceCode]:
     """Return what is done with the records of each topic of a pipeline, by the topic's name.
 
@@ -161,10 +186,16 @@ def sources_of(
         pipeline: the spec.
         topics: the specs of its topics, by their names.
         expected: what must hold for each record of a source, by the source's name.
+        delivered: the topics that outputs of the project fill.
     """
     return {
         source.topic: SourceCode(
-            name, topics[source.topic], source.time, tuple(expected.get(name, ())), dict(source.columns)
+            name,
+            topics[source.topic],
+            source.time,
+            tuple(expected.get(name, ())),
+            dict(source.columns),
+            source.topic in delivered,
         )
         for name, source in pipeline.topic_sources.items()
     }
@@ -186,14 +217,32 @@ def result_rows(
         The transform's columns and, where a window is shorter than an interval, `INTERVAL` (timestamp). Where a call is
         given the records of one interval, no good records make no rows.
     """
+    return rows_of(good_input(records, code, late=late), code)
+
+
+def good_input(
+    records: Mapping[str, DataFrame], code: PipelineCode, *, late: Mapping[str, Column] | None = None
+) -> dict[str, DataFrame]:
+    """Return what one call of the transform is given, see `result_rows`: good records by topic, and rows of tables."""
     late = late or {}
     good = {t: good_records(records[t], source, late=late.get(t)) for t, source in code.sources.items()}
-    return rows_of({**good, **{t: records[t] for t in code.tables}}, code)
+    return {**good, **{t: records[t] for t in code.tables}}
 
 
 def rows_of(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
-    """Return what one call of the transform makes of good records; see `result_rows`."""
-    output, made = code.pipeline.intervals, transformed(good, code)
+    """Return the rows that one call of the transform makes of good records; see `result_rows`."""
+    return table_rows(transformed(good, code), good, code)
+
+
+def table_rows(made: DataFrame, good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
+    """Return those of the transform's rows that the interval table takes, with their partition column.
+
+    Args:
+        made: what a call of the transform returned.
+        good: what it was given.
+        code: the pipeline's.
+    """
+    output = code.pipeline.intervals
     rows = taken_by(made, output)
     nothing_given = output.called_per_interval and makes_rows_of_nothing(made)
     if nothing_given and all(each.isEmpty() for each in good.values()):
@@ -222,10 +271,27 @@ def good_records(
         taken = F.when(late, F.col(OUTCOME) != Outcome.QUARANTINED.value).otherwise(taken)
     validated = source.validated(records)
     accepted = (counting_quarantined(validated, source.topic.name) if counting else validated).where(taken)
+    if source.delivered and not records.isStreaming:
+        accepted = without_repetitions(accepted)
     marked = accepted.withWatermark(value.event_time, f"{int(source.time.delay.total_seconds())} seconds")
     # A heartbeat moves the watermark and must go no further. Naming the event time keeps Spark from pushing this
     # filter below the watermark, where the heartbeat would be lost.
     return marked.where(~is_heartbeat(value) | F.col(value.event_time).isNull())
+
+
+def without_repetitions(records: DataFrame) -> DataFrame:
+    """Return records without those that an output of this project has sent again after a crash: the first one stays.
+
+    A repetition has the id of its original, which lies before it in the same partition, and the same event time: both
+    are in every range of time that one of them is in.
+
+    Args:
+        records: of a batch, with the columns of `read_stream`.
+    """
+    of_delivery = F.filter("_headers", lambda header: header["key"] == ID)
+    name = F.coalesce(of_delivery[0]["value"].cast("string"), F.concat(F.lit("no delivery, "), F.col("_offset")))
+    first = Window.partitionBy("_topic_id", "_partition", name).orderBy("_offset")
+    return records.withColumn(_REPETITION, F.row_number().over(first) > 1).where(~F.col(_REPETITION)).drop(_REPETITION)
 
 
 def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
@@ -239,8 +305,20 @@ def transformed(good: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
     Returns:
         The transform's own columns.
     """
+    return called(good, code).rows
+
+
+def called(good: Mapping[str, DataFrame], code: PipelineCode) -> Called:
+    """Call the transform; see `transformed`.
+
+    Raises:
+        SpecError: it does not return what a pipeline that carries tables returns.
+    """
     records = {source.name: source.given(good[t]) for t, source in code.sources.items()}
-    return code.transform({**records, **{table.name: good[t] for t, table in code.tables.items()}}, code.static)
+    given = {**records, **{table.name: good[t] for t, table in code.tables.items()}}
+    if not code.carries:
+        return Called(code.transform(given, code.static))
+    return call_carrying(code.pipeline, code.transform, given, code.static, states=code.states)
 
 
 def partitioned(rows: DataFrame, output: IntervalsOutput) -> DataFrame:

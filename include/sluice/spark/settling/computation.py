@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from sluice.delta.conditions import during
 from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.settling.rules import SettlingRules
 from sluice.settling.strays import refuse_strays
-from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.records.pipeline import PipelineCode, good_input, partition_column, rows_of
 from sluice.spark.settling.computed import ComputedRows, joined
 from sluice.spark.settling.raw_source import RawFile
-from sluice.spark.tables.raw_table import FEW
+from sluice.spark.sinks.collected import brought
+from sluice.spark.tables.continuation import Continuation
+from sluice.spark.tables.raw_table import FEW, frame_of
 from sluice.specs.model.outputs import IntervalsOutput
 
 _MOST_CALLS = 24
 """Calls of a transform that is given one interval at a time, for one commit: what a crash repeats takes seconds."""
+
+
+Given = Callable[[Interval, int], Mapping[str, DataFrame]]
+"""Returns what a call is given for some intervals, read a number of times as far beyond them as declared: good records
+by topic, and rows of tables."""
 
 
 class ComputedSource(Protocol):
@@ -59,12 +69,14 @@ class RawComputation:
         code: the pipeline's.
         staging: the folder for rows that outgrow the driver.
         max_records: that one computation takes, if it takes more than one interval.
+        continuation: returns what calls continue a state by; None where intervals hand on nothing.
     """
 
     sources: Mapping[str, ComputedSource]
     code: PipelineCode
     staging: Path
     max_records: int = 4_000_000
+    continuation: Callable[[], Continuation] | None = None
 
     def renewed(self) -> RawComputation:
         """See the port."""
@@ -105,13 +117,48 @@ class RawComputation:
         Raises:
             RefusedError: rows lie in intervals that are not made of the records that were read.
         """
+        given = partial(self._read, pinned, below)
         if not self._rules.per_interval:
-            return self._computed(pinned, below, intervals, self.staging)
+            return self._computed(given, intervals, self.staging)
+        continuation = None if self.continuation is None else self.continuation()
         first = Interval(intervals.start, intervals.start + self._rules.length)
         calls = self._with_records(pinned, intervals) or [first]  # one that makes no rows says of which columns
         folders = (self.staging / f"{call.start:%Y%m%dT%H}" for call in calls)
-        parts = [self._computed(pinned, below, *each) for each in zip(calls, folders, strict=True)]
-        return joined(parts, self.staging)
+        own = self._decoded(given, calls) or given
+        parts = [self._computed(own, call, at, continuation) for call, at in zip(calls, folders, strict=True)]
+        return replace(joined(parts, self.staging), carried=continuation.carried if continuation is not None else {})
+
+    def _read(
+        self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval, breadth: int
+    ) -> Mapping[str, DataFrame]:
+        """Return what a call is given for some intervals, read a number of times as far beyond them as declared."""
+        few = min(FEW, self.max_records)
+        records = {
+            topic: source.records(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
+            for topic, source in self.sources.items()
+        }
+        return good_input(records, self.code)
+
+    def _decoded(self, given: Given, calls: Sequence[Interval]) -> Given | None:
+        """Return what gives each call its own of records that are decoded once for all; None where that cannot be.
+
+        A call costs more by the plan of its validation than by its records.
+        """
+        if self.code.tables or self._output.since_column is not None:
+            return None
+        sources, held = self.code.sources, dict[str, pa.Table]()
+        for topic, good in given(Interval(calls[0].start, calls[-1].end), 1).items():
+            spark, table = good.sparkSession, brought(good.select(*sources[topic].taken_columns))
+            if table is None:
+                return None
+            held[topic] = table
+
+        def own(intervals: Interval, breadth: int) -> Mapping[str, DataFrame]:
+            ranges = {topic: self.sources[topic].rules.read_range(intervals, breadth) for topic in held}
+            within = {topic: during(sources[topic].value.event_time, ranges[topic]) for topic in held}
+            return {topic: frame_of(spark, table.filter(within[topic])) for topic, table in held.items()}
+
+        return own
 
     def _with_records(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> list[Interval]:
         """Return those of some intervals whose rows records may be made into, in order."""
@@ -124,21 +171,21 @@ class RawComputation:
         return sorted(each for each in touched if intervals.start <= each.start < intervals.end)
 
     def _computed(
-        self, pinned: Mapping[str, RawPosition], below: Mapping[str, Reach], intervals: Interval, folder: Path
+        self, given: Given, intervals: Interval, folder: Path, continuation: Continuation | None = None
     ) -> CollectedRows | StagedRows:
         """Return the rows of intervals, by one call of the transform that is given what they are made of.
 
         Args:
-            pinned: see `compute`.
-            below: see `compute`.
+            given: returns what that is.
             intervals: see `compute`.
             folder: for files, if the rows outgrow the driver.
+            continuation: what the interval is called in, where intervals hand on something.
         """
         rules, breadth = self._rules, 1
-        rows = self._rows(pinned, below, intervals, breadth, folder)
+        rows = self._rows(given(intervals, breadth), intervals, folder, continuation)
         while self._may_lack_records(rows, intervals, intervals.start - breadth * rules.lookback / 2):
             breadth *= 2
-            rows = self._rows(pinned, below, intervals, breadth, folder)
+            rows = self._rows(given(intervals, breadth), intervals, folder, continuation)
         refuse_strays(self._output.table, rows.span(), rules.read_range(intervals, breadth), rules)
         return rows.only(intervals)
 
@@ -151,19 +198,10 @@ class RawComputation:
         return SettlingRules.of(self.code.pipeline)
 
     def _rows(
-        self,
-        pinned: Mapping[str, RawPosition],
-        below: Mapping[str, Reach],
-        intervals: Interval,
-        breadth: int,
-        folder: Path,
+        self, good: Mapping[str, DataFrame], intervals: Interval, folder: Path, continuation: Continuation | None
     ) -> ComputedRows:
-        few = min(FEW, self.max_records)
-        records = {
-            topic: source.records(pinned[topic], below[topic], source.rules.read_range(intervals, breadth), few=few)
-            for topic, source in self.sources.items()
-        }
-        return ComputedRows.of(result_rows(records, self.code), partition_column(self._output), folder)
+        made = rows_of(good, self.code) if continuation is None else continuation.call(intervals.start, good, self.code)
+        return ComputedRows.of(made, partition_column(self._output), folder)
 
     def _may_lack_records(self, rows: ComputedRows, intervals: Interval, instant: datetime) -> bool:
         """Whether a row begins so close to the first records that were read that earlier ones may belong to it."""

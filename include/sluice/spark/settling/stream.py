@@ -44,6 +44,7 @@ from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.settling.table_source import SettledTableSource
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
+from sluice.spark.tables.continuation import settling_continuation
 from sluice.spark.tables.upstream import UpstreamTable
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import EpochInForce
@@ -98,6 +99,7 @@ class SettlingContext:
         report: is given where the settler stands after each round.
         reported: returns what was reported last; None if nothing is known of that.
         upstream: the folders of the settled tables that it reads, by what `table_input` calls them.
+        carried: the folder of the states that its intervals hand on.
     """
 
     topics: Sequence[SettledTopic]
@@ -107,6 +109,7 @@ class SettlingContext:
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
     upstream: Mapping[str, Path] = field(default_factory=dict)
+    carried: Path | None = None
 
     @property
     def read(self) -> str:
@@ -226,7 +229,10 @@ class SettleSink:
         raw = {topic.kafka.name: self._raw(spark, topic) for topic in context.topics}
         upstream = {name: self._upstream(spark, name) for name in context.upstream}
         sources: dict[str, RawTableSource | SettledTableSource] = {**raw, **upstream}
-        computation = RawComputation(sources, self._code, staging)
+        continuation = None
+        if context.carried is not None:
+            continuation = settling_continuation(spark, self._code.carries, context.carried, context.table)
+        computation = RawComputation(sources, self._code, staging, continuation=continuation)
         return Settler(
             self._identity,
             self._rules,

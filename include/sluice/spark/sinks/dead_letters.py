@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.intervals.writers import writer_id
+from sluice.quality.quarantine import LETTER_PREFIX
 from sluice.quality.reasons import Outcome, Reason
 from sluice.spark.records.kafka_source import identity_of, read_streams
 from sluice.spark.records.pipeline import PipelineCode, SourceCode
@@ -31,9 +32,6 @@ from sluice.spark.sinks.topic_output import TopicRecords, delivery_headers, text
 from sluice.specs.model.outputs import DeadLettersOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
-
-PREFIX = "__sluice.errors."
-"""Begins the names of the headers; what follows is named as Kafka Connect names it, as far as there is such a thing."""
 
 _STAGE = "VALIDATION"
 
@@ -84,7 +82,7 @@ def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation:
         "reason": F.col(REASON),
         "message": F.col("_message"),
     }
-    ours = [text_header(f"{PREFIX}{name}", value) for name, value in said.items()]
+    ours = [text_header(f"{LETTER_PREFIX}{name}", value) for name, value in said.items()]
     delivery = delivery_headers(place, generation=generation, position=position)
     own = F.coalesce(F.col("_headers"), F.array().cast("array<struct<key:string,value:binary>>"))
     return rows.select(
@@ -111,7 +109,7 @@ def prepare_dead_letters(
     source = read_streams(spark, context.sources, start=epoch.start, most=code.pipeline.max_records_per_batch)
 
     def opened() -> Opened:
-        log = deliveries_log(context, output, code, writer, generation)
+        log = deliveries_log(context, output.topic, code, writer, generation)
         make = partial(letters, code=code, partitions=topic.partitions)
         records = TopicRecords(topic, log, make, code.code_hash, epoch.number)
         held = held_by_all([records])
@@ -119,7 +117,7 @@ def prepare_dead_letters(
         sink = BatchOutputsSink([records], Checkpoint(epoch.checkpoint), floor=held, known=all_known)
         return Opened(refused(unsent, code), sink)
 
-    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output),), opened)
+    return Prepared(refused(source, code), (partial(refuse_unfit_deliveries, context, output.topic),), opened)
 
 
 def _message(source: SourceCode) -> Column:

@@ -20,7 +20,7 @@ from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
 from sluice.failpoints import uncommitted_data
-from sluice.intervals.writers import writer_id
+from sluice.intervals.writers import of_all_epochs, writer_id
 from sluice.live.store import LatestStore, LatestTable
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.spark.records.columns import refuse_unwritable
@@ -36,12 +36,13 @@ from sluice.spark.sinks.batch_outputs import (
 )
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
+from sluice.spark.sinks.own_output import LoggedSink, TransactionalSink, load_sink
 from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
 from sluice.spark.sinks.statefulness import output_mode, state_in
 from sluice.spark.sinks.topic_output import TopicRecords, messages
-from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, TopicOutput, WrittenTopic
+from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, SinkOutput, TopicOutput
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
@@ -150,24 +151,22 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
     return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}
 
 
-def deliveries_log(
-    context: OutputContext, output: WrittenTopic, code: PipelineCode, writer: str, generation: int
-) -> WriterLog:
-    """Open the log of the table that keeps what was sent to a topic; the table is created where it is not there.
+def deliveries_log(context: OutputContext, name: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
+    """Open the log of the table that keeps what was sent to a topic or sink; it is created where it is not there.
 
     Raises:
         FencedError: a newer generation owns it.
     """
-    return _opened(context.table(deliveries(output.topic)), _DELIVERIES, code, writer, generation)
+    return _opened(context.table(deliveries(name)), _DELIVERIES, code, writer, generation)
 
 
-def refuse_unfit_deliveries(context: OutputContext, output: WrittenTopic) -> None:
-    """Make sure that the table of what was sent to a topic could be opened. Nothing is changed.
+def refuse_unfit_deliveries(context: OutputContext, name: str) -> None:
+    """Make sure that the table of what was sent to a topic or sink could be opened. Nothing is changed.
 
     Raises:
         RefusedError: another table has its name.
     """
-    refuse_unfit(context.table(deliveries(output.topic)), _DELIVERIES)
+    refuse_unfit(context.table(deliveries(name)), _DELIVERIES)
 
 
 def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
@@ -202,7 +201,9 @@ class _Outputs:
             case LatestOutput():
                 self._store(output, self._described(output)).check()
             case TopicOutput():
-                refuse_unfit_deliveries(self.context, output)
+                refuse_unfit_deliveries(self.context, output.topic)
+            case SinkOutput():
+                self._refuse_unfit_sink(output)
 
     def open(self, output: SideOutput) -> BatchOutput:
         """Open an output.
@@ -221,6 +222,8 @@ class _Outputs:
                 return self._latest(output)
             case TopicOutput():
                 return self._topic(output)
+            case SinkOutput():
+                return self._sink(output)
 
     def _rows(self, output: RowsOutput) -> RowsTable:
         folder = self.context.table(output.table)
@@ -228,10 +231,29 @@ class _Outputs:
         return RowsTable(folder, log, self.code.code_hash)
 
     def _topic(self, output: TopicOutput) -> TopicRecords:
-        log = deliveries_log(self.context, output, self.code, self.writer, self.generation)
+        log = deliveries_log(self.context, output.topic, self.code, self.writer, self.generation)
         topic, make = self.context.topics[output.topic], partial(messages, output=output)
         once = output.delivery == "at_most_once"
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
+
+    def _refuse_unfit_sink(self, output: SinkOutput) -> None:
+        sink, connection = load_sink(output.function), self._connection(output)
+        if sink.newest is None:
+            refuse_unfit_deliveries(self.context, output.name)
+        else:
+            sink.newest(of_all_epochs(self.writer), connection)
+
+    def _sink(self, output: SinkOutput) -> LoggedSink | TransactionalSink:
+        sink, url, code = load_sink(output.function), self._connection(output), self.code.code_hash
+        if sink.newest is None:
+            log = deliveries_log(self.context, output.name, self.code, self.writer, self.generation)
+            return LoggedSink(output.name, sink, log, url, code)
+        opened = TransactionalSink(output.name, sink, self.writer, self.generation, connection=url, code_hash=code)
+        opened.open()
+        return opened
+
+    def _connection(self, output: SinkOutput) -> str | None:
+        return None if output.connection is None else self.context.connection(output.connection)
 
     def _latest(self, output: LatestOutput) -> LatestRows:
         pipeline, kept, table = self.code.pipeline, None, self._described(output)

@@ -15,6 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.reach import Hole, RawPosition, Reach
+from sluice.intervals.record_positions import NO_POSITIONS, RecordPositions
+from sluice.spark.records.offsets import rows_elsewhere
 from sluice.specs.model.model import TopicSpec
 
 FEW = 500_000
@@ -30,12 +32,14 @@ class RawTable:
         version: of the table.
         reach: how far it goes at that version.
         holes: what it lacks of that, as its log says.
+        left_out: records that are passed over, as if they had never been written.
     """
 
     folder: Path
     version: int
     reach: Reach
     holes: tuple[Hole, ...] = ()
+    left_out: RecordPositions = NO_POSITIONS
 
     @classmethod
     def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
@@ -58,7 +62,8 @@ class RawTable:
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""
-        return spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
+        rows = spark.read.format("delta").option("versionAsOf", self.version).load(str(self.folder))
+        return rows_elsewhere(rows, self.left_out, spark)
 
 
 def refuse_other_times(folder: Path, position: RawPosition, topic: TopicSpec) -> None:

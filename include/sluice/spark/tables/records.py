@@ -14,8 +14,9 @@ from pyspark.sql.types import StructType
 from sluice.intervals.alignment import Interval, ranges_of
 from sluice.intervals.backfill.bounds import IntervalBound, by_bound
 from sluice.settling.rules import SettlingRules
-from sluice.spark.records.pipeline import PipelineCode, partition_column, result_rows
+from sluice.spark.records.pipeline import PipelineCode, good_input, partition_column, result_rows, rows_of
 from sluice.spark.sinks.raw import raw_records
+from sluice.spark.tables.continuation import Continuation, in_memory
 from sluice.spark.tables.ranges import before, kept, within
 from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.source_records import AS_DECLARED, POSITION, SourceRecords, Variation, in_order, of_topic
@@ -31,6 +32,7 @@ class Records:
         raw: the pinned raw tables, by topic; of a settled table itself.
         code: what makes rows of them.
         bounds: what is taken of each interval, by its start.
+        continuation: what the intervals are called in, where they hand on something.
 
     Attributes:
         length: of an interval.
@@ -44,8 +46,10 @@ class Records:
         raw: Mapping[str, RawTable],
         code: PipelineCode,
         bounds: Mapping[datetime, IntervalBound],
+        continuation: Continuation | None = None,
     ) -> None:
         self._code = code
+        self._continuation = continuation
         self._bounds = bounds
         self._rules = SettlingRules.of(code.pipeline)
         self.length = code.pipeline.intervals.interval_length
@@ -139,7 +143,11 @@ class Records:
         }
         late = dict.fromkeys(records, F.lit(bound.late))
         tables = {name: t.of_bound(self._own(bound, name), starts, variation) for name, t in self.tables.items()}
-        made = result_rows({**records, **tables}, self._code, late=late)
+        good = good_input({**records, **tables}, self._code, late=late)
+        if self._continuation is None:
+            made = rows_of(good, self._code)
+        else:  # each call is given one interval
+            made = self._continuation.call(starts[0], in_memory(good, self._code), self._code)
         return kept(made, within(partition_column(self._code.pipeline.intervals), ranges_of(starts, self.length)))
 
     def _own(self, bound: IntervalBound, topic: str) -> IntervalBound:

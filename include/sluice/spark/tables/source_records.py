@@ -169,7 +169,7 @@ class SourceRecords:
             of_one: the ranges are what one of many calls is given.
         """
         inside = within("event_time", ranges)
-        rows = self._few(ranges) if of_one else None
+        rows = self._few(ranges) if of_one and not self._raw.left_out.count else None
         rows = self.whole.where(inside) if rows is None else rows
         if not again.count:
             return rows

@@ -120,6 +120,11 @@ class Catalog:
                 by_topic[topic].append(pipeline)
         return {topic: tuple(readers) for topic, readers in by_topic.items()}
 
+    @property
+    def delivered_topics(self) -> frozenset[str]:
+        """The topics that outputs of this project fill: after a crash they hold some records twice."""
+        return frozenset(output.topic for pipeline in self.pipelines.values() for output in pipeline.written_topics)
+
     def units_at(self, topic: str) -> frozenset[str]:
         """Return the units whose streams read a topic or write it."""
         at = (p.driver for p in self.pipelines.values() if topic in {*p.topics, *(o.topic for o in p.written_topics)})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import WrittenTopic
+from sluice.specs.model.outputs import Output, SinkOutput, WrittenTopic
 
 
 class NodeKind(StrEnum):
@@ -18,6 +19,7 @@ class NodeKind(StrEnum):
     TOPIC = "topic"
     PIPELINE = "pipeline"
     TABLE = "table"
+    SINK = "sink"
 
 
 @dataclass(frozen=True, order=True)
@@ -61,9 +63,29 @@ class FlowGraph:
         for start, end in self.edges:
             forward[start].append(end)
             backward[end].append(start)
-        kept = {middle, *_reached(middle, forward), *_reached(middle, backward)}
-        edges = tuple(edge for edge in self.edges if kept.issuperset(edge))
+        return self.among({middle, *_reached(middle, forward), *_reached(middle, backward)})
+
+    def among(self, kept: AbstractSet[Node]) -> FlowGraph:
+        """Return some of the nodes, and what flows between them."""
+        edges = tuple(edge for edge in self.edges if edge[0] in kept and edge[1] in kept)
         return FlowGraph(tuple(node for node in self.nodes if node in kept), edges)
+
+    def parts(self) -> tuple[FlowGraph, ...]:
+        """Return what hangs together, each for itself, in the order of the first nodes."""
+        beside = defaultdict[Node, list[Node]](list)
+        for start, end in self.edges:
+            beside[start].append(end)
+            beside[end].append(start)
+        first = dict[Node, Node]()  # of what hangs together with a node
+        for node in self.nodes:
+            if node not in first:
+                first |= dict.fromkeys({node, *_reached(node, beside)}, node)
+        nodes, edges = defaultdict[Node, list[Node]](list), defaultdict[Node, list[tuple[Node, Node]]](list)
+        for node in self.nodes:
+            nodes[first[node]].append(node)
+        for edge in self.edges:
+            edges[first[edge[0]]].append(edge)
+        return tuple(FlowGraph(tuple(own), tuple(edges[node])) for node, own in nodes.items())
 
 
 def graph_of(catalog: Catalog) -> FlowGraph:
@@ -85,10 +107,17 @@ def _sources(pipeline: PipelineSpec) -> list[Node]:
 
 
 def _outputs(pipeline: PipelineSpec) -> list[Node]:
-    return [
-        Node(NodeKind.TOPIC, output.topic) if isinstance(output, WrittenTopic) else Node(NodeKind.TABLE, output.table)
-        for output in pipeline.every_output
-    ]
+    return [_output(output) for output in pipeline.every_output]
+
+
+def _output(output: Output) -> Node:
+    match output:
+        case WrittenTopic():
+            return Node(NodeKind.TOPIC, output.topic)
+        case SinkOutput():
+            return Node(NodeKind.SINK, output.name)
+        case _:
+            return Node(NodeKind.TABLE, output.table)
 
 
 def _ordered(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> tuple[Node, ...]:

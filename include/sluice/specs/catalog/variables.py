@@ -10,7 +10,7 @@ from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.secrecy import connection_variable
 from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import LatestOutput
+from sluice.specs.model.outputs import LatestOutput, SinkOutput
 
 CLIENT_OF_POSTGRESQL = ("PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")
 """What its own client reads beside the URL; none of them holds a password."""
@@ -71,7 +71,7 @@ def _connections(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
         connection_variable(output.connection)
         for pipeline in pipelines
         for output in pipeline.every_output
-        if isinstance(output, LatestOutput) and output.connection is not None
+        if isinstance(output, LatestOutput | SinkOutput) and output.connection is not None
     }
     return frozenset(outputs).union(*map(_of_static_inputs, pipelines))
 

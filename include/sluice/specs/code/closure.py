@@ -11,6 +11,7 @@ import hashlib
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sluice.disk import replacing
 from sluice.specs.code.modules import imported_files
@@ -47,8 +48,8 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
 Of the outputs only the interval table's windows count: what else is delivered is never compared.
 """
 
-_NO_WINDOWS = {"table", "keys"}
-_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope", "where"}
+_NO_WINDOWS: Mapping[str, Any] = {"table": True, "keys": True, "carries": {"__all__": {"keep"}}}
+_UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope", "where", "carries"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
 
 _SHORT_FORM = {"source": True, "time": True}

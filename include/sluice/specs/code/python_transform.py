@@ -63,7 +63,24 @@ class PythonTransform:
             return
         sources = list(self.pipeline.sources)
         yield from _unfit_sources(definition, sources) if len(sources) > 1 else _unfit_source(definition)
-        yield from _unfit_static(definition, [key for key in self.pipeline.static if key not in sources])
+        static = [key for key in self.pipeline.static if key not in sources]
+        carries = [key for key in self._carries if key not in {*self.pipeline.static, *self.pipeline.every_source}]
+        where = ("output", "carries") if self.pipeline.output is not None else ("outputs",)
+        yield from _unfit_carried(definition, carries, where)
+        yield from _unfit_static(definition, static, carries)
+        if carries and self.pipeline.side_outputs and not self._keeps_state_live():
+            message = f"{self._function} works out {', '.join(carries)} with DataFrames, which a live output cannot."
+            fix = "use `sluice.spark.keyed.in_order`, or move the live output into a pipeline of its own."
+            yield where, message, fix
+
+    @property
+    def _carries(self) -> tuple[str, ...]:
+        return tuple(self.pipeline.intervals.carries) if self.pipeline.has_intervals else ()
+
+    def _keeps_state_live(self) -> bool:
+        """Whether the project's code names the function by which a state is kept in a stream, too."""
+        own = (path for path in import_closure(self.path, self._roots) if path.is_relative_to(self._roots[0]))
+        return any("in_order" in path.read_text(encoding="utf-8") for path in own)
 
     def windows(self) -> tuple[WindowCall, ...]:
         """Return the windows that it makes."""
@@ -109,9 +126,18 @@ def _unfit_sources(definition: ast.FunctionDef, declared: list[str]) -> Iterator
         yield ("sources",), message, f"declare sources.{parameter}, or put what is a static input behind `*`."
 
 
-def _unfit_static(definition: ast.FunctionDef, declared: list[str]) -> Iterator[SpecMisfit]:
-    """Yield where the static inputs of a spec are not those that a function takes."""
+def _unfit_carried(definition: ast.FunctionDef, carried: list[str], where: tuple[str, ...]) -> Iterator[SpecMisfit]:
+    """Yield which carried tables of a spec a function does not take."""
     function, taken = definition.name, [argument.arg for argument in definition.args.kwonlyargs]
+    for key in (each for each in carried if each not in taken):
+        message = f"{function} takes no keyword-only parameter {key!r}, and the output carries this table."
+        yield where, message, f"write `def {function}(..., *, {key})`, and return what it leaves of it."
+
+
+def _unfit_static(definition: ast.FunctionDef, declared: list[str], carried: list[str]) -> Iterator[SpecMisfit]:
+    """Yield where the static inputs of a spec are not those that a function takes."""
+    function, keywords = definition.name, [argument.arg for argument in definition.args.kwonlyargs]
+    taken = [each for each in keywords if each not in carried]
     untaken, undeclared = set(declared) - set(taken), set(taken) - set(declared)
     if len(untaken) == len(undeclared) == 1:  # one of the two is misspelt
         (key,), (parameter,) = untaken, undeclared

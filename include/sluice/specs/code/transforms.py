@@ -42,7 +42,8 @@ def transforms_fit(reading: Reading) -> Iterator[Finding]:
     for name, pipeline in reading.catalog.pipelines.items():
         columns = {each: tuple(source.columns) for each, source in pipeline.topic_sources.items()}
         sources = tuple((each, s.reads, *columns.get(each, ())) for each, s in pipeline.every_source.items())
-        use = (pipeline.transform, bool(pipeline.sources), sources, *pipeline.static)
+        carried = tuple(pipeline.intervals.carries) if pipeline.has_intervals else ()
+        use = (pipeline.transform, bool(pipeline.sources), sources, carried, *pipeline.static)
         if use not in judged:
             judged[use] = _judge(pipeline, reading)
         yield from _findings(name, pipeline, judged[use], reading)

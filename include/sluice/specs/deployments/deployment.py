@@ -13,6 +13,12 @@ from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 from sluice.specs.model.spec import Name, Spec
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(.*)", re.DOTALL)
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)\])?")
+_HOST = r"[A-Za-z0-9._-]+:\d{1,5}"
+_STANDALONE = re.compile(rf"spark://{_HOST}(,{_HOST})*")
+_PAGE = re.compile(r"https?://[^\s/]+(/\S*)?")
+_UNTRIED = {"yarn": "YARN", "k8s": "Kubernetes", "mesos": "Mesos"}
+_INSTEAD = "write `local`, or a standalone master: `spark://host:7077`, with `,host:7077` for each that stands by"
 
 
 class SparkPlace(Spec):
@@ -23,6 +29,23 @@ class SparkPlace(Spec):
     --spark-workers` has started; else a master URL."""
     page: str | None = None
     """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
+
+    @field_validator("master")
+    @classmethod
+    def _is_tried(cls, master: str) -> str:
+        if _LOCAL.fullmatch(master) or _STANDALONE.fullmatch(master):
+            return master
+        name = master.partition("://")[0].lower()
+        if name in _UNTRIED:
+            raise ValueError(f"found {master!r}, and drivers are not run on {_UNTRIED[name]} so far; {_INSTEAD}")
+        raise ValueError(f"found {master!r}, which is no master; {_INSTEAD}")
+
+    @field_validator("page")
+    @classmethod
+    def _is_a_page(cls, page: str | None) -> str | None:
+        if page is not None and not _PAGE.fullmatch(page):
+            raise ValueError(f"found {page!r}; write its address, such as http://spark-master:8080")
+        return page
 
 
 class DeploymentSpec(Spec):

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
 from sluice.specs.model.topic_shape import TopicShape
+from sluice.values.column_types import ddl_of
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _LENGTHS = {"hour": HOUR, "day": DAY}
@@ -18,6 +19,45 @@ _LENGTHS = {"hour": HOUR, "day": DAY}
 
 Condition = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 """A condition in SQL about the columns of one row."""
+
+
+class CarriedTable(Spec):
+    """A table that each interval hands on to the next one, such as balances: a row for each of its keys."""
+
+    keys: tuple[Name, ...] = Field(min_length=1)
+    """The columns that name a row; none of them is ever null."""
+    columns: dict[Name, str] = Field(min_length=1)
+    """Names and types, such as `long`, `decimal(18, 2)` or `array<double>`. What else the transform returns is left
+    out."""
+
+    keep: Duration = timedelta(days=30)
+    """For how long before the newest interval states are kept: intervals of then can be verified and computed again."""
+
+    @field_validator("columns")
+    @classmethod
+    def _types_are_known(cls, columns: dict[str, str]) -> dict[str, str]:
+        for name, kind in columns.items():
+            try:
+                ddl_of(kind)
+            except ValueError as error:
+                raise ValueError(f"{name!r}: {error}") from None
+        return columns
+
+    @model_validator(mode="after")
+    def _keys_are_columns(self) -> Self:
+        for key in self.keys:
+            if key not in self.columns:
+                raise ValueError(f"the key {key!r} is no column; there are {', '.join(self.columns)}")
+            if self.columns[key].partition("<")[0] in ("array", "map", "struct", "double"):
+                raise ValueError(f"the key {key!r} is a {self.columns[key]}, which names no row; choose another")
+        if len(set(self.keys)) < len(self.keys):
+            raise ValueError("a key is in it twice")
+        return self
+
+    @property
+    def ddl(self) -> str:
+        """Its columns in Spark's words."""
+        return ", ".join(f"`{name}` {ddl_of(kind)}" for name, kind in self.columns.items())
 
 
 class IntervalsOutput(Spec):
@@ -46,6 +86,21 @@ class IntervalsOutput(Spec):
     how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all."""
+    carries: dict[Name, CarriedTable] = Field(default_factory=dict, validate_default=True)
+    """Tables that each interval hands on. The transform takes what the interval before has left under these names, and
+    returns its rows and what it leaves itself: `return rows, balances`. Each call is given one interval, in order."""
+
+    @field_validator("carries")
+    @classmethod
+    def _carries_instead_of_looking_back(
+        cls, carries: dict[str, CarriedTable], info: ValidationInfo
+    ) -> dict[str, CarriedTable]:
+        if carries and (reaching := [key for key in ("lookback", "lookahead") if info.data.get(key)]):
+            raise ValueError(
+                f"the state holds what is before an interval, and `{reaching[0]}` would give its records twice; keep "
+                "one of the two"
+            )
+        return carries
 
     @field_validator("window")
     @classmethod
@@ -79,7 +134,7 @@ class IntervalsOutput(Spec):
     @property
     def called_per_interval(self) -> bool:
         """Whether one call of the transform is given the records of one interval, never of several."""
-        return self.scope == "interval"
+        return self.scope == "interval" or bool(self.carries)
 
 
 class RowsOutput(Spec):
@@ -148,6 +203,25 @@ class TopicOutput(WrittenTopic):
     crash loses the rest of one batch and repeats nothing."""
 
 
+class SinkOutput(Spec):
+    """The rows of each batch, given to a function of the project, which declares what it guarantees."""
+
+    kind: Literal["sink"]
+    name: Name
+    """Names it in messages, and the table of what it was given."""
+    function: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*:[a-z_][a-z0-9_]*$")]
+    """Below `spark_jobs/sinks/`: `module:function`."""
+    connection: Name | None = None
+    """The variable `SLUICE_CONNECTION_<NAME>` holds the URL that the function is given."""
+    where: Condition | None = None
+    """Which of the transform's rows it takes; omitted: all."""
+
+    @property
+    def module_file(self) -> str:
+        """The file of the module, below `spark_jobs/sinks/`."""
+        return f"{self.function.partition(':')[0].replace('.', '/')}.py"
+
+
 class DeadLettersOutput(WrittenTopic):
     """A copy of each quarantined record, its bytes unchanged; headers say where it was and why it was refused.
 
@@ -157,7 +231,7 @@ class DeadLettersOutput(WrittenTopic):
     kind: Literal["dead_letters"]
 
 
-SideOutput = RowsOutput | LatestOutput | TopicOutput
+SideOutput = RowsOutput | LatestOutput | TopicOutput | SinkOutput
 """What a batch of the transform's rows is written to as it goes; an interval table has a query of its own."""
 
 
@@ -166,7 +240,7 @@ Output = Annotated[IntervalsOutput | SideOutput | DeadLettersOutput, Field(discr
 
 def _required_keys(kind: str) -> tuple[str, ...]:
     """Return the keys that an output of a kind cannot do without, but for `kind`; none for a kind that there is not."""
-    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, DeadLettersOutput)
+    models = (IntervalsOutput, RowsOutput, LatestOutput, TopicOutput, SinkOutput, DeadLettersOutput)
     model = next((each for each in models if kind in get_args(each.model_fields["kind"].annotation)), None)
     fields = {} if model is None else model.model_fields
     return tuple(name for name, field in fields.items() if field.is_required() and name != "kind")
@@ -183,8 +257,14 @@ def _an_interval_table(output: object) -> object:
         )
     if not isinstance(output, dict):
         return output
-    # What has passed a function is strict Python to pydantic, no longer JSON: a list is no tuple there.
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in output.items()}
+    return _with_tuples(output)
+
+
+def _with_tuples(value: object) -> object:
+    """Return a value of JSON as strict Python has it, which pydantic takes for what a function returns."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(each) for key, each in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
 SingleOutput = Annotated[IntervalsOutput | None, BeforeValidator(_an_interval_table)]
@@ -195,7 +275,7 @@ def faulty_outputs(outputs: Sequence[Output]) -> str | None:
     """Return why outputs do not go together, and what to do; None if they do."""
     kinds = [output.kind for output in outputs]
     if set(kinds) <= {"dead_letters"}:
-        return "it delivers no result; add an output of the kind intervals, rows, latest or topic"
+        return "it delivers no result; add an output of the kind intervals, rows, latest, topic or sink"
     for kind in ("intervals", "rows", "dead_letters"):
         if kinds.count(kind) > 1:
             return (

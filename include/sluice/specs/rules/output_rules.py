@@ -13,6 +13,7 @@ from sluice.specs.model.outputs import (
     IntervalsOutput,
     LatestOutput,
     Output,
+    SinkOutput,
     TopicOutput,
     WrittenTopic,
 )
@@ -31,8 +32,19 @@ def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
 
 
 def deliveries(topic: str) -> str:
-    """Return the table that keeps what was sent to a topic by its batches, so that a restart repeats none."""
+    """Return the table that keeps what was sent to a topic or sink by its batches, so that a restart repeats none."""
     return f"{topic}_deliveries"
+
+
+def output_name(output: Output) -> str:
+    """Return the table, topic or sink of an output by its name."""
+    match output:
+        case WrittenTopic():
+            return output.topic
+        case SinkOutput():
+            return output.name
+        case _:
+            return output.table
 
 
 def written_table(output: Output) -> tuple[str, str]:
@@ -40,6 +52,8 @@ def written_table(output: Output) -> tuple[str, str]:
     match output:
         case WrittenTopic():
             return deliveries(output.topic), "topic"
+        case SinkOutput():
+            return deliveries(output.name), "name"
         case LatestOutput(store="postgres"):
             return f"{output.connection}: {output.table}", "table"
         case _:

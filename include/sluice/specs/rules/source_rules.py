@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
+from sluice.specs.rules.output_rules import outputs_of
 
 
 def sources_have_names_of_their_own(reading: Reading) -> Iterator[Finding]:
@@ -14,6 +16,23 @@ def sources_have_names_of_their_own(reading: Reading) -> Iterator[Finding]:
         for key in (each for each in pipeline.sources if each in pipeline.static):
             message = f"the static input {key!r} has this name, too, and a transform could not tell them apart."
             yield reading.finding(Kind.PIPELINE, name, ("sources", key), message, "rename one of the two.")
+
+
+def carried_tables_have_names_of_their_own(reading: Reading) -> Iterator[Finding]:
+    """A transform takes carried tables by their names, beside static inputs and sources."""
+    for name, pipeline in reading.catalog.pipelines.items():
+        for loc, output in outputs_of(pipeline):
+            for key in output.carries if isinstance(output, IntervalsOutput) else ():
+                what = "static input" if key in pipeline.static else "source" if key in pipeline.every_source else ""
+                if what:
+                    message = f"a {what} is named {key!r}, too, and the transform could not tell them apart."
+                    yield reading.finding(
+                        Kind.PIPELINE, name, (*loc, "carries", key), message, "rename one of the two."
+                    )
+            if isinstance(output, IntervalsOutput) and output.carries and pipeline.is_sql:
+                message = f"{pipeline.transform} is one SELECT, which returns rows and no table to hand on."
+                fix = "write the transform in Python: `return rows, " + ", ".join(output.carries) + "`."
+                yield reading.finding(Kind.PIPELINE, name, (*loc, "carries"), message, fix)
 
 
 def source_columns_are_free(reading: Reading) -> Iterator[Finding]:

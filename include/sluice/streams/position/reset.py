@@ -10,7 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sluice.errors import RefusedError
-from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, LatestOutput, Output, RowsOutput, TopicOutput
+from sluice.specs.model.outputs import (
+    DeadLettersOutput,
+    IntervalsOutput,
+    LatestOutput,
+    Output,
+    RowsOutput,
+    SinkOutput,
+    TopicOutput,
+)
 from sluice.topics.administration import RecordStamp, TopicExtent
 
 
@@ -183,6 +191,10 @@ def _effect(output: Output, again: int, never: int, *, whole: bool, live: bool) 
                 again, never, "published again under new ids, which no reader drops", "are never published"
             )
             return f"{output.topic} (topic): {effect}{known}."
+        case SinkOutput():
+            known = "" if whole else _partly(live=live)
+            effect = _counted(again, never, "given again as new batches", "are never given")
+            return f"{output.name} (sink): {effect}{known}."
         case DeadLettersOutput():
             effect = _counted(again, never, "sent again under new positions", "are never sent")
             return f"{output.topic} (dead letters): {effect}."

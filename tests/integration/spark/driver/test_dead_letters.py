@@ -10,12 +10,15 @@ from pyspark.sql import Row, SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.deduplication import deduplicated
+from sluice.project.tracing.record import trace_record
+from sluice.quality.quarantine import LETTER_PREFIX as PREFIX
 from sluice.quality.reasons import Reason
 from sluice.spark.records.pipeline import PipelineCode, sources_of
-from sluice.spark.sinks.dead_letters import PREFIX, letters, refused
+from sluice.spark.sinks.dead_letters import letters, refused
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode
+from sluice.tracing.address import RecordAddress
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.integration.spark.driver.deliveries import CAP, consumed_raw, only_delays
 
@@ -122,3 +125,11 @@ def test_each_quarantined_record_is_told_once_whatever_dies(
     assert len(records) > len(once), "the killed batch was sent twice, or the kill proved nothing"
     assert own.run(generation=3).returncode == ExitCode.STOPPED
     assert len(consumed_raw(broker.bootstrap, topic_name)) == len(records), "a restart sends nothing again"
+    for letter in once:
+        told = headers_of(letter.headers)
+        address = RecordAddress("flights", int(told[f"{PREFIX}partition"]), int(told[f"{PREFIX}offset"]))
+        (delays,) = (each for each in trace_record(own.project(), address).pipelines if each.pipeline == "delays")
+        (found,) = (each.letter for each in delays.outputs if each.kind == "dead_letters")
+        assert found is not None, "the letter that is found is one of the batch that was sent twice"
+        assert found.place.startswith(f"{topic_name}/{letter.partition}/")
+        assert (found.reason, found.message) == (told[f"{PREFIX}reason"], told[f"{PREFIX}message"])

@@ -20,6 +20,7 @@ from sluice.spark.records.pipeline import PipelineCode, partition_column
 from sluice.spark.settling.computation import RawComputation
 from sluice.spark.settling.raw_source import RawTableSource
 from sluice.spark.settling.table_source import SettledTableSource
+from sluice.spark.tables.continuation import settling_continuation
 from sluice.spark.tables.upstream import UpstreamTable
 
 
@@ -60,7 +61,9 @@ class SettlerInputs:
         for name, table in code.tables.items():
             folder = project.folder.table(table.output.table)
             tables[name] = SettledTableSource(name, UpstreamTable(spark, folder, table), rules[name])
-        return cls(sources, RawComputation({**sources, **tables}, code, staging, max_records), tables)
+        continuation = settling_continuation(spark, code.carries, project.folder.carried / code.pipeline.name, settled)
+        computation = RawComputation({**sources, **tables}, code, staging, max_records, continuation)
+        return cls(sources, computation, tables)
 
     def with_sources(self, change: Callable[[RawTableSource], RawTableSource]) -> Self:
         """Return them with other sources."""

@@ -52,7 +52,11 @@ def test_a_word_is_found_however_it_is_written(written: str) -> None:
 
 
 def test_a_word_of_several_kinds_is_explained_for_each() -> None:
-    assert {entry.kind for entry in find("open")} == {"states of an interval", "states of a case"}
+    assert {entry.kind for entry in find("open")} == {
+        "states of an interval",
+        "states of a case",
+        "parts of a traced record in an interval",
+    }
     assert find("") == find("nothing of ours") == []
 
 

@@ -43,6 +43,7 @@ FREE = {
     "contracts fetch": {"registry", "subject"},
     "serve": {"host", "url"},
     "sql": {"statement"},
+    "trace": {"topic_id"},
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
 NEVER = {"why"}

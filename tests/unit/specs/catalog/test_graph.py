@@ -46,3 +46,8 @@ def test_around_a_pipeline_is_what_it_is_made_of_and_what_is_made_of_it(chained:
     ]
     assert "pipeline weeks" in words(whole.around("sales"))
     assert "topic other" not in words(whole.around("sales"))
+    parts = whole.parts()
+    assert [words(part)[0] for part in parts] == ["topic orders", "topic other"]
+    assert len(parts[0].nodes) + len(parts[1].nodes) == len(whole.nodes)
+    assert sum(len(part.edges) for part in parts) == len(whole.edges)
+    assert whole.among({Node(TOPIC, "orders"), Node(TABLE, "sales")}).edges == ()

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.deployment import DeploymentSpec, SparkPlace
 from sluice.specs.deployments.folder_names import folder_fault
 from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, Bench
 
@@ -53,3 +53,33 @@ def test_every_absolute_folder_with_a_usable_name_is_taken_as_it_is_written(fold
 def test_no_address_is_ever_taken_for_a_folder(address: str) -> None:
     with pytest.raises(ValidationError, match="not at an address"):
         storage_of(address)
+
+
+@pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "spark://a-1.b:7077", "spark://a:7077,b:7078"])
+def test_a_master_is_this_machine_or_a_standalone_one(master: str) -> None:
+    assert SparkPlace(master=master).master == master
+
+
+@pytest.mark.parametrize(
+    ("master", "message"),
+    [
+        ("yarn", "drivers are not run on YARN so far; write `local`, or a standalone master"),
+        ("k8s://https://cluster:6443", "drivers are not run on Kubernetes so far"),
+        ("mesos://host:5050", "drivers are not run on Mesos so far"),
+        ("spark://host", "is no master"),
+        ("spark://host:7077,", "is no master"),
+        ("local[0]", "is no master"),
+        ("http://host:8080", "is no master"),
+        ("", "is no master"),
+    ],
+)
+def test_what_is_not_tried_is_refused_by_name(master: str, message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        SparkPlace(master=master)
+    assert message in str(refused.value)
+
+
+def test_a_page_is_an_address() -> None:
+    assert SparkPlace(page="http://master:8080/").page == "http://master:8080/"
+    with pytest.raises(ValidationError, match="such as http://spark-master:8080"):
+        SparkPlace(page="master:8080")

@@ -205,7 +205,7 @@ def test_both_ways_to_write_outputs_at_once_are_refused(several: Bench) -> None:
 def test_a_pipeline_that_delivers_nothing_is_refused(bench: Bench) -> None:
     bench.edit(PIPELINE_FILE, SINGLE, "")
     (fault,) = bench.scan().faults
-    assert "it delivers no result; add an output of the kind intervals, rows, latest or topic" in str(fault)
+    assert "it delivers no result; add an output of the kind intervals, rows, latest, topic or sink" in str(fault)
 
 
 DEAD = "  - kind: dead_letters\n    topic: sales_dead\n    create: {partitions: 1}\n"

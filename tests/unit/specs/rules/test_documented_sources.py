@@ -13,7 +13,7 @@ from tests.unit.specs.several import PIPELINE_FILE, SUITE_FILE, project_with_sev
 
 _PAGE = (settings().home / "docs" / "specs.md").read_text(encoding="utf-8")
 _OF_TABLES = _PAGE[_PAGE.index("#### A settled table as a source") : _PAGE.index("#### Columns beside the value")]
-SECTION = _PAGE[_PAGE.index("### Several sources") : _PAGE.index("### Start\n")].replace(_OF_TABLES, "")
+SECTION = _PAGE[_PAGE.index("### Several sources") : _PAGE.index("### State from interval")].replace(_OF_TABLES, "")
 AD = "    ad: {type: string, required: true}\n"
 
 
