@@ -39,7 +39,7 @@ from tests.shapes.joined_oracle import joined_rows
 from tests.shapes.joined_specs import JOINED, PREFIX, joined_document
 from tests.shapes.oracle import differences, rows_of
 from tests.shapes.specs import SHAPES, pipeline_document
-from tests.shapes.weather import DOCUMENT, PARTITIONS, TOPIC, values, weather
+from tests.shapes.weather import PARTITIONS, TOPIC, heartbeat, values, weather, write_specs
 
 _DAYS = ("2013-01-01", "2013-01-02")
 _LATE_AFTER_MINUTES = 180
@@ -120,7 +120,7 @@ class Bench:
         folder = home / "spark_jobs" / "transforms"
         for name, module in (("shapes", transforms), ("joined", joined), ("carried", carried)):
             (folder / f"{name}.py").write_bytes(Path(str(module.__file__)).read_bytes())
-        (home / "include" / "topics" / f"{TOPIC}.yaml").write_text(json.dumps(DOCUMENT), encoding="utf-8")
+        write_specs(home / "include")
         for query in Path(sql.__file__).parent.glob("*.sql"):
             (folder / query.name).write_bytes(query.read_bytes())
         for shape in shapes:
@@ -153,8 +153,9 @@ class Bench:
         sent = Sent(pd.concat([first, first.iloc[::20]]), pd.concat([other, other.iloc[::20]]))
         self.send(sent)
         closes = (table["hour_utc"].max() + pd.Timedelta(hours=36)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._produce("flights", {"heartbeat": True, "scheduled_at": closes, "observed_at": closes})
-        self._produce(TOPIC, {"heartbeat": True, "origin": "EWR", "measured_at": closes, "published_at": closes})
+        beat = {"heartbeat": True, "scheduled_at": closes, "observed_at": closes}
+        self._produce("flights", json.dumps(beat).encode())
+        self._produce(TOPIC, heartbeat(closes))
         return sent, kept
 
     def send(self, records: Sent) -> None:
@@ -166,9 +167,9 @@ class Bench:
             producer.send(TOPIC, value=measurement, partition=partition)
         producer.close()
 
-    def _produce(self, topic: str, heartbeat: dict[str, object]) -> None:
+    def _produce(self, topic: str, value: bytes) -> None:
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
-        producer.send(topic, value=json.dumps(heartbeat).encode())
+        producer.send(topic, value=value)
         producer.close()
 
     def drive_raw(self, generation: int) -> None:

@@ -16,7 +16,8 @@ from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import TopicArgument
 from sluice.cli.terminal.instants import SinceOption, UntilOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.contracts.contract import AVRO, digest, written
+from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF, digest, read_version, written
+from sluice.contracts.protobuf import ProtobufSchema
 from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.quality.drift import Drift, FieldDrift
@@ -117,18 +118,47 @@ def fetch(
     known = {version.digest: version.number for version in history.versions}
     folder, ids = include / FOLDER / topic, dict[int, int]()
     for each in fetched:
-        schema = digest(json.loads(each.text))
+        schema = _meaning(each.text, each.ending)
         if schema not in known:
             known[schema] = max(known.values(), default=0) + 1
             folder.mkdir(parents=True, exist_ok=True)
             file = folder / f"{known[schema]}{each.ending}"
-            file.write_text(json.dumps(json.loads(each.text), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            file.write_text(_laid_out(each.text, each.ending), encoding="utf-8")
             out_lines.print(f"include/{FOLDER}/{topic}/{file.name} is version {each.version} of the registry.")
         ids[each.id] = known[schema]
     out_lines.print(f"For include/topics/{topic}.yaml, if the producers frame their values:")
-    form = "avro" if fetched[0].ending == AVRO else "json"
+    form = {AVRO: "avro", JSON_SCHEMA: "json", PROTOBUF: "protobuf"}[fetched[0].ending]
+    first = f"  message: {_first_message(fetched[-1].text)}\n" if fetched[-1].ending == PROTOBUF else ""
     pairs = ", ".join(f"{key}: {number}" for key, number in sorted(ids.items()))
-    out.write(f"value:\n  format: {form}\n  framing: confluent\n  schemas: {{{pairs}}}\n")
+    out.write(f"value:\n  format: {form}\n{first}  framing: confluent\n  schemas: {{{pairs}}}\n")
+
+
+def _meaning(text: str, ending: str) -> str:
+    """Return the digest of a registered schema.
+
+    Raises:
+        SpecError: it is no Protobuf that a contract can be.
+    """
+    if ending != PROTOBUF:
+        return digest(json.loads(text))
+    from sluice.contracts.protoc import BrokenProtobufError  # noqa: PLC0415 - only Protobuf needs the compiler
+
+    try:
+        return read_version(0, ending, text).digest
+    except BrokenProtobufError as broken:
+        fixes = dict.fromkeys(fault.fix for fault in broken.faults if fault.fix)
+        raise SpecError(f"a schema of the registry {broken}", fix=" ".join(fixes)) from None
+
+
+def _laid_out(text: str, ending: str) -> str:
+    if ending == PROTOBUF:
+        return text if text.endswith("\n") else f"{text}\n"
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+def _first_message(text: str) -> str:
+    schema = read_version(0, PROTOBUF, text).schema
+    return next(iter(schema.own), "") if isinstance(schema, ProtobufSchema) else ""
 
 
 @app.command()
@@ -146,7 +176,7 @@ def publish(
     include = settings().home / "include"
     history = history_of(include, topic)
     if not history.documents:
-        fix = f"write include/{FOLDER}/{topic}/1.json or 1.avsc."
+        fix = f"write include/{FOLDER}/{topic}/1.json, 1.avsc or 1.proto."
         raise SpecError(f"the topic {topic!r} has no contract in include/{FOLDER}.", fix=fix)
     path = f"include/{FOLDER}/{topic}"
     scanned = scan(include, rules=(*RULES, partial(contracts_hold, publishing=topic)))

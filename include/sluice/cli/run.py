@@ -17,7 +17,7 @@ from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err,
 from sluice.cli.terminal.sample_file import read_sample
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.interactive.trial import broker_time, in_lines, refuse_tables, trial
+from sluice.interactive.trial import broker_time, refuse_tables, trial
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import FAULTS, Outcome, advice_of, meaning_of
@@ -82,7 +82,6 @@ def _lines(
     """Return the lines of each source's sample; what can be refused without a terminal is refused before it is read."""
     lines: dict[str, list[bytes]] = {}
     for name, topic in topics.items():
-        in_lines(topic)
         lines[name] = [] if files[name] == "-" else read_sample(files[name])
         broker_time(topic, arrived_at, SystemClock(), lines[name])
     return {name: lines[name] or read_sample(file) for name, file in files.items()}

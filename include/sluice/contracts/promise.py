@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 
 from sluice.contracts.avro import Avro, AvroSchema, Items, Named, Primitive, Union
 from sluice.contracts.contract import Version
+from sluice.contracts.protobuf import ProtobufSchema
 from sluice.contracts.shapes import Array, Boolean, Null, Number, Schema, Shape, Text, Values
 from sluice.contracts.shapes import Object as ShapeOfObject
 
 LONG, DOUBLE, STRING, BOOLEAN, TIMESTAMP = "long", "double", "string", "boolean", "timestamp"
-OBJECT, ARRAY = "object", "array"
+OBJECT, ARRAY, MAP = "object", "array", "map"
+INTEGER, DECIMAL, DATE, BINARY = "integer", "decimal", "date", "binary"
+"""What JSON has no types of its own for, and Avro has."""
 _INSTANTS = ("timestamp-millis", "timestamp-micros")
 
 
@@ -31,7 +34,12 @@ class Promise:
 
 
 def promises(version: Version) -> Mapping[str, Promise] | None:
-    """Return what a version promises of each field; None if its records are not one kind of object."""
+    """Return what a version promises of each field; None if its records are not one kind of object, or Protobuf.
+
+    Of Protobuf see `sluice.specs.rules.protobuf_rules`.
+    """
+    if isinstance(version.schema, ProtobufSchema):
+        return None
     if isinstance(version.schema, AvroSchema):
         top = version.schema.resolved(version.schema.top)
         if not isinstance(top, Named) or top.kind != "record":
@@ -52,7 +60,9 @@ def promise_at(version: Version, path: Sequence[str]) -> Promise | None:
     """
     first, *further = path
     found = (promises(version) or {}).get(first)
-    if not further or isinstance(version.schema, AvroSchema):
+    if isinstance(version.schema, AvroSchema):
+        return _inside_avro(version.schema, path)
+    if not further or isinstance(version.schema, ProtobufSchema):
         return found if not further else None
     schema, always = version.schema, True
     for key in path:
@@ -127,20 +137,51 @@ def _of_avro(type_: Avro, schema: AvroSchema) -> Promise:
     return Promise(some, null not in branches, " or ".join(_words_of_avro(each) for each in branches))
 
 
+def _inside_avro(schema: AvroSchema, path: Sequence[str]) -> Promise | None:
+    type_, always, found = schema.top, True, None
+    for key in path:
+        resolved = schema.resolved(type_)
+        branches = [schema.resolved(b) for b in resolved.branches] if isinstance(resolved, Union) else [resolved]
+        fields = [each for branch in branches if isinstance(branch, Named) for each in branch.fields]
+        field = next((each for each in fields if each.name == key), None)
+        if field is None:
+            return None
+        found = _of_avro(field.type, schema)
+        type_, always = field.type, always and found.always
+    return None if found is None else replace(found, always=always)
+
+
+_WHOLE = frozenset({LONG, INTEGER, DOUBLE, DECIMAL})
+_OF_AVRO: Mapping[tuple[str, str], frozenset[str]] = {
+    ("int", ""): _WHOLE,
+    ("long", ""): _WHOLE,
+    ("int", "date"): frozenset({DATE}),
+    **{("long", logical): frozenset({TIMESTAMP}) for logical in _INSTANTS},
+    ("float", ""): frozenset({DOUBLE}),
+    ("double", ""): frozenset({DOUBLE}),
+    ("boolean", ""): frozenset({BOOLEAN}),
+    ("bytes", ""): frozenset({BINARY}),
+    ("fixed", ""): frozenset({BINARY}),
+    ("string", ""): frozenset({STRING}),
+    ("enum", ""): frozenset({STRING}),
+    ("record", ""): frozenset({OBJECT}),
+    ("array", ""): frozenset({ARRAY}),
+    ("map", ""): frozenset({MAP}),
+}
+"""Of a type of Avro and what it stands for, the types of a spec that each of its values reads as."""
+
+
 def _types_of_avro(type_: Primitive | Named | Items | Union) -> frozenset[str]:
     match type_:
-        case Primitive("int" | "long", ""):
-            return frozenset({LONG, DOUBLE})
-        case Primitive("long", logical) if logical in _INSTANTS:
-            return frozenset({TIMESTAMP})
-        case Primitive("float" | "double", ""):
-            return frozenset({DOUBLE})
-        case Primitive("string", _) | Named("enum"):
-            return frozenset({STRING})
-        case Primitive("boolean", ""):
-            return frozenset({BOOLEAN})
+        case Primitive(name, logical) | Named(kind=name, logical=logical):
+            pass
+        case Items(name):
+            logical = ""
         case _:
             return frozenset()
+    if name in ("bytes", "fixed") and logical.startswith("decimal("):
+        return frozenset({DECIMAL})
+    return _OF_AVRO.get((name, "" if name == "string" else logical), frozenset())
 
 
 def _words_of_avro(type_: Primitive | Named | Items | Union) -> str:

@@ -13,13 +13,14 @@ from sluice.quality.preview import Preview
 from sluice.settings import Settings, StateFolder, settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
+from sluice.specs.model.encoding import LINES
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.static.places import StaticPlaces
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import read_fields
 
 Sample = bytes | Sequence[bytes]
-"""One JSON value per line: as a file has them, or one by one."""
+"""One value per line, JSON unless the topic is of lines of text: as a file has them, or one by one."""
 
 
 def trial(
@@ -107,17 +108,11 @@ def _by_topic(spec: PipelineSpec, sample: Sample | Mapping[str, Sample]) -> dict
 
 
 def in_lines(topic: TopicSpec) -> TopicSpec:
-    """Return the topic as if its values were lines: JSON without frames.
-
-    Raises:
-        SpecError: they are not JSON.
-    """
-    if topic.value.format != "json":
-        raise SpecError(
-            f"the values of {topic.name} are written in {topic.value.format}, and a sample is lines of JSON.",
-            fix="read real records instead: `sluice topics tail`, `sluice quarantine list`.",
-        )
-    bare = topic.value.model_copy(update={"framing": "none", "schemas": {}})
+    """Return the topic as if its values were lines: lines of text as they are, all others as JSON without frames."""
+    if topic.value.format in LINES:
+        return topic
+    of_others: dict[str, object] = {"framing": "none", "schemas": {}, "version": None, "message": None, "written": {}}
+    bare = topic.value.model_copy(update={"format": "json", **of_others})
     return topic.model_copy(update={"value": bare})
 
 

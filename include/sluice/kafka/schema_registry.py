@@ -11,10 +11,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
-from sluice.contracts.contract import AVRO, JSON_SCHEMA
+from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF
 from sluice.errors import SpecError, UnreachableError
 
-_ENDINGS = {"AVRO": AVRO, "JSON": JSON_SCHEMA}
+_ENDINGS = {"AVRO": AVRO, "JSON": JSON_SCHEMA, "PROTOBUF": PROTOBUF}
 _PATIENCE_SECONDS = 15
 _NOT_FOUND = 404
 
@@ -26,7 +26,7 @@ class Registered:
     Attributes:
         version: the registry's number of it.
         id: what stands in the frames of records.
-        ending: of a file with it: `.avsc` or `.json`.
+        ending: of a file with it: `.avsc`, `.json` or `.proto`.
         text: the schema.
     """
 
@@ -72,9 +72,10 @@ class SchemaRegistry:
                 raise self._nonsense(path)
         if language not in _ENDINGS:
             raise SpecError(
-                f"version {version} of {subject} is written in {language}.", fix="contracts are AVRO or JSON."
+                f"version {version} of {subject} is written in {language}.",
+                fix="contracts are AVRO, JSON or PROTOBUF.",
             )
-        if not _is_object(text):
+        if _ENDINGS[language] != PROTOBUF and not _is_object(text):
             raise SpecError(f"version {version} of {subject} is no object in JSON.", fix="contracts describe records.")
         if answer.get("references"):
             message = f"version {version} of {subject} refers to other subjects, and a contract is one file."

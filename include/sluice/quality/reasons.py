@@ -33,12 +33,12 @@ class Reason(ExplainedEnum):
     )
     UNKNOWN_SCHEMA = (
         "unknown_schema",
-        "the topic's spec does not declare its schema id",
+        "the topic's spec does not declare its schema id, or it is another message of that schema",
         "inspect its first five bytes; add the schema to the contract, and its id to `schemas`",
     )
     MALFORMED = (
         "malformed",
-        "the bytes are no JSON object, line or Avro record as declared, or a text escapes half a character",
+        "the bytes are no JSON object, line, Avro record or Protobuf message, or a text escapes half a character",
         "inspect the bytes; compare the producer's format",
     )
     TRAILING_BYTES = (

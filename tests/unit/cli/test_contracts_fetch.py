@@ -111,6 +111,28 @@ def test_json_schema_another_subject_and_a_login(bench: Bench, server: Server, m
     assert (bench.home / "include" / "schemas" / "orders" / "1.json").is_file()
 
 
+def test_protobuf_is_written_as_it_is_and_its_first_message_proposed(bench: Bench, server: Server) -> None:
+    one = 'syntax = "proto3";\npackage shop;\nmessage Order { int64 id = 1; }\nmessage Line {}\n'
+    two = one.replace("id = 1;", "id = 1; string shop = 2;")
+    server.register(
+        "orders-value",
+        {"id": 7, "schemaType": "PROTOBUF", "schema": one},
+        {"id": 8, "schemaType": "PROTOBUF", "schema": one.replace("package", "// a comment\npackage")},
+        {"id": 9, "schemaType": "PROTOBUF", "schema": two.rstrip()},
+    )
+    said = fetch(server.url).stdout
+    folder = bench.home / "include" / "schemas" / "orders"
+    assert [(folder / f"{number}.proto").read_text() for number in (1, 2)] == [one, two]
+    lines = "  format: protobuf\n  message: shop.Order\n  framing: confluent\n  schemas: {7: 1, 8: 1, 9: 2}\n"
+    assert said.endswith(f"value:\n{lines}")
+    server.register(
+        "orders-value", {"id": 7, "schemaType": "PROTOBUF", "schema": 'syntax = "proto3"; import "a.proto";'}
+    )
+    with pytest.raises(SpecError, match="was not found or had errors") as refused:
+        fetch(server.url)
+    assert "a contract is one file" in refused.value.fix
+
+
 @pytest.mark.parametrize(
     ("answers", "error", "said"),
     [
@@ -133,12 +155,12 @@ def test_what_is_no_answer_is_refused(
 
 
 def test_an_unsupported_schema_is_refused(server: Server) -> None:
-    server.register("p", {"id": 1, "schemaType": "PROTOBUF", "schema": "x"})
+    server.register("p", {"id": 1, "schemaType": "THRIFT", "schema": "x"})
     server.register("r", {**avro(1, ONE), "references": [{"name": "x"}]})
     server.register("s", {"id": 1, "schema": '"string"'})
     server.register("t", {"id": 1, "schema": "{"})
     for subject, said in (
-        ("p", "is written in PROTOBUF"),
+        ("p", "is written in THRIFT"),
         ("r", "refers to other subjects"),
         ("s", "is no object"),
         ("t", "is no object"),

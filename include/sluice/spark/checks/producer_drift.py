@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.contracts.contract import Version
 from sluice.contracts.promise import promises
+from sluice.contracts.protobuf import ProtobufSchema
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.quality.drift import KINDS_OF_TYPE, FieldDrift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
 from sluice.spark.checks.quarantine import condition
+from sluice.spark.records.decoding import written_under
 from sluice.spark.session.batch_session import batch_session
 from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.model import TopicSpec, TopicValue
@@ -42,7 +45,7 @@ class RecordFields:
         raw: the pinned raw table.
         heartbeat: the keys that lead to the field that marks records which hold nothing else; empty for none.
         asked: which records are checked.
-        framed: whether the values are framed.
+        text: their values as JSON; omitted: they are that.
     """
 
     def __init__(
@@ -52,11 +55,10 @@ class RecordFields:
         heartbeat: Sequence[str],
         asked: QuarantineFilter,
         *,
-        framed: bool = False,
+        text: Column | None = None,
     ) -> None:
         rows = raw.rows(spark).where(condition(asked))
-        payload = F.expr("substring(value, 6)") if framed else F.col("value")
-        value = F.try_parse_json(payload.cast("string"))
+        value = F.try_parse_json(F.col("value").cast("string") if text is None else text)
         partition = F.concat_ws("/", "topic_id", "partition").alias("partition")
         records = rows.select(partition, "offset", value.alias("value"))
         objects = records.where(F.schema_of_variant("value").startswith("OBJECT"))
@@ -125,7 +127,7 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
     """Look for producer drift in the raw table of a topic, in a session of its own.
 
     Raises:
-        SpecError: there is no such topic, no pipeline reads it, or its values are no JSON.
+        SpecError: there is no such topic, no pipeline reads it, or its values are neither JSON nor Protobuf.
         NotReadyError: there is no raw table yet.
         RefusedError: the records' keys are values.
     """
@@ -133,9 +135,10 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
     if spec is None:
         known = project.catalog.topics
         raise SpecError(f"there is no sound topic {topic!r} in include/topics.", fix=nearest(topic, known))
-    if spec.value.format != "json":
+    if spec.value.format not in ("json", "protobuf"):
         raise SpecError(
-            f"the values of {topic} are written in {spec.value.format}: only objects have keys that no spec declares.",
+            f"the values of {topic} are written in {spec.value.format}: only objects and messages have fields that no "
+            "spec declares.",
             fix="`sluice check` compares versions of a contract; `sluice quarantine list` shows what is refused.",
         )
     raw = RawTable.pin(project.folder.table(spec.raw.table), project.tables.raw_position(topic), spec)
@@ -143,9 +146,17 @@ def drift_of(project: Project, topic: str, asked: QuarantineFilter) -> list[Fiel
     with batch_session(project, "drift", _reader(project, topic)) as spark:
         beat = spec.value.heartbeat
         path = spec.value.fields[beat].keys(beat) if beat else ()
-        fields = RecordFields(spark, raw, path, asked, framed=spec.value.framing != "none")
+        fields = RecordFields(spark, raw, path, asked, text=fields_as_json(spec.value))
         seen = fields.observed()
         return field_drifts(declared, seen, fields.neighbours(seen, declared))
+
+
+def fields_as_json(value: TopicValue) -> Column:
+    """Return a column of text: the object that each value is, or what fields each message has."""
+    if value.format == "protobuf":
+        fields = F.call_function("sluice_protobuf_fields", F.col("value"), *map(F.lit, written_under(value)))
+        return fields.getField("present")
+    return F.expr("substring(value, 6)" if value.framing != "none" else "value").cast("string")
 
 
 def _reader(project: Project, topic: str) -> str:
@@ -159,9 +170,19 @@ def _reader(project: Project, topic: str) -> str:
 def declared_kinds(project: Project, topic: TopicSpec) -> dict[str, frozenset[JsonKind] | None]:
     """Return what each field may be written as, by the topic's spec and by the newest version of its contract."""
     versions = history_of(project.settings.home / "include", topic.name).versions
+    if topic.value.format == "protobuf":
+        return dict.fromkeys(declared_names(topic.value, versions))
     promised = promises(versions[-1]) if versions else None
     others = {name: _kinds(promise.types) or None for name, promise in (promised or {}).items()}
     return {**others, **_read_kinds(topic.value)}
+
+
+def declared_names(value: TopicValue, versions: Sequence[Version]) -> set[str]:
+    """Return the fields of messages that are declared; of another type than declared none decodes."""
+    schema = versions[-1].schema if versions else None
+    root = schema.root(value.message) if isinstance(schema, ProtobufSchema) else None
+    read = {field.keys(name)[0] for name, field in value.fields.items()}
+    return read | {each.name for each in (root.fields if root is not None else ())}
 
 
 def _read_kinds(value: TopicValue) -> dict[str, frozenset[JsonKind]]:
@@ -178,7 +199,7 @@ def _read_kinds(value: TopicValue) -> dict[str, frozenset[JsonKind]]:
 
 
 def _kinds(types: Iterable[str]) -> frozenset[JsonKind]:
-    return frozenset[JsonKind]().union(*(KINDS_OF_TYPE[each] for each in types))
+    return frozenset[JsonKind]().union(*(KINDS_OF_TYPE.get(each, frozenset()) for each in types))
 
 
 def _is_true(path: Sequence[str]) -> Column:

@@ -1,7 +1,8 @@
 """Bytes to columns: one strict parse per record, by classes of ours in the JVM (`sluice/jars/java/sluice/decoding`).
 
 JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
-that is there twice, or bytes after the object. Avro is read under the schema that it was written with (ADR 0023).
+that is there twice, or bytes after the object. Avro and Protobuf are read under the schema that they were written with
+(ADR 0023, 0042).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pyspark.sql.types import (
 )
 
 from sluice.spark.records.patches import patched
+from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import FieldType, TopicValue, ValueField
 from sluice.topics.declaration import declaration
 
@@ -40,8 +42,11 @@ FAULT_DETAIL = "_fault_detail"
 _FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
 
-_DECLARED = "sluice_from_declared"
-"""Of what is not plain (`TopicValue.is_plain`): objects, paths, lines of text."""
+_DECLARED, _UNDER_SCHEMAS = (
+    "sluice_from_declared",
+    {"avro": "sluice_from_declared_avro", "protobuf": "sluice_from_protobuf"},
+)
+"""Of what is not plain (`TopicValue.is_plain`): objects, paths, lines of text; and messages."""
 
 _TYPES: dict[FieldType, DataType] = {
     FieldType.STRING: StringType(),
@@ -95,19 +100,20 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         value: the declaration.
     """
     schema = StructType([_written(name, field) for name, field in value.fields.items()])
-    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (_DECLARED, [declaration(value)])
-    arguments = [schema.json(), *further, *_under(value)]
+    other = _UNDER_SCHEMAS.get(value.format, _DECLARED)
+    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (other, [declaration(value)])
+    arguments = [schema.json(), *further, *written_under(value)]
     parsed = F.call_function(function, patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))
 
 
-def _under(value: TopicValue) -> Iterator[str]:
-    """Yield what the function has to know of how values are written: ids of frames, and schemas of Avro."""
+def written_under(value: TopicValue) -> Iterator[str]:
+    """Yield what the function has to know of how values are written: ids of frames, schemas of Avro and Protobuf."""
     for key, version in value.schemas.items():
         yield str(key)
-        if value.format == "avro":
+        if value.format in UNDER_SCHEMAS:
             yield value.written[version]
     if value.version is not None:
         yield value.written[value.version]

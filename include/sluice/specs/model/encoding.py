@@ -1,4 +1,4 @@
-"""How a topic's values are written: JSON, Avro or lines of text, bare or framed, under versions of its contract."""
+"""How a topic's values are written: JSON, Avro, Protobuf or lines of text, bare or framed, under which schemas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     SkipValidation,
+    StringConstraints,
     ValidationInfo,
     field_validator,
     model_serializer,
@@ -18,43 +19,53 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from sluice.contracts.breach import Loc
-from sluice.contracts.contract import AVRO, JSON_SCHEMA
+from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF
 from sluice.specs.model.spec import Name, Spec
 from sluice.values.line_pattern import line_pattern
 
 MAX_IDS = 1_000
 LINES = ("text", "csv")
 """Formats whose values are lines of text."""
+UNDER_SCHEMAS = ("avro", "protobuf")
+"""Formats whose values are read under the schema that they were written with."""
 _LAST_OF_16_BITS = 0xFFFF
-_OF_LINES = ("pattern", "delimiter", "columns")
+_FORMAT_OF = {"pattern": "text", "delimiter": "csv", "columns": "csv", "message": "protobuf"}
+"""The format of each key that only one format has; it is left out of what is written where it is omitted."""
+_MESSAGE = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$"
+_IN_WORDS = {"json": "JSON", "avro": "Avro", "protobuf": "Protobuf"}
+_ENDINGS = {"avro": AVRO, "protobuf": PROTOBUF}
 
 
 class Encoding(Spec):
     """What the bytes of a value are."""
 
-    format: Literal["json", "avro", "text", "csv"] = "json"
+    format: Literal["json", "avro", "protobuf", "text", "csv"] = "json"
     pattern: str | None = Field(default=None, min_length=1, max_length=10_000)
     """Of text: the regular expression that a whole line matches, with a group `(?<name>...)` for each field."""
     delimiter: str | None = None
     """Of CSV: the one character between columns. Omitted: a comma."""
     columns: tuple[Name, ...] | None = Field(default=None, min_length=1)
     """Of CSV: all columns in their order, also those that are no field. Omitted: the fields in theirs."""
+    message: Annotated[str, StringConstraints(pattern=_MESSAGE)] | None = None
+    """Of Protobuf: the message that a value is, with or without its package. Omitted: the only one of the file."""
     framing: Literal["none", "confluent"] = "none"
-    """`confluent`: before the value stand a zero and the id of a schema in a registry, in four bytes."""
+    """`confluent`: before the value stand a zero and the id of a schema in a registry, in four bytes; of Protobuf the
+    place of the message in its file, too."""
     version: int | None = Field(default=None, ge=1)
-    """The version of the contract that every record is written under; of Avro without framing."""
+    """The version of the contract that every record is written under; of Avro and Protobuf without framing."""
     schemas: dict[Annotated[int, Field(ge=0, lt=1 << 31)], Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict, max_length=MAX_IDS
     )
     """With framing: the version of the contract that each id of the registry stands for. A record with another id is
     quarantined as `unknown_schema`."""
     written: SkipJsonSchema[Annotated[Mapping[int, str], SkipValidation]] = Field(default_factory=dict)
-    """Not for specs: the text of each Avro schema, by the version, which the loader reads from the contract."""
+    """Not for specs: the text of each Avro schema, and of Protobuf what the message's bytes mean, by the version; the
+    loader reads it from the contract."""
 
-    @field_validator("pattern", "delimiter", "columns")
+    @field_validator(*_FORMAT_OF)
     @classmethod
     def _key_is_of_the_format(cls, said: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - of any key
-        wanted = "text" if info.field_name == "pattern" else "csv"
+        wanted = _FORMAT_OF[info.field_name or ""]
         if said is not None and info.data.get("format") not in (None, wanted):
             raise ValueError(f"only of `format: {wanted}`; write that, or remove it")
         return said
@@ -84,7 +95,7 @@ class Encoding(Spec):
     def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out keys that are omitted: other values mean what they did before these existed."""
         written: dict[str, Any] = handler(self)
-        return {key: said for key, said in written.items() if said is not None or key not in _OF_LINES}
+        return {key: said for key, said in written.items() if said is not None or key not in _FORMAT_OF}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -94,6 +105,7 @@ class Encoding(Spec):
 
     def _fault(self) -> str:
         framed, one = self.framing == "confluent", self.version is not None
+        words = _IN_WORDS.get(self.format, "a line of text")
         faults = {
             "`written` is no key of a spec; name versions of the contract": bool(self.written),
             "the framing is confluent, and `schemas` names no id; write `schemas: {<id>: <version>}`": (
@@ -103,11 +115,11 @@ class Encoding(Spec):
             "`schemas` are ids in the frames of values, and there is no framing; write `framing: confluent`": (
                 not framed and bool(self.schemas)
             ),
-            "nothing in Avro says under which schema it was written; write `version`, or `framing: confluent`": (
-                not framed and not one and self.format == "avro"
+            f"nothing in {words} says under which schema it was written; write `version`, or `framing: confluent`": (
+                not framed and not one and self.format in UNDER_SCHEMAS
             ),
-            f"{'JSON' if self.format == 'json' else 'a line of text'} is read without a schema; remove `version`": (
-                not framed and one and self.format != "avro"
+            f"{words} is read without a schema; remove `version`": (
+                not framed and one and self.format not in UNDER_SCHEMAS
             ),
             "lines of text have no frames; remove `framing`": framed and self.format in LINES,
             "the format is text, and nothing says what is in a line; write `pattern` with a group for each field": (
@@ -126,7 +138,7 @@ class Encoding(Spec):
 
     def contract_file(self, folder: Path, version: int) -> Path:
         """Return the file of a version."""
-        return folder / f"{version}{AVRO if self.format == 'avro' else JSON_SCHEMA}"
+        return folder / f"{version}{_ENDINGS.get(self.format, JSON_SCHEMA)}"
 
     def missing(self, folder: Path) -> Iterator[tuple[Loc, str]]:
         """Yield which versions are not there: where they are named, and the name of their file.
@@ -140,9 +152,24 @@ class Encoding(Spec):
                 yield loc, file.name
 
     def with_schemas(self, folder: Path) -> Self:
-        """Return it with the text of the Avro schemas that it names; those that are not there are left out."""
-        if self.format != "avro":
+        """Return it with the schemas that it names; those that are not there, or cannot be read, are left out."""
+        if self.format not in UNDER_SCHEMAS:
             return self
         files = {version: self.contract_file(folder, version) for version in sorted(set(self.versions.values()))}
-        texts = {version: file.read_text("utf-8") for version, file in files.items() if file.is_file()}
+        texts = {
+            version: file.read_text("utf-8", errors="replace") for version, file in files.items() if file.is_file()
+        }
+        if self.format == "protobuf":
+            layouts = {version: self._layout(text) for version, text in texts.items()}
+            texts = {version: layout for version, layout in layouts.items() if layout is not None}
         return self.model_copy(update={"written": texts})
+
+    def _layout(self, text: str) -> str | None:
+        from sluice.contracts.protoc import BrokenProtobufError, read_protobuf  # noqa: PLC0415 - only Protobuf needs it
+
+        try:
+            schema = read_protobuf(text)
+        except BrokenProtobufError:  # a fault of the contract
+            return None
+        root = schema.root(self.message)
+        return None if root is None else schema.layout(root)

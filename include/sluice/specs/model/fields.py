@@ -212,6 +212,11 @@ class ValueField(Spec):
         return 1 + max((part.levels for part in self.parts.values()), default=0)
 
     @property
+    def has_form(self) -> bool:
+        """Whether it, or a field inside it, says how times are written."""
+        return bool(self.epoch or self.zone or self.format) or any(part.has_form for part in self.parts.values())
+
+    @property
     def uses_new_forms(self) -> bool:
         """Whether more is declared than a flat field under its name, in a form that Spark reads itself."""
         flat = {"string", "long", "double", "boolean", "timestamp"}

@@ -121,12 +121,10 @@ class TopicValue(Encoding):
     def _fields_are_of_the_format(cls, fields: dict[str, ValueField], info: ValidationInfo) -> dict[str, ValueField]:
         form = info.data.get("format")
         for name, field in fields.items():
-            if form == "avro" and (field.epoch or field.zone or field.format):
+            if form == "avro" and field.has_form:
                 raise ValueError(
                     f"in Avro the schema says how {name!r} is written; remove its `epoch`, `zone` or `format`"
                 )
-            if form == "avro" and field.uses_new_forms:
-                raise ValueError(f"in Avro a field is flat; remove {name!r}, or its `path`")
             if form in LINES and (field.path or field.type in WITH_PARTS):
                 raise ValueError(f"a line of text has nothing inside its fields; declare {name!r} flat, without a path")
         return fields
@@ -155,7 +153,9 @@ class TopicValue(Encoding):
     @property
     def is_plain(self) -> bool:
         """Whether values are JSON or Avro with flat fields only."""
-        return self.format not in LINES and not any(field.uses_new_forms for field in self.fields.values())
+        return self.format not in (*LINES, "protobuf") and not any(
+            field.uses_new_forms for field in self.fields.values()
+        )
 
 
 class RawTableSpec(Spec):

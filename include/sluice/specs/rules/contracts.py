@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.contracts.breach import Breach, Loc, UnreadableSchemaError
-from sluice.contracts.contract import AVRO, JSON_SCHEMA, Version, between, read_version
+from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF, Version, between, read_version
 from sluice.contracts.promise import promise_at, promises
-from sluice.specs.model.model import TopicSpec
-from sluice.specs.reading.document import Document, read_document
+from sluice.contracts.protobuf import ProtobufSchema
+from sluice.specs.model.model import TopicSpec, ValueField
+from sluice.specs.reading.document import MAX_BYTES, Document, read_document
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
+from sluice.specs.rules.protobuf_rules import unfit_fields
 
 FOLDER, PUBLISHED = "schemas", "published.json"
 
-_FILE = re.compile(rf"([1-9][0-9]{{0,4}})({re.escape(JSON_SCHEMA)}|{re.escape(AVRO)})")
+_ENDINGS = (JSON_SCHEMA, AVRO, PROTOBUF)
+_FILE = re.compile(rf"([1-9][0-9]{{0,4}})({'|'.join(map(re.escape, _ENDINGS))})")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ def history_of(include: Path, topic: str) -> ContractHistory:
         elif match is not None and int(match[1]) in documents:
             faults.append(Fault(file, 1, "", f"version {match[1]} is there twice.", "keep one of the two files."))
         elif match is not None:
+            if match[2] == PROTOBUF:
+                versions += _protobuf(path, file, int(match[1]), faults)
+                documents[int(match[1])] = Document(file, None)
+                continue
             document = documents[int(match[1])] = _read(path, file)
             faults.extend(document.faults)
             if document.data is not None:
@@ -62,8 +69,8 @@ def history_of(include: Path, topic: str) -> ContractHistory:
                 except UnreadableSchemaError as error:
                     faults.append(document.fault(error.loc, error.message, error.fix))
         elif not path.name.startswith(".") and path.suffix != ".md":
-            message, fix = "is no version of a contract.", f"name it 1{JSON_SCHEMA} or 1{AVRO}, or move it away."
-            faults.append(Fault(file, 1, "", message, fix))
+            names = f"1{JSON_SCHEMA}, 1{AVRO} or 1{PROTOBUF}"
+            faults.append(Fault(file, 1, "", "is no version of a contract.", f"name it {names}, or move it away."))
     versions.sort(key=lambda version: version.number)
     return ContractHistory(tuple(versions), documents, published, tuple(faults))
 
@@ -112,6 +119,25 @@ def _read(path: Path, file: str) -> Document:
     return document
 
 
+def _protobuf(path: Path, file: str, number: int, faults: list[Fault]) -> Iterator[Version]:
+    """Yield the version of a `.proto` file; if it is none, add what is wrong with it to the faults."""
+    from sluice.contracts.protoc import BrokenProtobufError  # noqa: PLC0415 - only Protobuf needs the compiler
+
+    try:
+        content = path.read_bytes()
+        if len(content) > MAX_BYTES:
+            faults.append(Fault(file, 1, "", f"is larger than {MAX_BYTES // 1024} KiB, which no schema needs."))
+        else:
+            yield read_version(number, file, content.decode())
+    except OSError as error:
+        faults.append(Fault(file, 1, "", f"cannot be read: {error.strerror or error}."))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        faults.append(Fault(file, line, "", f"holds a byte that is not UTF-8 (0x{content[error.start]:02x})."))
+    except BrokenProtobufError as broken:
+        faults.extend(Fault(file, fault.line, "", fault.message, fault.fix) for fault in broken.faults)
+
+
 def _published(path: Path, file: str, faults: list[Fault]) -> Mapping[int, str]:
     document = _read(path, file)
     faults.extend(document.faults)
@@ -141,7 +167,7 @@ def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
     breaches: dict[tuple[bool, Breach], list[int]] = defaultdict(list)
     for writer, reader in spec.value.compatibility.pairs(len(versions)):
         older = min(writer, reader)
-        for breach in between(versions[writer], versions[reader]):
+        for breach in between(versions[writer], versions[reader], spec.value.message):
             breaches[reader == len(versions) - 1, breach].append(versions[older].number)
     document = history.documents[newest.number]
     for (backward, breach), numbers in breaches.items():
@@ -150,12 +176,22 @@ def _incompatible(history: ContractHistory, spec: TopicSpec) -> Iterator[Fault]:
         if not backward:
             whose = f"records of version {newest.number} under {others}"
         message = f"{breach.message}. So {whose} cannot be read ({spec.value.compatibility})."
-        line = document.line_of(loc_of(document.data, breach.field))
+        line = _line_of(newest, document, breach.field, spec)
         yield Fault(newest.file, line, breach.field, message, breach.fix)
+
+
+def _line_of(version: Version, document: Document, field: str, spec: TopicSpec) -> int:
+    if isinstance(version.schema, ProtobufSchema):
+        root = version.schema.root(spec.value.message)
+        return 1 if root is None else version.schema.lead(root, field).line
+    return document.line_of(loc_of(document.data, field))
 
 
 def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterator[Fault]:
     """A version promises what the topic's spec reads: otherwise its records would be quarantined."""
+    if isinstance(version.schema, ProtobufSchema):
+        yield from unfit_fields(version.number, version.file, version.schema, spec)
+        return
     if promises(version) is None:
         yield Fault(version.file, 1, "", "its records are not one kind of object.", "describe one object.")
         return
@@ -168,12 +204,17 @@ def _unpromised(version: Version, document: Document, spec: TopicSpec) -> Iterat
         if promise is None and declared.required:
             message = f"version {version.number} does not have it, and the spec of {spec.name} requires it."
             yield Fault(version.file, 1, name, message, "make it optional there, or declare it here.")
-        elif promise is not None and not promise.types & declared.types_read:
+        elif promise is not None and not promise.types & _types_read(declared, spec):
             message = f"is {promise.words}, which does not read as the {declared.type} of the spec of {spec.name}."
             yield Fault(version.file, line, name, message, "make the two agree.")
         elif promise is not None and declared.required and not promise.always:
             message = f"may be absent or null, and the spec of {spec.name} requires it."
             yield Fault(version.file, line, name, message, "make it optional there, or required here.")
+
+
+def _types_read(declared: ValueField, spec: TopicSpec) -> frozenset[str]:
+    """Return the types that a field reads; in Avro a date is no text, and bytes are bytes."""
+    return frozenset({declared.type.value}) if spec.value.format == "avro" else declared.types_read
 
 
 def loc_of(data: object, field: str) -> Loc:

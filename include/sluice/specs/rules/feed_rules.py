@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sluice.errors import SpecError
 from sluice.specs.code.static import locate_file
+from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
@@ -38,8 +39,8 @@ def misfits(topic: TopicSpec, key: str | None, arrival_time: str | None) -> Iter
     """
     declared = topic.value.fields
     times = [field for field, spec in declared.items() if spec.type is FieldType.TIMESTAMP]
-    if topic.value.format == "avro" or topic.value.framing != "none":
-        message = f"its lines are JSON, and the values of the topic {topic.name!r} are framed or Avro."
+    if topic.value.format in UNDER_SCHEMAS or topic.value.framing != "none":
+        message = f"its lines are JSON, and the values of the topic {topic.name!r} are framed, Avro or Protobuf."
         yield "topic", message, "send it to a topic of plain JSON."
     if key is not None and key not in declared:
         yield "key", f"{key!r} is no field of the topic {topic.name!r}.", f"its fields are {', '.join(declared)}."

@@ -11,6 +11,7 @@ from sluice.contracts.breach import Loc
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.specs.model.stamping import broker_stamps
@@ -38,6 +39,7 @@ from sluice.specs.rules import (
 )
 from sluice.specs.rules.contracts import FOLDER, history_of
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
+from sluice.specs.rules.protobuf_rules import unknown_names
 
 TOPIC_KEYS: Mapping[Kind, Sequence[Sequence[str]]] = {
     Kind.PIPELINE: (("source",), ("sources", ANY, "topic")),
@@ -142,15 +144,18 @@ def patches_are_in_the_topic(reading: Reading) -> Iterator[Finding]:
 
 
 def values_name_versions(reading: Reading) -> Iterator[Finding]:
-    """What values are written under are versions of the topic's contract, and Avro's can be read."""
+    """What values are written under are versions of the topic's contract; those of Avro and Protobuf can be read."""
     for name, topic in reading.catalog.topics.items():
         folder, shown = reading.include / FOLDER / name, f"{reading.include.name}/{FOLDER}/{name}"
         for loc, file in topic.value.missing(folder):
             fix = "write it, or name another version."
             yield reading.finding(Kind.TOPIC, name, ("value", *loc), f"there is no {shown}/{file}.", fix)
-        if topic.value.format == "avro":
-            for fault in history_of(reading.include, name).faults:
+        if topic.value.format in UNDER_SCHEMAS:
+            history = history_of(reading.include, name)
+            for fault in history.faults:
                 yield Finding((Kind.TOPIC, name), fault)
+            for loc, message, fix in unknown_names(topic.value, history.versions):
+                yield reading.finding(Kind.TOPIC, name, ("value", *loc), message, fix)
 
 
 def groups_are_unique(reading: Reading) -> Iterator[Finding]:

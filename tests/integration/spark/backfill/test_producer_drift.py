@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from sluice.contracts.contract import read_version
 from sluice.intervals.reach import Reach
 from sluice.quality.drift import Drift, JsonKind, NeighbourCounts, ObservedField, field_drifts
 from sluice.quality.quarantine import QuarantineFilter
-from sluice.spark.checks.producer_drift import RecordFields, declared_kinds
+from sluice.spark.checks.producer_drift import RecordFields, declared_kinds, declared_names, fields_as_json
 from sluice.spark.tables.raw_table import RawTable
 from tests.integration.spark.backfill.backfills import Drained
+from tests.shapes.weather import PROTO, heartbeat, topic, values, weather
 
 RAW = "topic_id string, partition int, offset long, timestamp timestamp, value binary"
 VALUES: list[object] = [
@@ -64,6 +66,25 @@ def test_what_is_around_the_last_record_with_a_field_is_counted(spark: SparkSess
         ("a", "id/1"): NeighbourCounts(15, 35),
     }
     assert measured.neighbours([ObservedField("x", JsonKind.NULL, "id/0", 1, 0, 0)], ["a"]) == {}
+
+
+def test_fields_of_messages_that_neither_spec_nor_contract_has_are_found(spark: SparkSession, tmp_path: Path) -> None:
+    declared = topic(tmp_path).value
+    rows = [
+        ("id", 0, n, None, bytearray(each)) for n, (_, each) in enumerate(values(weather("2013-01-01", "2013-01-01")))
+    ]
+    newer = [("id", 0, len(rows) + n, None, rows[n][4] + b"\xc2\x3e\x01a") for n in range(5)]
+    beat = ("id", 0, 999, None, bytearray(heartbeat("2013-01-01T10:00Z") + b"\xf8\x3f\x07"))
+    spark.createDataFrame([*rows, *newer, beat], RAW).write.format("delta").save(str(tmp_path / "raw"))
+    raw, text = RawTable(tmp_path / "raw", 0, Reach({})), fields_as_json(declared)
+    measured = RecordFields(spark, raw, ("heartbeat",), QuarantineFilter(), text=text)
+    versions = [read_version(1, "1.proto", PROTO)]
+    known = dict.fromkeys(declared_names(declared, versions))
+    assert known.keys() == {"origin", "measured", "report", "heartbeat"}
+    (found,) = field_drifts(known, measured.observed(), {})
+    assert (found.drift, found.field, found.kind, found.records, found.first) == (
+        Drift.UNDECLARED, "1000", JsonKind.STRING, 5, len(rows)
+    )  # fmt: skip
 
 
 @pytest.mark.verify

@@ -27,11 +27,20 @@ from tests.shapes import joined
 from tests.shapes.joined_oracle import expected
 from tests.shapes.joined_specs import joined_document
 from tests.shapes.oracle import differences
-from tests.shapes.weather import DOCUMENT, PARTITIONS, TOPIC, values, weather
+from tests.shapes.weather import HEAD, PARTITIONS, TOPIC, heartbeat, values, weather, write_specs
 
 FIRST, LAST = "2013-01-01", "2013-01-02"
 SHAPE, PIPELINE, DEAD, SENT = "joined_left", "winds", "winds_dead", "winds_sent"
-BAD_WEATHER = (b"no json", b'{"origin": "EWR"}')
+BAD_WEATHER = {
+    b"no frame": "bad_framing",
+    HEAD.replace(b"\x07", b"\x08"): "unknown_schema",
+    HEAD[:-1] + b"\x04": "unknown_schema",
+    HEAD: "empty",
+    HEAD + b"\x1a\x7f": "malformed",
+    HEAD + b"\x08\x09": "wrong_type",
+    HEAD + b"\x08\x01\x10\x07": "missing_field",
+}
+"""Values that are none, and why: the last one lacks its report."""
 
 
 @pytest.fixture
@@ -44,7 +53,7 @@ def windy(own_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyP
     include = place.home / "include"
     for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
         (include / file).unlink()
-    (include / "topics" / f"{TOPIC}.yaml").write_text(json.dumps({**DOCUMENT, "raw": {**RAW, "driver": "flights"}}))
+    write_specs(include, raw={**RAW, "driver": "flights"})
     (include / "pipelines" / f"{PIPELINE}.yaml").write_text(json.dumps(document()))
     (place.home / "spark_jobs" / "transforms" / "joined.py").write_bytes(Path(joined.__file__).read_bytes())
     project = place.project()
@@ -78,8 +87,7 @@ def publish_weather(bootstrap: str) -> None:
     for partition, value in [*values(table), *((0, bad) for bad in BAD_WEATHER)]:
         producer.send(TOPIC, value=value, partition=partition)
     closes = f"{table['published'].max() + pd.Timedelta(hours=6):%FT%TZ}"
-    heartbeat = {"heartbeat": True, "origin": "EWR", "measured_at": closes, "published_at": closes}
-    producer.send(TOPIC, value=json.dumps(heartbeat).encode(), partition=1)
+    producer.send(TOPIC, value=heartbeat(closes), partition=1)
     producer.close()
 
 
@@ -106,9 +114,12 @@ def test_every_output_of_a_pipeline_gets_what_two_topics_hold(windy: DriverPlace
     assert len(strong) > 100
     assert sent == strong.to_dict()
     letters = consumed_raw(bootstrap, DEAD)
-    of_topics = [dict(letter.headers)["__sluice.errors.topic"].decode() for letter in letters]
-    assert of_topics.count(TOPIC) == len(BAD_WEATHER)
-    assert of_topics.count("flights") == len(BAD_VALUES)
+    heads = [{key: value.decode() for key, value in letter.headers} for letter in letters]
+    of_weather = [head for head in heads if head["__sluice.errors.topic"] == TOPIC]
+    reasons = {letter.value: head["__sluice.errors.reason"] for letter, head in zip(letters, heads, strict=True)}
+    assert len(of_weather) == len(BAD_WEATHER)
+    assert {value: reasons[value] for value in BAD_WEATHER} == BAD_WEATHER
+    assert len(heads) - len(of_weather) == len(BAD_VALUES)
     entries = [logged.entry for logged in read_log(windy.state / "tables" / PIPELINE)]
     newest_entry = next(entry for entry in reversed(entries) if isinstance(entry, SettleEntry))
     assert set(newest_entry.sources) == {"flights", TOPIC}

@@ -19,19 +19,51 @@ RECORDS = """\
 """
 
 
+VALUES = {
+    "messages": ["format: protobuf", "version: 1"],
+    "columns": ["format: csv", "delimiter: ;"],
+}
+FIELDS = """\
+  fields:
+    id: {type: long, required: true}
+    at: {type: timestamp, required: true}
+    note: {type: string}
+  event_time: at
+  arrival_time: at
+"""
+PROTO = """\
+syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+message Message { int64 id = 1; google.protobuf.Timestamp at = 2; string note = 3; }
+"""
+
+
+def write_topics(include: Path) -> None:
+    """Write topics whose values are no JSON."""
+    for name, keys in VALUES.items():
+        value = "".join(f"  {key}\n" for key in keys) + FIELDS
+        raw = f"raw: {{table: {name}_raw, driver: {name}}}\n"
+        (include / "topics" / f"{name}.yaml").write_text(f"name: {name}\npartitions: 1\nvalue:\n{value}{raw}")
+    (include / "schemas" / "messages").mkdir()
+    (include / "schemas" / "messages" / "1.proto").write_text(PROTO)
+
+
 def test_a_new_topic_and_pipeline_pass_their_own_test(tmp_path: Path) -> None:
     for folder in ("include", "spark_jobs"):
         shutil.copytree(settings().home / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "records.jsonl").write_text(RECORDS)
-    environment = {**inherited(), "SLUICE_HOME": str(tmp_path), "SLUICE_STATE": str(tmp_path / "state")}
+    write_topics(tmp_path / "include")
+    place = {"SLUICE_HOME": tmp_path, "SLUICE_STATE": tmp_path / "state", "SLUICE_JARS": settings().jars}
+    environment = {**inherited(), **{name: str(path) for name, path in place.items()}}
     sluice = [sys.executable, "-c", "from sluice.cli.main import main; main()"]
     for command in (
         [*sluice, "new", "topic", "orders", "--sample", "records.jsonl"],
         [*sluice, "new", "pipeline", "orders_per_hour", "--source", "orders"],
         [*sluice, "new", "pipeline", "flown", "--source", "flights", "--sql"],
+        *([*sluice, "new", "pipeline", f"{name}_per_hour", "--source", name] for name in VALUES),
         [*sluice, "check"],
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/pipelines"],
     ):
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert "4 passed" in done.stdout

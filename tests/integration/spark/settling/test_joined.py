@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -48,9 +49,9 @@ def shapes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def both(drained: Drained) -> Drained:
+def both(drained: Drained, tmp_path: Path) -> Drained:
     """A drained state with the raw tables of the flights and of the weather."""
-    own = drained.with_catalog(topics={**drained.project.catalog.topics, TOPIC: topic()})
+    own = drained.with_catalog(topics={**drained.project.catalog.topics, TOPIC: topic(tmp_path / "weather")})
     append_weather(own, weather(FIRST, LAST))
     return own
 
@@ -65,10 +66,11 @@ def append_weather(drained: Drained, table: pd.DataFrame) -> None:
         offset = ends.get(f"{TOPIC}/{partition}", 0)
         ends[f"{TOPIC}/{partition}"] = offset + 1
         records.append((partition, bytearray(value), offset, published.to_pydatetime()))
-    stored = raw_rows(_read(spark, records), topic())
+    topic_spec = project.catalog.topics[TOPIC]
+    stored = raw_rows(_read(spark, records), topic_spec)
     ensure_table(folder, stored.schema.json())
     write_deltalake(str(folder), stored.toArrow(), mode="append")
-    append_entry(folder, StreamEntry(raw_writer(kafka), 1, "l", len(begun), begun, ends, times=topic().value.times))
+    append_entry(folder, StreamEntry(raw_writer(kafka), 1, "l", len(begun), begun, ends, times=topic_spec.value.times))
 
 
 def _read(spark: SparkSession, records: list[tuple[object, ...]]) -> object:

@@ -46,13 +46,14 @@ AT = "value.fields.id"
         ),
         ("  event_time", "  pattern: '(?<id>a)'\n  event_time", 13, "value.pattern", "only of `format: text`"),
         ("  event_time", "  columns: [id]\n  event_time", 13, "value.columns", "only of `format: csv`"),
-        ("  fields:", "  format: avro\n  version: 1\n  fields:", 9, "value.fields", "in Avro a field is flat"),
+        ("  fields:", "  format: avro\n  version: 1\n  fields:", 9, "value.fields", "in Avro the schema says how 'id'"),
     ],
     ids=words,
 )
 def test_a_wrong_field_is_refused_at_its_line(bench: Bench, case: Case) -> None:
     if "avro" in case[1]:
-        bench.edit(TOPIC_FILE, ID, "id: {type: integer, required: true}")
+        inside = "items: {type: date, format: dd.MM.yyyy}"
+        bench.edit(TOPIC_FILE, ID, f"id: {{type: array, required: true, {inside}}}")
     assert_one_fault(bench, TOPIC_FILE, case)
 
 

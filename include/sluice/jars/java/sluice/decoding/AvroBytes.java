@@ -1,6 +1,8 @@
 package sluice.decoding;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -69,6 +71,37 @@ final class AvroBytes {
     };
   }
 
+  /** Read a value with all that is inside it; null if it is that. */
+  AvroValue whole(Schema schema) throws BrokenException {
+    if (++depth > DEEPEST) {
+      throw new BrokenException();
+    }
+    AvroValue found =
+        switch (schema.getType()) {
+          case NULL -> null;
+          case UNION -> whole(schema.getTypes().get(below(schema.getTypes().size())));
+          case RECORD -> new AvroValue(schema, parts(schema.getFields()));
+          case ARRAY -> new AvroValue(schema, blocks(schema.getElementType(), false, new ArrayList<>()));
+          case MAP -> new AvroValue(schema, blocks(schema.getValueType(), true, new ArrayList<>()));
+          case FIXED -> new AvroValue(schema, taken(schema.getFixedSize()));
+          case BYTES -> new AvroValue(schema, taken(length()));
+          default -> new AvroValue(schema, read(schema));
+        };
+    if (found != null && found.content() instanceof Number number) {
+      finite &= Double.isFinite(number.doubleValue());
+    }
+    depth--;
+    return found;
+  }
+
+  private AvroValue[] parts(List<Schema.Field> fields) throws BrokenException {
+    AvroValue[] found = new AvroValue[fields.size()];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = whole(fields.get(i).schema());
+    }
+    return found;
+  }
+
   /** Go over a value, and look at all of it. */
   void skip(Schema schema) throws BrokenException {
     if (++depth > DEEPEST) {
@@ -80,8 +113,8 @@ final class AvroBytes {
           skip(field.schema());
         }
       }
-      case ARRAY -> blocks(schema.getElementType(), false);
-      case MAP -> blocks(schema.getValueType(), true);
+      case ARRAY -> blocks(schema.getElementType(), false, null);
+      case MAP -> blocks(schema.getValueType(), true, null);
       case FIXED -> pass(schema.getFixedSize());
       case BYTES -> pass(length());
       case UNION -> skip(schema.getTypes().get(below(schema.getTypes().size())));
@@ -94,7 +127,8 @@ final class AvroBytes {
     depth--;
   }
 
-  private void blocks(Schema items, boolean keyed) throws BrokenException {
+  /** Read entries, the key of each before it, or (null) go over them. */
+  private List<Object> blocks(Schema items, boolean keyed, List<Object> kept) throws BrokenException {
     for (long count = varint(); count != 0; count = varint()) {
       long end = -1;
       if (count < 0) {
@@ -107,10 +141,15 @@ final class AvroBytes {
       }
       for (long entry = 0; entry < count; entry++) {
         int before = place;
-        if (keyed) {
-          text();
+        UTF8String key = keyed ? text() : null;
+        if (kept == null) {
+          skip(items);
+        } else {
+          if (keyed) {
+            kept.add(key);
+          }
+          kept.add(whole(items));
         }
-        skip(items);
         if (place == before && ++empty > MOST_EMPTY) {
           throw new BrokenException();
         }
@@ -119,6 +158,7 @@ final class AvroBytes {
         throw new BrokenException();
       }
     }
+    return kept;
   }
 
   private boolean bool() throws BrokenException {
@@ -184,6 +224,12 @@ final class AvroBytes {
       throw new BrokenException();
     }
     return (int) found;
+  }
+
+  private byte[] taken(int size) throws BrokenException {
+    int from = place;
+    pass(size);
+    return Arrays.copyOfRange(bytes, from, place);
   }
 
   private void pass(int size) throws BrokenException {

@@ -27,6 +27,9 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     inject(session, "sluice_from_json", new FromJson());
     inject(session, "sluice_from_avro", new FromAvro());
     inject(session, "sluice_from_declared", new FromDeclared());
+    inject(session, "sluice_from_declared_avro", new FromDeclaredAvro());
+    inject(session, "sluice_from_protobuf", new FromProtobuf());
+    inject(session, "sluice_protobuf_fields", new ProtobufFields());
     return BoxedUnit.UNIT;
   }
 
@@ -76,6 +79,57 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
         framed.put(Integer.valueOf(text(arguments, i)), decoder);
       }
       return call(framed.isEmpty() ? decoder : new FramedDecoder(fields, framed), arguments.apply(0));
+    }
+  }
+
+  /** {@code sluice_from_declared_avro(value, schema, declaration, writer)}, or {@code (…, id, writer, ...)} of frames. */
+  private static final class FromDeclaredAvro extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      return underSchemas(
+          arguments, (fields, declaration, written, framed) -> new DeclaredAvroDecoder(fields, declaration, written));
+    }
+  }
+
+  /** {@code sluice_from_protobuf(value, schema, declaration, layout)}, or {@code (…, id, layout, ...)} of frames. */
+  private static final class FromProtobuf extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      return underSchemas(arguments, ProtobufDecoder::new);
+    }
+  }
+
+  /** Makes the decoder of what was written under one schema. */
+  private interface UnderSchema {
+    Decoder decoder(StructType fields, String declaration, String written, boolean framed);
+  }
+
+  private static Expression underSchemas(Seq<Expression> arguments, UnderSchema made) {
+    StructType fields = fields(arguments);
+    String declaration = text(arguments, 2);
+    Map<Integer, Decoder> framed = new HashMap<>();
+    for (int i = 3; i + 1 < arguments.length(); i += 2) {
+      framed.put(Integer.valueOf(text(arguments, i)), made.decoder(fields, declaration, text(arguments, i + 1), true));
+    }
+    Decoder decoder =
+        framed.isEmpty()
+            ? made.decoder(fields, declaration, text(arguments, 3), false)
+            : new FramedDecoder(fields, framed);
+    return call(decoder, arguments.apply(0));
+  }
+
+  /** {@code sluice_protobuf_fields(value, layout)}, or {@code (value, id, layout, ...)} of frames. */
+  private static final class ProtobufFields extends AbstractFunction1<Seq<Expression>, Expression> {
+    @Override
+    public Expression apply(Seq<Expression> arguments) {
+      if (arguments.length() == 2) {
+        return call(new PresentFields(text(arguments, 1), false), arguments.apply(0));
+      }
+      Map<Integer, Decoder> framed = new HashMap<>();
+      for (int i = 1; i + 1 < arguments.length(); i += 2) {
+        framed.put(Integer.valueOf(text(arguments, i)), new PresentFields(text(arguments, i + 1), true));
+      }
+      return call(new FramedDecoder(PresentFields.COLUMNS, framed), arguments.apply(0));
     }
   }
 

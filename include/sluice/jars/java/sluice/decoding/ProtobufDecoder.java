@@ -1,0 +1,58 @@
+package sluice.decoding;
+
+import java.io.IOException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The declared fields of a Protobuf message. All of a record is read, declared or not. */
+final class ProtobufDecoder extends MessageDecoder {
+  private static final long serialVersionUID = 1;
+
+  private final String declaration;
+
+  private transient ProtobufMessage message;
+  private transient ProtobufValues values;
+  private transient ProtobufBytes bytes;
+
+  /**
+   * Make one.
+   *
+   * @param fields the columns
+   * @param declaration what is declared of them, as JSON
+   * @param layout what the message's bytes mean, as JSON
+   * @param framed whether the place of the message in its file comes first
+   */
+  ProtobufDecoder(StructType fields, String declaration, String layout, boolean framed) {
+    super(fields, layout, framed);
+    this.declaration = declaration;
+  }
+
+  @Override
+  InternalRow decode(byte[] value, int from) {
+    ProtobufNode node;
+    try {
+      node = bytes.read(value, from, message);
+    } catch (IOException broken) {
+      return row(null, Fault.MALFORMED, text(bytes.malformed()));
+    }
+    Object[] row = values.read(node);
+    if (bytes.notFinite() != null) {
+      return row(new GenericInternalRow(row), Fault.NOT_FINITE, text(bytes.notFinite()));
+    }
+    String wrong = bytes.wrongType() == null ? values.wrongType() : bytes.wrongType();
+    return row(new GenericInternalRow(row), wrong == null ? null : Fault.WRONG_TYPE, text(wrong));
+  }
+
+  @Override
+  void prepare(ProtobufMessage type) {
+    values = new ProtobufValues(Declared.all(Declared.parsed(declaration).get("fields"), ""), type);
+    bytes = new ProtobufBytes();
+    message = type;
+  }
+
+  private static UTF8String text(String said) {
+    return said == null ? null : UTF8String.fromString(said);
+  }
+}
