@@ -7,6 +7,7 @@ from tests.simulation.code import Mutant
 ARRIVALS = "sluice.intervals.arrivals"
 REACH = "sluice.intervals.reach"
 FACTS = "sluice.intervals.facts"
+CONTINUATION = "sluice.intervals.continuation"
 LEDGER = "sluice.intervals.ledger"
 RULES = "sluice.settling.rules"
 COMPLETENESS = "sluice.settling.completeness"
@@ -16,7 +17,7 @@ SOURCE = "sluice.settling.source"
 SETTLER = "sluice.settling.settler"
 TABLE = "tests.simulation.settling.table"
 
-MODULES = (ARRIVALS, FACTS, LEDGER, RULES, COMPLETENESS, EXAMINATION, STATE, SOURCE, SETTLER, TABLE)
+MODULES = (ARRIVALS, FACTS, CONTINUATION, LEDGER, RULES, COMPLETENESS, EXAMINATION, STATE, SOURCE, SETTLER, TABLE)
 """What is simulated, in the order of import. `REACH` is a value: its mutants are put into the real class."""
 
 MUTANTS = (
@@ -26,6 +27,24 @@ MUTANTS = (
         "0 if record.earlier else record.offset + 1",
         "record.offset + 1",
         seed=17,
+    ),
+    Mutant(
+        "an interval behind one that lacks records is taken for sound",
+        CONTINUATION,
+        "        if row.dirty and (cause is None",
+        "        if row.dirty and last is row and (cause is None",
+    ),
+    Mutant(
+        "an interval that continues another state than there is now is taken for sound",
+        CONTINUATION,
+        "            broken = last.carried.after != row.carried.before\n",
+        "            broken = False\n",
+    ),
+    Mutant(
+        "an interval continues the first state that there ever was",
+        CONTINUATION,
+        "    newest = before[-1] if before else None\n",
+        "    newest = before[0] if before else None\n",
     ),
     Mutant(
         "ends are listed before the table is pinned",

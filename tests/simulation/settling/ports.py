@@ -94,7 +94,7 @@ class ComputationGate(_Gate):
         while start < intervals.end:
             rows[start] = world.rows(start, taken)
             start += world.length
-        return StagedRows(rows)
+        return StagedRows(rows, self._world.carried(rows))
 
 
 class TableGate(_Gate):

@@ -24,15 +24,12 @@ class StagedRows:
     """Computed rows."""
 
     rows: Mapping[datetime, list[RecordId]]
+    carried: Mapping[datetime, Carried] = field(default_factory=dict)
     committed: bool = False
 
     @property
     def content(self) -> dict[datetime, Content]:
         return {start: Content(len(ids), str(sum(map(hash, ids)))) for start, ids in self.rows.items() if ids}
-
-    @property
-    def carried(self) -> dict[datetime, Carried]:
-        return {}
 
     def discard(self) -> None:
         assert not self.committed, "files that the table's log names are deleted"

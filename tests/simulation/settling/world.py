@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from sluice.intervals.arrivals import ArrivalSpan
+from sluice.intervals.carried import Carried
 from sluice.intervals.entries import (
     LOST,
     AdvanceEntry,
@@ -26,6 +27,11 @@ from tests.simulation.settling.source import EPOCH, Below, Index, Record, Record
 from tests.twins.clock import ManualClock
 
 SETTLER = "settle:flights"
+
+
+def _state(before: Mapping[str, str], ids: Sequence[RecordId]) -> Mapping[str, str]:
+    """Return what an interval leaves: a digest of what it continues and of its rows."""
+    return {"seen": str(hash((before.get("seen", ""), tuple(ids))))}
 
 
 def _examined(entry: SettleEntry) -> Below:
@@ -142,6 +148,30 @@ class World:
         """Return what the rows of an interval are made of: the records on time of each topic, by its own rules."""
         return sorted(record for inflow in self.inflows for record in inflow.raw.index.rows(start, below))
 
+    def carried(self, rows: Mapping[datetime, Sequence[RecordId]]) -> dict[datetime, Carried]:
+        """Return the state that each of some intervals continues and leaves: what all rows until then amount to."""
+        found: dict[datetime, Carried] = {}
+        before = self.code.continuation.continued(self.ledger().spans, min(rows)).digests
+        for start, ids in sorted(rows.items()):
+            if ids:
+                found[start] = Carried(before, _state(before, ids))
+                before = found[start].after
+        return found
+
+    def _check_states(self) -> None:
+        """See that no interval is clean whose state is not made of the rows that readers see until then.
+
+        Raises:
+            BreachError: one is.
+        """
+        state: Mapping[str, str] = {}
+        for start, row in sorted(self.ledger().rows.items()):
+            if row.carried is None:
+                continue
+            state = _state(state, self.store.rows.get(start, []))
+            if not row.dirty and row.carried.after != state:
+                raise BreachError(f"{start:%H:%M} continues a state that is not that of the rows before it")
+
     def check(self) -> None:
         """See that no closed interval lacks or repeats a record unless it is marked.
 
@@ -155,8 +185,10 @@ class World:
                 continue
             held = self.store.rows.get(row.interval.start, [])
             self._compare(row, held, bounds_of(row.current.reach), "its records below its own reach")
-            if examined is not None and not row.dirty:
+            if examined is not None and not row.marks:
                 self._compare(row, held, examined, "the records that were examined", missing_only=True)
+        if not self.follows:
+            self._check_states()
         if examined is not None and not self.excused:
             self._check_lossy(examined)
 
@@ -171,7 +203,7 @@ class World:
                     continue
                 for start in inflow.raw.index.intervals(record):
                     row = rows.get(start)
-                    if row is not None and row.current is not None and not row.lossy:
+                    if row is not None and row.current is not None and not any(w.endswith(LOST) for w in row.marks):
                         raise BreachError(f"{start:%H:%M} lacks {record.id}, which is lost, and is not marked")
 
     def _compare(self, row: LedgerRow, held: list[Any], below: Below, what: str, *, missing_only: bool = False) -> None:
@@ -248,12 +280,13 @@ class World:
             self.stand("backfill pins")
         raw = Reach.joined(pinned)
         ids = sorted(i for each in self.inflows for i in each.raw.index.rows(start, bounds_of(pinned[each.name])))
+        carried = self.carried({start: ids})
         self.stand("backfill publishes")
         if self.store.written_at.get(start, -1) > version:
             return self.say("backfill: refused")
         content = {start: Content(len(ids), str(sum(map(hash, ids))))}
         entry = BackfillEntry(
-            f"b{version}", "recompute", "ann", "repair", raw.offsets, {}, content, "c", "", raw.topics
+            f"b{version}", "recompute", "ann", "repair", raw.offsets, {}, content, "c", "", raw.topics, carried=carried
         )
         self.store.commit(entry)
         self.store.replace({start: ids}, start, start + self.length)
