@@ -77,6 +77,7 @@ def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime)
             decision = decide(
                 repair,
                 wanted=spec.backfill.repair,
+                most=spec.backfill.repair_most,
                 active_runs=runs_of(dag_id=dag_id, states=list(ACTIVE)),
                 at_work=_at_work(project, pipeline),
                 tried=repair is not None and runs_of(dag_id=dag_id, run_ids=[run_id(repair, now)]) > 0,

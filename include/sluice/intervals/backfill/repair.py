@@ -78,13 +78,14 @@ def run_id(repair: Repair, now: datetime) -> str:
 
 
 def decide(
-    repair: Repair | None, *, wanted: bool, active_runs: int, at_work: Iterable[Backfill], tried: bool
+    repair: Repair | None, *, wanted: bool, most: int, active_runs: int, at_work: Iterable[Backfill], tried: bool
 ) -> Decision:
     """Decide whether to start a repair.
 
     Args:
         repair: what the ledger needs.
         wanted: whether the spec asks for repairs.
+        most: how many intervals are repaired without being asked.
         active_runs: how many runs of the pipeline's backfill DAG are running or queued.
         at_work: backfills of the pipeline whose processes live.
         tried: whether this very repair was started today.
@@ -94,6 +95,12 @@ def decide(
     found = f"dirty closed intervals: {repair.count}, the first at {repair.range.start:%FT%RZ}"
     if not wanted:
         return Decision(start=False, why=f"{found}, and its spec says `repair: false`")
+    if repair.count > most:
+        return Decision(
+            start=False,
+            why=f"{found}, more than the {most:,} that are repaired without being asked (`backfill.repair_most`): see "
+            "`sluice intervals list`, and run a recompute of dirty intervals, or raise the number",
+        )
     if active_runs:
         return Decision(start=False, why=f"{found}, and a run of its backfill DAG is at work or queued")
     other = next((backfill for backfill in at_work if overlap(backfill.request.range, repair.range)), None)

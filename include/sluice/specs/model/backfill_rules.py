@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.outputs import DAY
@@ -26,6 +26,8 @@ class BackfillRules(Spec):
     """The longest range that one commit publishes; a longer backfill shows progress and is resumed between chunks."""
     repair: bool = True
     """Whether dirty intervals are recomputed without being asked."""
+    repair_most: int = Field(default=10_000, ge=1)
+    """How many dirty intervals are recomputed without being asked; if there are more, a person decides."""
     cross_check: Literal["duckdb", "none"] = "duckdb"
     """Who else makes the rows of some intervals when a transform in SQL is verified."""
 

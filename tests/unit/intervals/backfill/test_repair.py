@@ -41,16 +41,26 @@ def decision(
     repair: Repair | None,
     *,
     wanted: bool = True,
+    most: int = 1_000,
     active_runs: int = 0,
     at_work: tuple[Backfill, ...] = (),
     tried: bool = False,
 ) -> Decision:
-    return decide(repair, wanted=wanted, active_runs=active_runs, at_work=at_work, tried=tried)
+    return decide(repair, wanted=wanted, most=most, active_runs=active_runs, at_work=at_work, tried=tried)
 
 
 def working_on(first: int, last: int) -> Backfill:
     asked = Request("departures", Interval(DAY + first * HOUR, DAY + last * HOUR), Mode.VERIFY, "ada")
     return Backfill("departures-1", "key", asked, BackfillState.RUNNING, NOW)
+
+
+def test_more_than_the_spec_lets_be_repaired_waits_for_a_person() -> None:
+    repair = needed(*(row(hour, "dropped") for hour in range(1, 5)))
+    assert decision(repair, most=4).start
+    held = decision(repair, most=3)
+    assert not held.start
+    assert "dirty closed intervals: 4" in held.why
+    assert "more than the 3 that are repaired without being asked (`backfill.repair_most`)" in held.why
 
 
 def test_a_repair_reaches_from_the_first_to_the_last_dirty_interval() -> None:
