@@ -93,26 +93,18 @@ def decide(
     if repair is None:
         return Decision(start=False, why="no closed interval is dirty whose records are all in the raw table")
     found = f"dirty closed intervals: {repair.count}, the first at {repair.range.start:%FT%RZ}"
-    if not wanted:
-        return Decision(start=False, why=f"{found}, and its spec says `repair: false`")
-    if repair.count > most:
-        return Decision(
-            start=False,
-            why=f"{found}, more than the {most:,} that are repaired without being asked (`backfill.repair_most`): see "
-            "`sluice intervals list`, and run a recompute of dirty intervals, or raise the number",
-        )
-    if active_runs:
-        return Decision(start=False, why=f"{found}, and a run of its backfill DAG is at work or queued")
-    other = next((backfill for backfill in at_work if overlap(backfill.request.range, repair.range)), None)
-    if other is not None:
-        return Decision(start=False, why=f"{found}, and the backfill {other.id} works on that range")
-    if tried:
-        return Decision(
-            start=False,
-            why=f"{found}, and their repair was tried today without success; it is tried again tomorrow, or as soon as "
-            "anything about them or the code changes",
-        )
-    return Decision(start=True, why=found)
+    other = next((backfill.id for backfill in at_work if overlap(backfill.request.range, repair.range)), "")
+    many = f"more than the {most:,} that are repaired without being asked (`backfill.repair_most`)"
+    again = "it is tried again tomorrow, or as soon as anything about them or the code changes"
+    reasons = (
+        (not wanted, "and its spec says `repair: false`"),
+        (repair.count > most, f"{many}: run a recompute of dirty intervals, or raise the number"),
+        (active_runs > 0, "and a run of its backfill DAG is at work or queued"),
+        (bool(other), f"and the backfill {other} works on that range"),
+        (tried, f"and their repair was tried today without success; {again}"),
+    )
+    held = next((why for holds, why in reasons if holds), None)
+    return Decision(start=True, why=found) if held is None else Decision(start=False, why=f"{found}, {held}")
 
 
 def _fingerprint(rows: Iterable[LedgerRow], code: str) -> str:

@@ -19,22 +19,24 @@ class Calls:
 
     Attributes:
         function: the user's.
-        by: the column with the key.
+        by: the columns of a key.
         order: the columns that records are sorted by.
         rows: the columns of its rows.
         carried: the columns of the carried table, the key among them.
     """
 
     function: Function
-    by: str
+    by: tuple[str, ...]
     order: tuple[str, ...]
     rows: StructType
     carried: StructType
 
     @property
     def remembered(self) -> StructType:
-        """The columns of the carried table without the key: what a state may hold."""
-        return StructType([StructField(field.name, field.dataType) for field in self.carried if field.name != self.by])
+        """The columns of the carried table without its keys: what a state may hold."""
+        return StructType(
+            [StructField(field.name, field.dataType) for field in self.carried if field.name not in self.by]
+        )
 
     def call(
         self, records: Iterable[Record], state: Record | None

@@ -26,7 +26,7 @@ def called_in_batch(records: DataFrame, state: DataFrame, calls: Calls) -> tuple
         calls: what is called.
     """
     schema = StructType([StructField(_ROW, calls.rows), StructField(_LEFT, calls.carried)])
-    both = records.groupBy(calls.by).cogroup(state.groupBy(calls.by))
+    both = records.groupBy(*calls.by).cogroup(state.groupBy(*calls.by))
     made = both.applyInArrow(partial(_called, calls, to_arrow_schema(schema, timezone="UTC")), schema).localCheckpoint()
     rows, left = (made.where(F.col(side).isNotNull()).select(f"{side}.*") for side in (_ROW, _LEFT))
     return rows, left
@@ -38,10 +38,10 @@ def _called(calls: Calls, schema: pa.Schema, records: pa.Table, state: pa.Table)
     if not records.num_rows:
         return _table([], before[0] if before else None, schema)
     given = _plain(records)
-    key = given[0][calls.by]
-    remembered = {name: value for name, value in before[0].items() if name != calls.by} if before else None
+    key = {name: given[0][name] for name in calls.by}
+    remembered = {name: value for name, value in before[0].items() if name not in key} if before else None
     rows, left = calls.call(given, remembered)
-    return _table(rows, None if left is None else {calls.by: key, **left}, schema)
+    return _table(rows, None if left is None else {**key, **left}, schema)
 
 
 def _plain(table: pa.Table) -> list[dict[str, Any]]:

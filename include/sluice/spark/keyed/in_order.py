@@ -15,7 +15,13 @@ from sluice.spark.keyed.in_stream import called_in_stream
 
 
 def in_order(
-    records: DataFrame, function: Function, *, by: str, order: Sequence[str], state: DataFrame, rows: str
+    records: DataFrame,
+    function: Function,
+    *,
+    by: str | Sequence[str],
+    order: Sequence[str],
+    state: DataFrame,
+    rows: str,
 ) -> tuple[DataFrame, DataFrame]:
     """Call a function with the records of each key, and return its rows and the state that it leaves.
 
@@ -23,12 +29,12 @@ def in_order(
     goes on with the state of the one before: records are in order within a batch only, and the rows are provisional.
 
     Args:
-        records: what the transform is given, with the columns `by` and `order`.
+        records: what the transform is given, with the columns of `by` and `order`.
         function: takes the records of a key as an iterator of dicts, in order, and its state as a dict that it may
             change; yields rows as dicts. The state is what an interval before has left of the other columns of the
             carried table, and empty before the first record. A key whose state is empty at the end has none any more.
             Times are in UTC, with their zone.
-        by: the column with the key; the carried table has it as its one key.
+        by: the columns of a key; the keys of the carried table.
         order: the columns that records are sorted by; together they tell any two records of a key apart.
         state: the carried table that the transform is given.
         rows: the columns of the rows, as in `"paid_at timestamp, card string, amount decimal(18, 2)"`.
@@ -39,14 +45,20 @@ def in_order(
     Raises:
         SpecError: a column is not there, or the table has no columns beside its key.
     """
-    absent = [name for name in (by, *order) if name not in records.columns]
-    if absent:
-        message = f"in_order is given no column {', '.join(absent)}; the records have {', '.join(records.columns)}."
-        raise SpecError(message, fix="correct `by` or `order`.")
-    if by not in state.columns or len(state.columns) < 2:  # noqa: PLR2004 - the key, and something to remember
-        message = f"in_order needs a carried table with the key {by!r} and another column; it has {state.columns}."
-        raise SpecError(message, fix="correct `carries` in the spec, or `by`.")
-    calls = Calls(function, by, tuple(order), cast("StructType", StructType.fromDDL(rows)), state.schema)
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    _refuse_unknown(records, state, keys, order)
+    calls = Calls(function, keys, tuple(order), cast("StructType", StructType.fromDDL(rows)), state.schema)
     if records.isStreaming:
         return called_in_stream(records, calls), state
     return called_in_batch(records, state, calls)
+
+
+def _refuse_unknown(records: DataFrame, state: DataFrame, keys: Sequence[str], order: Sequence[str]) -> None:
+    """Make sure that records and carried table have the columns that they are called by."""
+    if absent := [name for name in (*keys, *order) if name not in records.columns]:
+        message = f"in_order is given no column {', '.join(absent)}; the records have {', '.join(records.columns)}."
+        raise SpecError(message, fix="correct `by` or `order`.")
+    if not set(keys) < set(state.columns):
+        named, has = ", ".join(keys), ", ".join(state.columns)
+        message = f"in_order needs a carried table with the keys {named} and another column; it has {has}."
+        raise SpecError(message, fix="correct `carries` in the spec, or `by`.")

@@ -20,7 +20,7 @@ def called_in_stream(records: DataFrame, calls: Calls) -> DataFrame:
         records: of a stream.
         calls: what is called.
     """
-    return records.groupBy(calls.by).transformWithState(
+    return records.groupBy(*calls.by).transformWithState(
         statefulProcessor=_Keyed(calls), outputStructType=calls.rows, outputMode="Update", timeMode="None"
     )
 
