@@ -121,10 +121,15 @@ def effective_settings(
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
-        **({"spark.submit.pyFiles": str(archive)} if archive else {}),
+        **(_code(archive) if archive else {}),
         **({CLASS_OPTIONS: options} if (options := ClassArchive(jars).options()) else {}),
         **(overrides or {}),
     }
+
+
+def _code(archive: Path) -> dict[str, str]:
+    """Return where Python processes find the code: those of executors, and the one that a driver asks about a state."""
+    return {"spark.submit.pyFiles": str(archive), "spark.executorEnv.PYTHONPATH": str(archive)}
 
 
 def _local(jars: list[Path]) -> dict[str, str]:
