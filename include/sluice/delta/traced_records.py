@@ -19,7 +19,7 @@ from sluice.intervals.record_positions import TopicPosition
 from sluice.intervals.writers import topic_of
 from sluice.topics.json_object import read_broker_time
 from sluice.tracing.address import RecordAddress
-from sluice.tracing.standing import BatchCommit, StoredRow
+from sluice.tracing.storage import BatchCommit, StoredRow
 
 MOST_ALIKE = 50_000
 """Records of one event time that are compared with one."""

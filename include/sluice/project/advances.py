@@ -12,7 +12,7 @@ from sluice.project.project import Project
 from sluice.project.settlers import state_of_log
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import SourceStanding
+from sluice.settling.settler import SourceProgress
 from sluice.settling.status import furthest_behind
 
 
@@ -46,7 +46,7 @@ def advance_of(project: Project, pipeline: str) -> Advance:
     spans = [(partition, span) for partition, own in state.unconfirmed.items() for span in own]
     ordered = tuple(sorted(spans, key=lambda each: (each[1], each[0])))
     rules = SettlingRules.by_topic(project.catalog.pipelines[pipeline])
-    behind, _ = furthest_behind({topic: SourceStanding(state.source(topic)) for topic in rules}, rules)
+    behind, _ = furthest_behind({topic: SourceProgress(state.source(topic)) for topic in rules}, rules)
     return Advance(state.settled_until, state.source(behind).clocks.newest, ordered, state.believed_until)
 
 

@@ -34,7 +34,7 @@ class RoundOutcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class SourceStanding:
+class SourceProgress:
     """Where a settler stands with one topic.
 
     Attributes:
@@ -60,7 +60,7 @@ class Round:
     outcome: RoundOutcome
     settled_until: datetime | None
     begin: datetime | None = None
-    sources: Mapping[str, SourceStanding] = field(default_factory=dict)
+    sources: Mapping[str, SourceProgress] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Settler(Generic[R]):
 
     def _round(self, outcome: RoundOutcome, state: SettledState, found: Mapping[str, SourceRound]) -> Round:
         begin = self._first(state, {topic: each.after for topic, each in found.items()})
-        sources = {topic: SourceStanding(each.after, each.complete) for topic, each in found.items()}
+        sources = {topic: SourceProgress(each.after, each.complete) for topic, each in found.items()}
         return Round(outcome, state.settled_until, begin, sources)
 
     def _first(self, state: SettledState, examined: Mapping[str, ExaminedSource]) -> datetime | None:

@@ -15,7 +15,7 @@ from sluice.intervals.arrivals import ArrivalSpan
 from sluice.settling.completeness import Completeness
 from sluice.settling.ports import SettledState, unconfirmed_of
 from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import Round, RoundOutcome, SourceStanding
+from sluice.settling.settler import Round, RoundOutcome, SourceProgress
 
 _NEVER = datetime.min.replace(tzinfo=UTC) + timedelta(days=10_000)  # less a margin that is a time still
 
@@ -106,7 +106,7 @@ def status_after(
         rules: of each topic that the pipeline reads.
         at: when it ended (UTC).
     """
-    sources = {topic: done.sources.get(topic, SourceStanding()) for topic in rules}
+    sources = {topic: done.sources.get(topic, SourceProgress()) for topic in rules}
     status = _status(done.settled_until, done.begin, sources, rules, at)
     slowest = sources[status.topic or next(iter(rules))].complete
     status = replace(
@@ -121,7 +121,7 @@ def status_after(
 
 def status_of_log(state: SettledState, rules: Mapping[str, SettlingRules], at: datetime) -> SettlingStatus:
     """Return what the log of the settled table says before the first round; what is unread, it does not know."""
-    sources = {topic: SourceStanding(state.source(topic)) for topic in rules}
+    sources = {topic: SourceProgress(state.source(topic)) for topic in rules}
     begins = (own.begin(state.settled_until, sources[topic].examined.first_event) for topic, own in rules.items())
     begin = min((begin for begin in begins if begin is not None), default=None)
     status = _status(state.settled_until, begin, sources, rules, at)
@@ -148,7 +148,7 @@ def from_record(record: object) -> SettlingStatus | None:
 
 
 def furthest_behind(
-    sources: Mapping[str, SourceStanding], rules: Mapping[str, SettlingRules]
+    sources: Mapping[str, SourceProgress], rules: Mapping[str, SettlingRules]
 ) -> tuple[str, SettlingRules]:
     """Return the topic whose arrival times complete the fewest intervals, and the rules by which they do.
 
@@ -168,7 +168,7 @@ def furthest_behind(
 def _status(
     settled_until: datetime | None,
     begin: datetime | None,
-    sources: Mapping[str, SourceStanding],
+    sources: Mapping[str, SourceProgress],
     rules: Mapping[str, SettlingRules],
     at: datetime,
 ) -> SettlingStatus:
@@ -195,7 +195,7 @@ def _status(
     )
 
 
-def _passed(source: SourceStanding) -> datetime:
+def _passed(source: SourceProgress) -> datetime:
     """Return how far a topic has come, by its arrival times and its silence."""
     newest = source.examined.clocks.newest
     return _NEVER if newest is None else newest + source.complete.silence

@@ -16,7 +16,7 @@ from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.model.model import TopicValue
 from sluice.specs.model.sources import TimeRules
 from sluice.tracing.address import RecordAddress
-from sluice.tracing.standing import StoredRow
+from sluice.tracing.storage import StoredRow
 
 _BEYOND = "is ahead of the arrival time by more than future_skew"
 

@@ -11,7 +11,7 @@ from sluice.intervals.backfill.trial import RowDifference
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import RestingInterval, TracedInterval
 from sluice.tracing.judgement import Judgement
-from sluice.tracing.standing import BatchCommit, RawStanding, Standing, StoredRow
+from sluice.tracing.storage import BatchCommit, RawStorage, StorageState, StoredRow
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Trace:
     address: RecordAddress
     unit: str
     table: str
-    raw: RawStanding
+    raw: RawStorage
     kafka: KafkaHolding
     record: StoredRow | None = None
     fields: Mapping[str, Any] | None = field(default=None)
@@ -155,7 +155,7 @@ class Trace:
     @property
     def is_missing(self) -> bool:
         """Whether Kafka has the record, and the raw stream has passed over it."""
-        return self.raw.standing is Standing.ABSENT and self.record is not None
+        return self.raw.state is StorageState.ABSENT and self.record is not None
 
     @property
     def topic_id(self) -> str:

@@ -37,7 +37,7 @@ from sluice.topics.administration import TopicCreation
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import Part
-from sluice.tracing.standing import Standing
+from sluice.tracing.storage import StorageState
 from sluice.tracing.trace import PipelineTrace, Trace
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import InMemoryRecords
@@ -175,7 +175,7 @@ def test_a_record_is_followed_to_the_interval_and_to_the_day_over_it(
     version = traced.project.tables.ledger("sales").version
     traced.settle("days", DAY, DAY + 24 * HOUR, 24 * HOUR, ExaminedSource({"table:sales/0": version + 1}))
     found = traced.trace(0)
-    assert (found.raw.standing, found.commit and found.commit.batch_id) == (Standing.HELD, 9)
+    assert (found.raw.state, found.commit and found.commit.batch_id) == (StorageState.HELD, 9)
     (sales,) = found.pipelines
     ((hour,), (day,)) = sales.intervals, sales.resting
     assert (hour.interval.start, hour.part, hour.state) == (NOON, Part.TAKEN, "closed")
@@ -252,14 +252,14 @@ def test_cases_and_backfills_that_concern_it_are_named(traced: Traced) -> None:
 
 def test_what_is_not_in_the_raw_table_is_an_answer(traced: Traced, capsys: pytest.CaptureFixture[str]) -> None:
     unread = traced.trace(7)
-    assert (unread.raw.standing, unread.record and unread.record.key) == (Standing.UNREAD, b"north")
+    assert (unread.raw.state, unread.record and unread.record.key) == (StorageState.UNREAD, b"north")
     assert [each.judgement.outcome for each in unread.pipelines] == [None]
     text = said(unread, capsys)
     assert "unread: orders/0: it is read up to offset 5, 2 offsets before this one is" in text
     assert "sales (unit shop): not judged yet" in text
     traced.read(7, 8, Hole(traced.topic_id, "orders/0", 6, 7))
-    assert traced.trace(6).raw.standing is Standing.LOST
-    assert traced.trace(0).raw.standing is Standing.HELD
+    assert traced.trace(6).raw.state is StorageState.LOST
+    assert traced.trace(0).raw.state is StorageState.HELD
 
 
 def test_a_record_that_kafka_has_and_the_raw_stream_has_passed_is_missing(
@@ -267,20 +267,20 @@ def test_a_record_that_kafka_has_and_the_raw_stream_has_passed_is_missing(
 ) -> None:
     traced.read(7, 8)
     missing = traced.trace(6)
-    assert (missing.raw.standing, missing.is_missing) == (Standing.ABSENT, True)
+    assert (missing.raw.state, missing.is_missing) == (StorageState.ABSENT, True)
     assert "Kafka has a record there, which the raw stream has passed over" in said(missing, capsys)
     traced.kafka.records.skip("orders", 0)
     traced.kafka.records.append("orders", 0, value_of(9))
     traced.read(9, 10)
     mark = traced.trace(8)
-    assert (mark.raw.standing, mark.is_missing, mark.pipelines) == (Standing.ABSENT, False, ())
+    assert (mark.raw.state, mark.is_missing, mark.pipelines) == (StorageState.ABSENT, False, ())
     assert "none is made of it" in said(mark, capsys)
 
 
 def test_without_kafka_the_rest_is_said(traced: Traced, capsys: pytest.CaptureFixture[str]) -> None:
     traced.kafka.cluster.reachable = False
     assert "not known: " in said(traced.trace(0), capsys)
-    assert traced.trace(900).raw.standing is Standing.UNREAD
+    assert traced.trace(900).raw.state is StorageState.UNREAD
     with pytest.raises(SpecError, match="orders has the partitions 0 to 1, and not 2"):
         traced.trace(0, partition=2)
 
@@ -302,7 +302,7 @@ def test_the_command_prints_json_and_masks(traced: Traced, monkeypatch: pytest.M
     monkeypatch.setattr(command.Project, "open_tolerant", lambda _: traced.project)
     answer = CliRunner().invoke(app, ["trace", "orders/0/0", "-o", "json"], catch_exceptions=False)
     data = json.loads(answer.stdout)
-    assert (data["raw"]["standing"], data["kafka"]["holds"], data["fields"]["shop"]) == ("held", True, "north")
+    assert (data["raw"]["state"], data["kafka"]["holds"], data["fields"]["shop"]) == ("held", True, "north")
     (sales,) = data["pipelines"]
     assert sales["judged"] == {
         "outcome": "good",

@@ -16,7 +16,7 @@ from sluice.intervals.entries import ExaminedSource, Logged, SettleEntry, from_j
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness, completeness
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
-from sluice.settling.settler import Round, RoundOutcome, SourceStanding
+from sluice.settling.settler import Round, RoundOutcome, SourceProgress
 from sluice.settling.state import settled_state
 from sluice.settling.status import (
     HeldAdvance,
@@ -42,8 +42,8 @@ def clocks(*hours: float, unconfirmed: dict[str, tuple[ArrivalSpan, ...]] | None
     return ArrivalClocks({f"t/{n}": START + hour * HOUR for n, hour in enumerate(hours)}, unconfirmed or {})
 
 
-def standing(complete: Completeness, clocks: ArrivalClocks) -> SourceStanding:
-    return SourceStanding(ExaminedSource(clocks=clocks), complete)
+def standing(complete: Completeness, clocks: ArrivalClocks) -> SourceProgress:
+    return SourceProgress(ExaminedSource(clocks=clocks), complete)
 
 
 def waiting(
@@ -249,13 +249,13 @@ WET = SettlingRules(HOUR, HOUR, HOUR / 2)
 OF_TWO = {"t": RULES, "w": replace(WET, idle=10 * MINUTE)}
 
 
-def of_two(settled: float, **sources: SourceStanding) -> Round:
+def of_two(settled: float, **sources: SourceProgress) -> Round:
     until = START + settled * HOUR
     return Round(RoundOutcome.WAITING, until, until, sources)
 
 
-def wet(hour: float, complete: Completeness, **more: Any) -> SourceStanding:  # noqa: ANN401
-    return SourceStanding(ExaminedSource(clocks=ArrivalClocks({"w/0": START + hour * HOUR}), **more), complete)
+def wet(hour: float, complete: Completeness, **more: Any) -> SourceProgress:  # noqa: ANN401
+    return SourceProgress(ExaminedSource(clocks=ArrivalClocks({"w/0": START + hour * HOUR}), **more), complete)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_partitions_of_both_topics_hold_what_is_due() -> None:
 
 
 def test_the_topic_in_the_worst_disorder_is_reported_with_what_it_declares() -> None:
-    dry = SourceStanding(ExaminedSource(clocks=clocks(9), disorder=20 * MINUTE), Completeness(START + 9 * HOUR))
+    dry = SourceProgress(ExaminedSource(clocks=clocks(9), disorder=20 * MINUTE), Completeness(START + 9 * HOUR))
     done = of_two(5, t=dry, w=wet(9, Completeness(START + 9 * HOUR), disorder=25 * MINUTE))
     status = status_after(None, done, OF_TWO, AT)
     assert (status.disorder, status.declared_disorder) == (20 * MINUTE, 15 * MINUTE)
@@ -296,7 +296,7 @@ def test_the_topic_in_the_worst_disorder_is_reported_with_what_it_declares() -> 
 def test_an_advance_of_either_topic_is_held() -> None:
     dry = standing(Completeness(START + 5 * HOUR), clocks(5, unconfirmed={"t/0": (YEAR,)}))
     held = replace(ArrivalClocks({"w/0": START + 9 * HOUR}), unconfirmed={"w/0": (replace(YEAR, first=AT),)})
-    ahead = SourceStanding(ExaminedSource(clocks=held), Completeness(START + 9 * HOUR))
+    ahead = SourceProgress(ExaminedSource(clocks=held), Completeness(START + 9 * HOUR))
     status = status_after(None, of_two(2, t=dry, w=ahead), OF_TWO, AT)
     assert status.advance == HeldAdvance("w/0", AT)
     state = SettledState(7, START, {"t": dry.examined, "w": ahead.examined})
@@ -306,14 +306,14 @@ def test_an_advance_of_either_topic_is_held() -> None:
 
 def test_an_empty_topic_that_is_silent_holds_nothing_and_is_not_waited_for() -> None:
     dry = standing(Completeness(START + 6 * HOUR), clocks(6))
-    silent = SourceStanding(complete=Completeness(None, silence=HOUR))
+    silent = SourceProgress(complete=Completeness(None, silence=HOUR))
     status = status_after(None, of_two(2, t=dry, w=silent), OF_TWO, AT)
     assert (status.topic, status.due, status.complete) == ("t", 0, START + 6 * HOUR)
     assert status.next_at == START + 6.25 * HOUR
-    waits = status_after(None, of_two(2, t=dry, w=SourceStanding()), OF_TWO, AT)
+    waits = status_after(None, of_two(2, t=dry, w=SourceProgress()), OF_TWO, AT)
     assert (waits.topic, waits.newest, waits.complete) == ("w", None, None), "nobody knows yet whether it is silent"
     assert waits.next_at == START + 4.5 * HOUR
-    unread = SourceStanding(complete=Completeness(None, ("w/0",)))
+    unread = SourceProgress(complete=Completeness(None, ("w/0",)))
     assert status_after(None, of_two(2, t=dry, w=unread), OF_TWO, AT).topic == "w"
     longer = status_after(None, of_two(2, t=silent, w=wet(6, Completeness(START + 6 * HOUR))), OF_TWO, AT)
     assert (longer.topic, longer.due, longer.next_at) == ("w", 0, START + 6.25 * HOUR), "what comes may be so late"

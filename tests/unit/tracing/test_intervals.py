@@ -19,7 +19,7 @@ from sluice.specs.model.model import PipelineSpec
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import Part, resting_intervals, traced_intervals
 from sluice.tracing.judgement import FoundRecord, Judgement
-from sluice.tracing.standing import StoredRow
+from sluice.tracing.storage import StoredRow
 from tests.unit.specs.chain import chained_project
 
 HOUR = timedelta(hours=1)

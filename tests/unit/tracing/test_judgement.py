@@ -13,7 +13,7 @@ from sluice.specs.model.model import TopicValue
 from sluice.specs.model.sources import TimeRules
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.judgement import FoundRecord, judged_by_times
-from sluice.tracing.standing import StoredRow
+from sluice.tracing.storage import StoredRow
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

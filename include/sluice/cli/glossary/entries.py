@@ -21,7 +21,7 @@ from sluice.specs.model.alerting import AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
 from sluice.tracing.intervals import Part
-from sluice.tracing.standing import Standing
+from sluice.tracing.storage import StorageState
 from sluice.wording import ExplainedEnum
 
 _ENUMS: Mapping[str, type[ExplainedEnum]] = {
@@ -35,7 +35,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,
     "states of a case": CaseState,
-    "places of a traced record": Standing,
+    "storage of a traced record": StorageState,
     "parts of a traced record in an interval": Part,
     "risks of a plan": Risk,
     "classes of an alert": AlertClass,

@@ -17,7 +17,7 @@ from sluice.quality.samples import masked as in_form
 from sluice.topics.printable import printable_bytes, printable_line
 from sluice.tracing.intervals import RestingInterval, TracedInterval
 from sluice.tracing.judgement import Judgement
-from sluice.tracing.standing import BatchCommit, Standing
+from sluice.tracing.storage import BatchCommit, StorageState
 from sluice.tracing.trace import PassedOutput, PipelineTrace, RecordRows, Trace
 from sluice.wording import listed, span
 
@@ -48,7 +48,7 @@ def print_trace(trace: Trace, *, masked: bool) -> None:
 def _without_pipelines(trace: Trace) -> str:
     if trace.record is not None:
         return "no pipeline reads the topic"
-    unread = trace.raw.standing is Standing.UNREAD
+    unread = trace.raw.state is StorageState.UNREAD
     return "what pipelines make of it is known once it is read" if unread else "none is made of it"
 
 
@@ -57,10 +57,10 @@ def _record_lines(trace: Trace, *, masked: bool) -> Iterator[tuple[str, str]]:
     yield "read by", f"the unit {trace.unit}, into the raw table {trace.table}"
     yield "Kafka", _kafka_in_words(trace)
     if raw.row is not None:
-        yield "raw", f"{raw.standing}: {_commit_in_words(trace.commit)}, in {raw.row.file}"
+        yield "raw", f"{raw.state}: {_commit_in_words(trace.commit)}, in {raw.row.file}"
     else:
-        yield "raw", f"{raw.standing}: {raw.why}"
-    yield "next", _IN_KAFKA_ALONE if trace.is_missing else raw.standing.what_to_do
+        yield "raw", f"{raw.state}: {raw.why}"
+    yield "next", _IN_KAFKA_ALONE if trace.is_missing else raw.state.what_to_do
     if raw.others:
         yield "note", f"topics of this name with the ids {listed(raw.others, 3)} had a record there, too (--topic-id)"
     if record is None:
@@ -259,7 +259,7 @@ def trace_as_dict(trace: Trace, *, masked: bool) -> dict[str, Any]:
         },
         "raw": {
             "table": trace.table,
-            "standing": raw.standing,
+            "state": raw.state,
             "why": raw.why,
             "file": raw.row.file if raw.row else "",
             "commit": _commit_as_dict(trace.commit),

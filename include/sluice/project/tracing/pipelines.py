@@ -33,7 +33,7 @@ from sluice.tracing.intervals import (
     traced_intervals,
 )
 from sluice.tracing.judgement import FoundRecord, Judgement, judged_by_times
-from sluice.tracing.standing import BatchCommit
+from sluice.tracing.storage import BatchCommit
 from sluice.tracing.trace import DeadLetter, PassedOutput, PipelineTrace
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from sluice.topics.json_object import NoObjectError
 from sluice.topics.names import near
 from sluice.tracing.address import RecordAddress, refuse_partition
 from sluice.tracing.judgement import FoundRecord
-from sluice.tracing.standing import BatchCommit, RawStanding, Standing, StoredRow, standing_of
+from sluice.tracing.storage import BatchCommit, RawStorage, StorageState, StoredRow, storage_of
 from sluice.tracing.trace import KafkaHolding, Trace
 
 _PATIENCE_SECONDS = 5
@@ -38,7 +38,7 @@ def trace_record(project: Project, address: RecordAddress, topic_id: str = "") -
     """
     topic = _topic(project, address)
     extent = _extent(project, address.topic)
-    raw = _raw_standing(project, topic, address, topic_id)
+    raw = _raw_storage(project, topic, address, topic_id)
     _refuse_beyond(address, topic, extent, raw)
     kafka, record = _holding(address, extent), raw.row
     if record is None and kafka.holds(address, topic_id):
@@ -86,7 +86,7 @@ def _extent(project: Project, topic: str) -> TopicExtent | SluiceError:
 
 
 def _refuse_beyond(
-    address: RecordAddress, topic: TopicSpec, extent: TopicExtent | SluiceError, raw: RawStanding
+    address: RecordAddress, topic: TopicSpec, extent: TopicExtent | SluiceError, raw: RawStorage
 ) -> None:
     """Refuse the address of a record that there is not, and never was.
 
@@ -116,7 +116,7 @@ def _holding(address: RecordAddress, extent: TopicExtent | SluiceError) -> Kafka
     return KafkaHolding(extent.topic_id, extent.beginnings.get(address.partition, end), end)
 
 
-def _raw_standing(project: Project, topic: TopicSpec, address: RecordAddress, topic_id: str) -> RawStanding:
+def _raw_storage(project: Project, topic: TopicSpec, address: RecordAddress, topic_id: str) -> RawStorage:
     from sluice.delta.traced_records import first_offset, rows_of  # noqa: PLC0415 - see `Project`
 
     folder = project.folder.table(topic.raw.table)
@@ -124,7 +124,7 @@ def _raw_standing(project: Project, topic: TopicSpec, address: RecordAddress, to
     rows, position = rows_of(folder, address), project.tables.raw_position(topic.name)
     newest = topic_id or next(reversed(position.reach.topics), "")
     first = None if any(row.topic_id == newest for row in rows) else first_offset(folder, newest, address.partition)
-    return standing_of(address, rows, position, first, topic_id)
+    return storage_of(address, rows, position, first, topic_id)
 
 
 def _row_in_kafka(project: Project, address: RecordAddress, kafka: KafkaHolding) -> StoredRow | None:
@@ -145,19 +145,19 @@ def _fields(record: StoredRow | None, declared: TopicValue) -> tuple[Mapping[str
         return None, str(error)
 
 
-def _raw_commit(project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStanding) -> BatchCommit | None:
+def _raw_commit(project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStorage) -> BatchCommit | None:
     from sluice.delta.traced_records import batch_of  # noqa: PLC0415 - see `Project`
 
     return None if raw.row is None else batch_of(project.folder.table(topic.raw.table), address, raw.row.topic_id)
 
 
 def _copies(
-    project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStanding, fields: Mapping[str, Any] | None
+    project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStorage, fields: Mapping[str, Any] | None
 ) -> tuple[str, ...]:
     """Return the addresses of other records that may be of the same event: of its time, and of its bytes or id."""
     from sluice.delta.traced_records import alike  # noqa: PLC0415 - see `Project`
 
-    if raw.standing is not Standing.HELD or raw.row is None:
+    if raw.state is not StorageState.HELD or raw.row is None:
         return ()
     wanted = partial(_is_alike, raw.row, topic.value, fields or {})
     own = raw.row.topic_id, address.partition, address.offset

@@ -40,7 +40,7 @@ from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.outputs import RowsOutput
 from sluice.tracing.intervals import Part, TracedInterval
 from sluice.tracing.judgement import FoundRecord, Judgement
-from sluice.tracing.standing import StoredRow
+from sluice.tracing.storage import StoredRow
 from sluice.tracing.trace import PipelineTrace, RecordRows, Trace
 
 

@@ -11,7 +11,7 @@ from sluice.tracing.address import RecordAddress
 from sluice.wording import ExplainedEnum, counted
 
 
-class Standing(ExplainedEnum):
+class StorageState(ExplainedEnum):
     """Where a record stands in the raw table of its topic."""
 
     HELD = "held", "the raw table holds it"
@@ -81,25 +81,25 @@ class BatchCommit:
 
 
 @dataclass(frozen=True)
-class RawStanding:
+class RawStorage:
     """Where a record stands in the raw table.
 
     Attributes:
-        standing: in one word.
+        state: in one word.
         why: the same in one clause, with the offsets that prove it.
         row: the record; None unless the table holds it.
         others: ids of further topics of this name that had a record at this address.
     """
 
-    standing: Standing
+    state: StorageState
     why: str
     row: StoredRow | None = None
     others: tuple[str, ...] = ()
 
 
-def standing_of(
+def storage_of(
     address: RecordAddress, rows: Sequence[StoredRow], position: RawPosition, first: int | None, topic_id: str = ""
-) -> RawStanding:
+) -> RawStorage:
     """Judge where a record stands.
 
     A topic that was deleted and created again counts its offsets again. The newest of its topics is meant, unless it
@@ -120,19 +120,19 @@ def standing_of(
         row = _newest_of(by_topic, position)
     others = tuple(sorted(by_topic.keys() - {row.topic_id if row else ""}))
     if row is not None:
-        return RawStanding(Standing.HELD, Standing.HELD.meaning, row, others)
+        return RawStorage(StorageState.HELD, StorageState.HELD.meaning, row, others)
     if (hole := _hole(address, newest, position.holes)) is not None:
-        return RawStanding(Standing.LOST, f"{hole} were gone before the raw stream read them", None, others)
+        return RawStorage(StorageState.LOST, f"{hole} were gone before the raw stream read them", None, others)
     if position.version < 0:
-        return RawStanding(Standing.UNREAD, "nothing of the topic was read yet: there is no raw table", None, others)
+        return RawStorage(StorageState.UNREAD, "nothing of the topic was read yet: there is no raw table", None, others)
     if newest == next(reversed(position.reach.topics), "") and address.offset >= end:
         read = "nothing of it is read yet" if not end else f"it is read up to offset {end - 1:,}"
         away = "" if not end else f", {counted(address.offset - end + 1, 'offset')} before this one is"
-        return RawStanding(Standing.UNREAD, f"{address.key}: {read}{away}", None, others)
+        return RawStorage(StorageState.UNREAD, f"{address.key}: {read}{away}", None, others)
     if first is None or address.offset < first:
         begins = "has nothing" if first is None else f"begins at offset {first:,}"
-        return RawStanding(Standing.BEFORE, f"the raw table {begins} of {address.key}", None, others)
-    return RawStanding(Standing.ABSENT, Standing.ABSENT.meaning, None, others)
+        return RawStorage(StorageState.BEFORE, f"the raw table {begins} of {address.key}", None, others)
+    return RawStorage(StorageState.ABSENT, StorageState.ABSENT.meaning, None, others)
 
 
 def _newest_of(by_topic: dict[str, StoredRow], position: RawPosition) -> StoredRow:
