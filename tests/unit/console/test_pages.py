@@ -111,6 +111,16 @@ def test_a_stream_that_is_halted_is_so_on_every_page(visitor: TestClient) -> Non
     assert '<span class="mark quiet">STOPPED</span>' in visitor.get(f"/streams/{pipeline_of(RESTING)}").text
 
 
+def test_the_fleet_counts_and_finds_halted_streams_apart_from_those_that_were_stopped(visitor: TestClient) -> None:
+    chips = re.findall(r'<a class="(\w+)" href="\?health=(\w+)">\2 (\d+)</a>', visitor.get("/").text)
+    assert chips[0][:2] == ("bad", "HALTED")
+    halted, stopped = (text_of(visitor, f"/?health={word}") for word in ("HALTED", "STOPPED"))
+    assert pipeline_of(HALTED) in halted
+    assert pipeline_of(HALTED) not in stopped
+    assert pipeline_of(RESTING) in stopped
+    assert pipeline_of(RESTING) not in halted
+
+
 @pytest.mark.parametrize(
     ("number", "actions"), [(HALTED, ["resume", "stop"]), (RESTING, ["start"]), (LAGGING, ["restart", "stop"])]
 )

@@ -46,6 +46,10 @@ def console_site(clock: Clock) -> Site:
     return Site("sluice.console", STATIC, clock, filters=filters, variables=variables)
 
 
+HALTED = "HALTED"
+"""The verdict of a stream that nothing starts until a person resumes its unit."""
+
+
 def tone_of(health: Health) -> str:
     """Return the class of a verdict's colour. Its word is always written beside it."""
     if health in FINE:
@@ -56,7 +60,7 @@ def tone_of(health: Health) -> str:
 def verdict_of(status: StreamStatus) -> tuple[str, str]:
     """Return a stream's verdict in one word, and the class of its colour: no alarm where it shall not run."""
     if status.halted:
-        return "HALTED", "bad"
+        return HALTED, "bad"
     health = status.verdict.health
     at_rest = health is Health.STOPPED and not status.needs_attention
     return health.value, "quiet" if at_rest else tone_of(health)

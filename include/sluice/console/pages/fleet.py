@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.rendering import HALTED, verdict_of
 from sluice.console.html.site import page
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.fleet import StreamStatus
@@ -32,12 +33,11 @@ def fleet(
 ) -> HTMLResponse:
     """Show the streams that the visitor may see."""
     everything = sorted(statuses_for(visitor, context), key=lambda each: each.urgency)
-    counts = Counter(each.verdict.health for each in everything)
     wanted = {name for name in health.split(",") if name}
     chosen = [
         each
         for each in everything
-        if (not wanted or each.verdict.health in wanted) and q.lower() in f"{each.stream} {each.unit}".lower()
+        if (not wanted or verdict_of(each)[0] in wanted) and q.lower() in f"{each.stream} {each.unit}".lower()
     ]
     return page(
         request,
@@ -45,11 +45,20 @@ def fleet(
         found=len(chosen),
         total=len(everything),
         needing=sum(each.needs_attention for each in everything),
-        counts=[(each, counts[each]) for each in Health if counts[each]],
+        counts=_counted(everything),
         chosen=health,
         q=q,
         **paged(chosen, number),
     )
+
+
+def _counted(urgent_first: Sequence[StreamStatus]) -> list[tuple[str, str, int]]:
+    """Return each verdict, the class of its most urgent stream's colour, and how many streams have it; halted first."""
+    order = [HALTED, *(health.value for health in Health)]
+    verdicts = [verdict_of(each) for each in urgent_first]
+    tones = dict(reversed(verdicts))
+    counts = Counter(word for word, _ in verdicts)
+    return [(word, tones[word], counts[word]) for word in sorted(counts, key=order.index)]
 
 
 def statuses_for(visitor: Visitor, context: ConsoleContext) -> Sequence[StreamStatus]:
