@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, out, out_lines, terminal_for_data
 from sluice.errors import SpecError
-from sluice.interactive.table import declared_tables, tables_of, without_rows
+from sluice.interactive.table import declared_tables, states_of, tables_of, without_rows
 from sluice.project.project import Project
 from sluice.settings import settings
 
@@ -26,7 +26,7 @@ def sql(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The largest number of rows.")] = _LIMIT,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Query the raw, interval, row and newest-row tables with SQL (DuckDB's dialect; times in UTC).
+    """Query the raw, interval, row, newest-row and carried tables with SQL (DuckDB's dialect; times in UTC).
 
     Exit codes: 0; 2 the statement or a spec is wrong; 3 a table that it names has no rows yet; 6 a table's log cannot
     be read.
@@ -34,7 +34,7 @@ def sql(
     from sluice.delta.sql import named_in, query, schema_of  # noqa: PLC0415 - only this command imports DuckDB
 
     project = Project.open_tolerant(settings())
-    tables = tables_of(project)
+    tables = {**tables_of(project), **states_of(project)}
     if not statement:
         schemas = {name: schema_of(folder) for name, folder in tables.items()}
         described = {name: {field.name: str(field.type) for field in schema} for name, schema in schemas.items()}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from sluice.delta.reading import dataset_of
 from sluice.errors import SpecError
@@ -24,7 +25,7 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
 
     Args:
         sql: one statement that gives rows, in DuckDB's dialect; times are in UTC.
-        tables: folders by name. Only those that the statement names are opened.
+        tables: folders by name, or the file of a carried table. Only those that the statement names are opened.
         limit: so many rows at most; None: all.
 
     Raises:
@@ -33,7 +34,7 @@ def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> 
     """
     with _sandbox() as connection:
         for name, folder in named_in(sql, tables).items():
-            connection.register(name, dataset_of(folder))
+            connection.register(name, _rows_of(folder))
         try:
             relation = connection.sql(sql)
             if relation is None:
@@ -80,8 +81,12 @@ def schema_of(folder: Path) -> pa.Schema:
     Raises:
         CorruptionError: its log cannot be read.
     """
-    schema: pa.Schema = dataset_of(folder).schema
+    schema: pa.Schema = _rows_of(folder).schema
     return schema
+
+
+def _rows_of(place: Path) -> ds.Dataset:
+    return ds.dataset(place) if place.is_file() else dataset_of(place)
 
 
 def named_in(sql: str, tables: Mapping[str, Path]) -> dict[str, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,25 @@ def table(name: str, *, version: int | None = None, place: Settings | None = Non
 def declared_tables(project: Project) -> dict[str, Path]:
     """Return the folders of all declared tables, by name, whether or not they are there."""
     return {name: project.folder.table(name) for name in _units_of_tables(project)}
+
+
+def states_of(project: Project) -> dict[str, Path]:
+    """Return the files of the tables that pipelines carry, as the newest settled interval has left them, by name.
+
+    A name is that of the interval table and of the carried one, as in `payments_judged_cards`.
+    """
+    from sluice.delta.carried_log import left_before  # noqa: PLC0415 - see `Project`
+
+    found = {}
+    for name, spec in project.catalog.interval_pipelines.items():
+        table = project.folder.table(spec.intervals.table)
+        if not spec.intervals.carries or not (table / "_delta_log").is_dir():
+            continue
+        for carried, digest in left_before(table, datetime.max.replace(tzinfo=UTC)).digests.items():
+            file = project.folder.carried / name / carried / f"{digest}.parquet"
+            if file.is_file():
+                found[f"{spec.intervals.table}_{carried}"] = file
+    return found
 
 
 def tables_of(project: Project) -> dict[str, Path]:
