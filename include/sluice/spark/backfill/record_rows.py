@@ -171,7 +171,9 @@ class _Without:
         output, topic = code.pipeline.intervals, self.record.address.topic
         table = OutputTable(self.project.folder.table(output.table), output)
         left_out = {**self.raw, topic: replace(self.raw[topic], left_out=self._positions)}
-        sides, chain = [], state_chain(self.project, self.spark, code)
+        ledger = self.project.tables.ledger
+        chain = state_chain(self.project, self.spark, code, ledger(code.pipeline.name)) if code.carries else None
+        sides = []
         for number, raw in enumerate((left_out, self.raw)):
             examiner = ChunkExaminer(self.spark, code, raw, table, staging)
             bounds = {each.interval.start: _bound(each) for each in group}

@@ -135,7 +135,7 @@ class _Run:
         if not todo:
             return self._result(selection, found)
         gate = self._gate(ledger) if request.mode.publishes else None
-        steps = Steps(self.project, self._workbench(), self.backfill, self.results, gate, ledger.version)
+        steps = Steps(self.project, self._workbench(ledger), self.backfill, self.results, gate, ledger.version)
         for mode, chunk in plan:
             if asker := self.backfills.get(self.backfill.id).cancel_requested_by:
                 return self._result(selection, found, cancelled_by=asker)
@@ -210,11 +210,11 @@ class _Run:
     def _folder(self) -> Path:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
-    def _workbench(self) -> ChunkExaminer:
+    def _workbench(self, ledger: Ledger) -> ChunkExaminer:
         raw = pinned_raw(self.project, self.code.pipeline)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
-        chain = state_chain(self.project, self.spark, self.code)
+        chain = state_chain(self.project, self.spark, self.code, ledger)
         return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), chain)
 
     def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:

@@ -56,12 +56,12 @@ class StateChain:
         return LeftState(start, row.base.carried.before)
 
 
-def state_chain(project: Project, spark: SparkSession, code: PipelineCode) -> StateChain | None:
-    """Return the states of a pipeline as its ledger is now; None where its intervals hand on nothing."""
+def state_chain(project: Project, spark: SparkSession, code: PipelineCode, ledger: Ledger) -> StateChain | None:
+    """Return the states of a pipeline as its ledger has them; None where its intervals hand on nothing."""
     if not (carries := code.carries):
         return None
     states = CarriedStates(spark, project.folder.carried / code.pipeline.name, carries)
-    return StateChain(states, project.tables.ledger(code.pipeline.name))
+    return StateChain(states, ledger)
 
 
 def with_states(counts: Counts, recorded: Carried | None, computed: Carried | None) -> Counts:

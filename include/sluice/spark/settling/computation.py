@@ -69,14 +69,14 @@ class RawComputation:
         code: the pipeline's.
         staging: the folder for rows that outgrow the driver.
         max_records: that one computation takes, if it takes more than one interval.
-        continuation: returns what calls continue a state by; None where intervals hand on nothing.
+        continuation: returns what calls continue a state by, from an interval on; None where they hand on nothing.
     """
 
     sources: Mapping[str, ComputedSource]
     code: PipelineCode
     staging: Path
     max_records: int = 4_000_000
-    continuation: Callable[[], Continuation] | None = None
+    continuation: Callable[[datetime], Continuation] | None = None
 
     def renewed(self) -> RawComputation:
         """See the port."""
@@ -120,9 +120,9 @@ class RawComputation:
         given = partial(self._read, pinned, below)
         if not self._rules.per_interval:
             return self._computed(given, intervals, self.staging)
-        continuation = None if self.continuation is None else self.continuation()
         first = Interval(intervals.start, intervals.start + self._rules.length)
         calls = self._with_records(pinned, intervals) or [first]  # one that makes no rows says of which columns
+        continuation = None if self.continuation is None else self.continuation(calls[0].start)
         folders = (self.staging / f"{call.start:%Y%m%dT%H}" for call in calls)
         own = self._decoded(given, calls) or given
         parts = [self._computed(own, call, at, continuation) for call, at in zip(calls, folders, strict=True)]

@@ -13,7 +13,7 @@ from sluice.failpoints import failpoint
 from sluice.intervals.entries import StreamEntry, from_json, to_json
 from sluice.intervals.writers import of_all_epochs
 from sluice.spark.sinks.own import OwnSink, SinkBatch
-from sluice.spark.sinks.sink import MicroBatch, entry_for
+from sluice.spark.sinks.sink import LoggedOutput, MicroBatch, entry_for
 from sluice.streams.position.fencing import FencedError
 
 _PACKAGE = "sinks"
@@ -38,7 +38,7 @@ def load_sink(function: str) -> OwnSink:
     return found
 
 
-class LoggedSink:
+class LoggedSink(LoggedOutput):
     """A sink that is given each batch at least once. Implements `sluice.spark.sinks.batch_outputs.BatchOutput`.
 
     Args:
@@ -50,27 +50,13 @@ class LoggedSink:
     """
 
     def __init__(self, name: str, sink: OwnSink, log: WriterLog, connection: str | None, code_hash: str) -> None:
-        self.name = name
+        super().__init__(name, log, code_hash)
         self._sink = sink
-        self._log = log
         self._connection = connection
-        self._code_hash = code_hash
-
-    @property
-    def latest(self) -> StreamEntry | None:
-        """The newest batch that the function has written."""
-        return self._log.latest
-
-    def check_fence(self) -> None:
-        """Raise FencedError if a newer generation owns it."""
-        self._log.check_fence()
-
-    def expire(self) -> None:
-        """Keep all: what was delivered stays."""
 
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Give the function a batch, then put it on record."""
-        entry = replace(entry_for(batch, self._log), code=self._code_hash)
+        entry = self._entry(batch)
         before = None if self.latest is None else to_json(self.latest)
         given = _batch(self._log.writer, entry, batch, before, self._connection)
         self._log.check_fence()

@@ -5,7 +5,7 @@ A batch must always be executed, also when nothing of it is written: otherwise a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -85,6 +85,36 @@ def entry_for(batch: MicroBatch, author: Author) -> StreamEntry:
         origin=batch.origin,
         watermark=batch.end.watermark,
     )
+
+
+class LoggedOutput:
+    """What outputs share whose position is in a table's log; see `sluice.spark.sinks.batch_outputs.BatchOutput`.
+
+    Args:
+        name: of the output.
+        log: of the table, opened.
+        code_hash: of the code that makes the rows.
+    """
+
+    def __init__(self, name: str, log: WriterLog, code_hash: str) -> None:
+        self.name = name
+        self._log = log
+        self._code_hash = code_hash
+
+    @property
+    def latest(self) -> StreamEntry | None:
+        """The newest batch on record; of one that delivers at most once, the one that was going to be sent."""
+        return self._log.latest
+
+    def check_fence(self) -> None:
+        """Raise FencedError if a newer generation owns it."""
+        self._log.check_fence()
+
+    def expire(self) -> None:
+        """Keep all: what was delivered stays."""
+
+    def _entry(self, batch: MicroBatch) -> StreamEntry:
+        return replace(entry_for(batch, self._log), code=self._code_hash)
 
 
 def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:

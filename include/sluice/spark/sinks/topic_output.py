@@ -7,7 +7,6 @@ neither a restart nor a lost checkpoint sends them again.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, Window
@@ -20,7 +19,7 @@ from sluice.intervals.entries import StreamEntry
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.kafka_source import KafkaTopic
-from sluice.spark.sinks.sink import MicroBatch, entry_for, run_only
+from sluice.spark.sinks.sink import LoggedOutput, MicroBatch, run_only
 from sluice.specs.model.outputs import TopicOutput
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 
@@ -80,7 +79,7 @@ _POSITIONS_PER_EPOCH = 1 << 48
 again: what is sent a second time on purpose is no repetition."""
 
 
-class TopicRecords:
+class TopicRecords(LoggedOutput):
     """Implements `sluice.spark.sinks.batch_outputs.BatchOutput`.
 
     Args:
@@ -102,29 +101,15 @@ class TopicRecords:
         *,
         at_most_once: bool = False,
     ) -> None:
-        self.name = topic.name
+        super().__init__(topic.name, log, code_hash)
         self._topic = topic
-        self._log = log
         self._make = make
-        self._code_hash = code_hash
         self._positions_from = epoch * _POSITIONS_PER_EPOCH
         self._at_most_once = at_most_once
 
-    @property
-    def latest(self) -> StreamEntry | None:
-        """The newest batch that was sent; at most once: that was going to be."""
-        return self._log.latest
-
-    def check_fence(self) -> None:
-        """Raise FencedError if a newer generation owns it."""
-        self._log.check_fence()
-
-    def expire(self) -> None:
-        """Keep all: what was delivered stays."""
-
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
         """Send a batch and put it on record, in the order that the delivery asks for."""
-        entry = replace(entry_for(batch, self._log), code=self._code_hash)
+        entry = self._entry(batch)
         position = self._positions_from + batch.version
         records = self._make(rows, generation=self._log.generation, position=position)
         if self._at_most_once:

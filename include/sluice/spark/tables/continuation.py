@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -82,8 +81,10 @@ def in_memory(good: Mapping[str, DataFrame], code: PipelineCode) -> dict[str, Da
 
 def settling_continuation(
     spark: SparkSession, carries: Mapping[str, CarriedTable], folder: Path, table: Path
-) -> Callable[[], Continuation] | None:
-    """Return what a settlement is computed in: it continues what the log of the table says; None without states.
+) -> Callable[[datetime], Continuation] | None:
+    """Return what makes the calls of a settlement, by the start of its first interval; None without states.
+
+    The log is asked once: what it says of later intervals was withdrawn.
 
     Args:
         spark: the session.
@@ -94,4 +95,9 @@ def settling_continuation(
     if not carries:
         return None
     states = CarriedStates(spark, folder, carries)
-    return partial(Continuation, states, partial(left_before, table))
+
+    def begun(start: datetime) -> Continuation:
+        left = left_before(table, start)
+        return Continuation(states, lambda _: left)
+
+    return begun
