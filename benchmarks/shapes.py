@@ -1,9 +1,10 @@
 """Windows and transformations of every kind, settled by drivers that are killed, against pandas.
 
-Two days of flights and of weather, a twentieth of each sent twice, are drained into raw tables. Then each shape of
-`tests.shapes`, over the flights or over both, is settled by drivers of its own: the first is killed before the commit
-of a settlement, the second right after it, the third goes on. Records that were on time and are sent only now must mark
-every interval whose rows they change; what a repair computes then must be right everywhere.
+Two days of flights (in JSON and as lines of text) and of weather, a twentieth of each sent twice, are drained into raw
+tables. Then each shape of `tests.shapes`, over one topic, two, or a settled table, is settled by drivers of its own:
+the first is killed before the commit of a settlement, the second right after it, the third goes on. Records that were
+on time and are sent only now must mark every interval whose rows they change; what a repair computes then must be
+right everywhere. One more shape is delivered by a sink of the project to a database, which must hold each row once.
 """
 
 from __future__ import annotations
@@ -33,22 +34,29 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.spark.conftest import values_of
 from tests.oracle import flights
-from tests.shapes import carried, joined, sql, transforms
+from tests.shapes import carried, chained, joined, lines, sql, transforms
 from tests.shapes.carried_specs import CARRIED, ORACLES, carried_document
+from tests.shapes.chained_specs import UPSTREAM, chained_document, days_of
 from tests.shapes.joined_oracle import joined_rows
 from tests.shapes.joined_specs import JOINED, PREFIX, joined_document
+from tests.shapes.lines import LINES, lines_document
 from tests.shapes.oracle import differences, rows_of
+from tests.shapes.own_sink import delivered, write_sink
 from tests.shapes.specs import SHAPES, pipeline_document
 from tests.shapes.weather import PARTITIONS, TOPIC, heartbeat, values, weather, write_specs
 
 _DAYS = ("2013-01-01", "2013-01-02")
 _LATE_AFTER_MINUTES = 180
 _KILLS = ("before_write", "after_write_before_commit")
+_CHAINED = ("days",)
+_OWN_SINK = "delivered"
+_OF_SINK = "delayed"
+_COLUMNS = {"at": "TEXT", "flight_id": "INTEGER", "carrier": "TEXT", "dep_delay_min": "INTEGER"}
 _NOON = (pd.Timestamp("2013-01-01T15:00Z"), pd.Timestamp("2013-01-01T20:00Z"))
 _SIZES = {
-    "full": (*SHAPES, *JOINED, *CARRIED),
+    "full": (*SHAPES, *JOINED, *CARRIED, *LINES, *_CHAINED, _OWN_SINK),
     "small": ("hopping", "sessions_in_sql", "joined_left", "turns"),
-    "carried": CARRIED,
+    "others": (UPSTREAM, *LINES, *_CHAINED, _OWN_SINK),
 }
 
 
@@ -77,14 +85,19 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _document(shape: str) -> dict[str, object]:
-    if shape in CARRIED:
-        return carried_document(shape)
+    if shape == _OWN_SINK:
+        sink = {"kind": "sink", "name": shape, "function": f"{shape}:write"}
+        document = {**pipeline_document(_OF_SINK), "name": shape, "outputs": [sink]}
+        return {key: value for key, value in document.items() if key != "output"}
+    for shapes, made in ((CARRIED, carried_document), (_CHAINED, chained_document), (LINES, lines_document)):
+        if shape in shapes:
+            return made(shape)
     return joined_document(shape) if shape.startswith(PREFIX) else pipeline_document(shape)
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Records of both topics."""
+    """Records of the topics: those of flights are sent to two."""
 
     flown: pd.DataFrame
     measured: pd.DataFrame
@@ -97,9 +110,11 @@ class Sent:
         """Return what a shape makes of them."""
         if shape.startswith(PREFIX):
             return joined_rows(shape, self.flown, self.measured)
+        if shape in _CHAINED:
+            return days_of(rows_of(UPSTREAM, self.flown))
         if shape in CARRIED:
             return ORACLES[shape](self.flown[~(self.flown["dep_delay"] > _LATE_AFTER_MINUTES)])
-        return rows_of(shape, self.flown)
+        return rows_of(_OF_SINK if shape == _OWN_SINK else lines.shape_of(shape), self.flown)
 
 
 @dataclass(frozen=True)
@@ -118,16 +133,19 @@ class Bench:
             for file in (home / "include" / spec).glob("*.yaml"):
                 file.unlink()
         folder = home / "spark_jobs" / "transforms"
-        for name, module in (("shapes", transforms), ("joined", joined), ("carried", carried)):
+        for name, module in (("shapes", transforms), ("joined", joined), ("carried", carried), ("chained", chained)):
             (folder / f"{name}.py").write_bytes(Path(str(module.__file__)).read_bytes())
         write_specs(home / "include")
+        lines.write_topic(home / "include")
+        write_sink(home, _OWN_SINK, place / f"{_OWN_SINK}.db", _COLUMNS)
         for query in Path(sql.__file__).parent.glob("*.sql"):
             (folder / query.name).write_bytes(query.read_bytes())
         for shape in shapes:
             document = {**_document(shape), "driver": shape, "backfill": {"schedule": None}}
             (home / "include" / "pipelines" / f"{shape}.yaml").write_text(json.dumps(document), encoding="utf-8")
         with KafkaPythonAdministration((bootstrap,), {}) as administration:
-            administration.create([TopicCreation(TOPIC, PARTITIONS, 1, {"retention.ms": "-1"})])
+            for topic, partitions in ((TOPIC, PARTITIONS), (lines.TOPIC, lines.PARTITIONS)):
+                administration.create([TopicCreation(topic, partitions, 1, {"retention.ms": "-1"})])
         state = place / "state"
         write_endpoints(Settings(state=state).folder, Endpoints(kafka_bootstrap=(bootstrap,), airflow_url=""))
         return cls(home, state, bootstrap)
@@ -156,25 +174,29 @@ class Bench:
         beat = {"heartbeat": True, "scheduled_at": closes, "observed_at": closes}
         self._produce("flights", json.dumps(beat).encode())
         self._produce(TOPIC, heartbeat(closes))
+        for partition in range(lines.PARTITIONS):
+            self._produce(lines.TOPIC, lines.closing(closes), partition)
         return sent, kept
 
     def send(self, records: Sent) -> None:
-        """Send records of both topics, in the order in which they became known."""
+        """Send records, in the order in which they became known."""
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
         for value in values_of(records.flown):
             producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value).encode())
         for partition, measurement in values(records.measured.sort_values("published")):
             producer.send(TOPIC, value=measurement, partition=partition)
+        for partition, line in lines.lines(records.flown):
+            producer.send(lines.TOPIC, value=line, partition=partition)
         producer.close()
 
-    def _produce(self, topic: str, value: bytes) -> None:
+    def _produce(self, topic: str, value: bytes, partition: int | None = None) -> None:
         producer = KafkaProducer(bootstrap_servers=self.bootstrap)
-        producer.send(topic, value=value)
+        producer.send(topic, value=value, partition=partition)
         producer.close()
 
     def drive_raw(self, generation: int) -> None:
-        """Let both raw streams read what there is."""
-        for unit in ("flights", TOPIC):
+        """Let all raw streams read what there is."""
+        for unit in ("flights", TOPIC, lines.TOPIC):
             self.drive(unit, generation)
 
     def drive(self, unit: str, generation: int, failpoint: str = "") -> None:
@@ -196,6 +218,11 @@ class Bench:
     def mark_and_repair(self, shape: str, everything: Sent) -> dict[str, int]:
         """Let a shape examine what came late, compare, repair and compare again."""
         self.drive(shape, len(_KILLS) + 2)
+        if shape == _OWN_SINK:
+            return {
+                **dict.fromkeys(("intervals", "marked", "silent"), 0),
+                "wrong_rows": self._wrong_in_sink(everything),
+            }
         ledger, wanted = self._ledger(shape), everything.rows_of(shape)
         wanted = wanted[wanted["at"] < pd.Timestamp(ledger.closed_until)]
         before = self._wrong_intervals(shape, wanted)
@@ -210,6 +237,11 @@ class Bench:
             "silent": len(before - marked),
             "wrong_rows": len(wrong),
         }
+
+    def _wrong_in_sink(self, everything: Sent) -> int:
+        found = delivered(self.home.parent / f"{_OWN_SINK}.db")
+        found["at"] = pd.to_datetime(found["at"], utc=True)
+        return len(differences(_OWN_SINK, found, everything.rows_of(_OWN_SINK)))
 
     def _ledger(self, shape: str) -> Ledger:
         return self.project.tables.ledger(shape)

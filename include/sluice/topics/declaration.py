@@ -1,4 +1,4 @@
-"""What is declared of a value that is not plain, as the decoder in the JVM gets it (`decoding/Declared`). Pure."""
+"""What is declared of a value, as the decoder in the JVM gets it (`decoding/Declared`). Pure."""
 
 from __future__ import annotations
 

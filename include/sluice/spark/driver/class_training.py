@@ -14,14 +14,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.spark.records.decoding import columns_schema
+from sluice.spark.records.decoding import decode
 from sluice.spark.session.class_archive import CLASS_OPTIONS
 from sluice.spark.session.preset import effective_settings
 from sluice.spark.session.session import session_with
-from sluice.specs.model.model import FieldType
+from sluice.specs.model.model import TopicValue
 from sluice.specs.model.resources import Resources
 
-_FIELDS = {"key": FieldType.STRING, "number": FieldType.LONG, "at": FieldType.TIMESTAMP}
+_FIELDS = {"key": {"type": "string"}, "number": {"type": "long"}, "at": {"type": "timestamp", "required": True}}
+_VALUE = TopicValue.model_validate({"fields": _FIELDS, "event_time": "at", "arrival_time": "broker"})
 _LINES = [f'{{"key":"{n % 3}","number":{n},"at":"2013-01-01T{n % 24:02}:00:00Z"}}' for n in range(48)]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
@@ -64,9 +65,7 @@ def _clients(spark: SparkSession) -> None:
 
 
 def _decoded(lines: DataFrame) -> DataFrame:
-    schema = columns_schema(_FIELDS).json()
-    parsed = F.call_function("sluice_from_json", F.col("value").cast("binary"), F.lit(schema))
-    return lines.select(F.inline(F.array(parsed)))
+    return decode(lines.select(F.col("value").cast("binary").alias("_value")), _VALUE).select(*_FIELDS)
 
 
 def _hourly(records: DataFrame) -> DataFrame:

@@ -1,8 +1,7 @@
 """Bytes to columns: one strict parse per record, by classes of ours in the JVM (`sluice/jars/java/sluice/decoding`).
 
-JSON's parser is Spark's own, watched (ADR 0018): it also tells what `from_json` takes without a word, such as a key
-that is there twice, or bytes after the object. Avro and Protobuf are read under the schema that they were written with
-(ADR 0023, 0042).
+They tell what `from_json` takes without a word, such as a key that is there twice, or bytes after the object (ADR 0018,
+0043). Avro and Protobuf are read under the schema that they were written with (ADR 0023, 0042).
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ FAULT = "_fault"
 FAULT_DETAIL = "_fault_detail"
 """Which declared field that is, and what it holds, in words that quote nothing of the record; null if it is none."""
 
-_FUNCTIONS = {"json": "sluice_from_json", "avro": "sluice_from_avro"}
+_FUNCTIONS = {
+    "json": "sluice_from_json",
+    "text": "sluice_from_lines",
+    "csv": "sluice_from_lines",
+    "avro": "sluice_from_avro",
+    "protobuf": "sluice_from_protobuf",
+}
 """Of `sluice.decoding.Functions`, which a session of the preset has."""
-
-_DECLARED, _UNDER_SCHEMAS = (
-    "sluice_from_declared",
-    {"avro": "sluice_from_declared_avro", "protobuf": "sluice_from_protobuf"},
-)
-"""Of what is not plain (`TopicValue.is_plain`): objects, paths, lines of text; and messages."""
 
 _TYPES: dict[FieldType, DataType] = {
     FieldType.STRING: StringType(),
@@ -84,12 +83,6 @@ def _type(field: ValueField) -> DataType:
     return _TYPES[field.type] if field.fields is None else _struct(field.fields)
 
 
-def _written(name: str, field: ValueField) -> StructField:
-    """Return a column with how its values are written, which the decoder reads from the metadata."""
-    forms = {"epoch": field.epoch, "zone": "Z" if field.zone == "UTC" else field.zone}
-    return StructField(name, _type(field), metadata={key: form for key, form in forms.items() if form})
-
-
 def decode(records: DataFrame, value: TopicValue) -> DataFrame:
     """Append one column per declared field, `_fault` and `_fault_detail` (string, null where the record decodes).
 
@@ -99,11 +92,8 @@ def decode(records: DataFrame, value: TopicValue) -> DataFrame:
         records: anything with a binary column `_value`; see `sluice.spark.records.patches` for where it comes from.
         value: the declaration.
     """
-    schema = StructType([_written(name, field) for name, field in value.fields.items()])
-    other = _UNDER_SCHEMAS.get(value.format, _DECLARED)
-    function, further = (_FUNCTIONS[value.format], []) if value.is_plain else (other, [declaration(value)])
-    arguments = [schema.json(), *further, *written_under(value)]
-    parsed = F.call_function(function, patched(records, value.patches), *map(F.lit, arguments))
+    arguments = [value_schema(value).json(), declaration(value), *written_under(value)]
+    parsed = F.call_function(_FUNCTIONS[value.format], patched(records, value.patches), *map(F.lit, arguments))
     # Spark pushes every later filter below a plain projection and parses the record once per filter;
     # a generator stops it, so the parse happens once.
     return records.select("*", F.inline(F.array(parsed)))

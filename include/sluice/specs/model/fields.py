@@ -217,12 +217,6 @@ class ValueField(Spec):
         return bool(self.epoch or self.zone or self.format) or any(part.has_form for part in self.parts.values())
 
     @property
-    def uses_new_forms(self) -> bool:
-        """Whether more is declared than a flat field under its name, in a form that Spark reads itself."""
-        flat = {"string", "long", "double", "boolean", "timestamp"}
-        return self.type not in flat or self.path is not None or self.format is not None
-
-    @property
     def words(self) -> str:
         """The type with what is inside, as Spark writes types."""
         if self.type is FieldType.DECIMAL:

@@ -150,13 +150,6 @@ class TopicValue(Encoding):
             return line_pattern(self.pattern).groups
         return {name: n for n, name in enumerate(self.columns or self.fields)} if self.format == "csv" else None
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether values are JSON or Avro with flat fields only."""
-        return self.format not in (*LINES, "protobuf") and not any(
-            field.uses_new_forms for field in self.fields.values()
-        )
-
 
 class RawTableSpec(Spec):
     """The topic's raw table and the stream that fills it."""

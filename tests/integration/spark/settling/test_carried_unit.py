@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -17,38 +15,11 @@ from tests.oracle import flights
 from tests.shapes import carried
 from tests.shapes.carried_specs import carried_document, turns_of
 from tests.shapes.oracle import differences
+from tests.shapes.own_sink import delivered, write_sink
 
 pytestmark = pytest.mark.verify
 
 FIRST, LAST = "2013-01-01", "2013-01-02"
-SINK = '''\
-"""A database of turns."""
-
-import sqlalchemy as sa
-
-from sluice.postgres.positions import newest_token, store_token
-from sluice.spark.sinks.own import delivers
-
-URL = "sqlite:///{path}"
-CREATE = "CREATE TABLE IF NOT EXISTS turns (flight_id INTEGER, number INTEGER)"
-
-
-def newest(stream, _url):
-    """Return which batch the database holds."""
-    with sa.create_engine(URL).connect() as connection:
-        return newest_token(connection, stream)
-
-
-@delivers("exactly_once", newest=newest)
-def write(rows, batch):
-    """Write a batch."""
-    values = [row.asDict() for row in rows.select("flight_id", "number").collect()]
-    with sa.create_engine(URL).begin() as connection:
-        connection.execute(sa.text(CREATE))
-        if values:
-            connection.execute(sa.text("INSERT INTO turns VALUES (:flight_id, :number)"), values)
-        store_token(connection, batch)
-'''
 
 
 @pytest.fixture
@@ -69,14 +40,8 @@ def place(own_broker: BrokerProcess, tmp_path: Path) -> DriverPlace:
     (include / "pipelines" / "turns.yaml").write_text(json.dumps(spec), encoding="utf-8")
     jobs = place.home / "spark_jobs"
     (jobs / "transforms" / "carried.py").write_bytes(Path(carried.__file__).read_bytes())
-    (jobs / "sinks").mkdir()
-    (jobs / "sinks" / "turns.py").write_text(SINK.replace("{path}", str(tmp_path / "turns.db")), encoding="utf-8")
+    write_sink(place.home, "turns", tmp_path / "turns.db", {"flight_id": "INTEGER", "number": "INTEGER"})
     return place
-
-
-def in_database(place: DriverPlace) -> pd.DataFrame:
-    with closing(sqlite3.connect(place.state.parent / "turns.db")) as connection:
-        return pd.read_sql_query("SELECT * FROM turns", connection)
 
 
 @pytest.mark.timeout(600)
@@ -95,7 +60,7 @@ def test_interval_table_newest_values_and_a_database_agree_over_kills(place: Dri
     settled = wanted[wanted["at"] < pd.Timestamp(ledger.closed_until)]
     assert len(settled) > 1_000
     assert differences("turns", place.table("turns"), settled) == []
-    found = in_database(place)
+    found = delivered(place.state.parent / "turns.db")
     assert len(found) > 1_000
     assert found["flight_id"].is_unique, "no batch was written twice"
     newest = place.table("turns_latest")

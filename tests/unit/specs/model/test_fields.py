@@ -106,7 +106,6 @@ def test_what_uses_nothing_new_is_written_as_before() -> None:
     before = {"type", "required", "minimum", "maximum", "one_of", "epoch", "zone"}
     assert set(dumped["fields"]["at"]) == before
     assert not {"pattern", "delimiter", "columns"} & set(dumped)
-    assert written.is_plain
 
 
 def test_the_types_of_nested_fields_are_said_in_words() -> None:

@@ -1,11 +1,10 @@
 package sluice.decoding;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -13,20 +12,23 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class AvroDecoder extends Decoder {
   private static final long serialVersionUID = 1;
 
+  private final String declaration;
   private final String written;
 
   private transient Schema schema;
-  private transient int[] places;
-  private transient AvroField[] converters;
+  private transient boolean[] wanted;
+  private transient AvroValues values;
 
   /**
    * Make one.
    *
-   * @param fields what is declared
+   * @param fields the columns
+   * @param declaration what is declared of them, as JSON
    * @param written the schema that the records were written under: of a record
    */
-  AvroDecoder(StructType fields, String written) {
+  AvroDecoder(StructType fields, String declaration, String written) {
     super(fields);
+    this.declaration = declaration;
     this.written = written;
   }
 
@@ -42,49 +44,42 @@ final class AvroDecoder extends Decoder {
       prepare();
     }
     AvroBytes bytes = new AvroBytes(value);
-    Object[] values = new Object[fields().length()];
-    boolean finite = true;
-    String unfit = null;
+    AvroValue[] parts = new AvroValue[wanted.length];
     try {
       List<Schema.Field> all = schema.getFields();
-      for (int i = 0; i < places.length; i++) {
-        int place = places[i];
-        if (place < 0) {
+      for (int i = 0; i < parts.length; i++) {
+        if (wanted[i]) {
+          parts[i] = bytes.whole(all.get(i).schema());
+        } else {
           bytes.skip(all.get(i).schema());
-          continue;
-        }
-        Object found = bytes.read(all.get(i).schema());
-        finite &= !(found instanceof Number number) || Double.isFinite(number.doubleValue());
-        values[place] = found == null ? null : converters[place].convert(found, bytes.branch());
-        if (found != null && values[place] == null && unfit == null) {
-          DataType type = fields().fields()[place].dataType();
-          unfit = all.get(i).name() + " is " + bytes.branch().getType().getName() + ", and no " + type.simpleString();
         }
       }
     } catch (AvroBytes.BrokenException broken) {
       return refused(Fault.MALFORMED);
     }
+    Object[] row = values.read(new AvroValue(schema, parts));
     UTF8String fault = bytes.atEnd() ? null : Fault.TRAILING_BYTES;
-    if (fault == null && !(finite && bytes.onlyFinite())) {
+    if (fault == null && !bytes.onlyFinite()) {
       fault = Fault.NOT_FINITE;
     }
-    if (fault == null && unfit != null) {
+    if (fault == null && values.unfit() != null) {
       fault = Fault.WRONG_TYPE;
     }
-    return row(new GenericInternalRow(values), fault, fault == Fault.WRONG_TYPE ? UTF8String.fromString(unfit) : null);
+    return row(row, fault, fault == Fault.WRONG_TYPE ? values.unfit() : null);
   }
 
   private void prepare() {
-    schema = new Schema.Parser().parse(written);
-    StructField[] declared = fields().fields();
-    converters = new AvroField[declared.length];
-    for (int i = 0; i < declared.length; i++) {
-      converters[i] = AvroField.of(declared[i].dataType());
+    Declared[] declared = Declared.all(Declared.parsed(declaration).get("fields"), "");
+    Set<String> first = new HashSet<>();
+    for (Declared field : declared) {
+      first.add(field.path[0]);
     }
-    List<Schema.Field> all = schema.getFields();
-    places = new int[all.size()];
-    for (int i = 0; i < places.length; i++) {
-      places[i] = fields().getFieldIndex(all.get(i).name()).isDefined() ? fields().fieldIndex(all.get(i).name()) : -1;
+    Schema read = new Schema.Parser().parse(written);
+    wanted = new boolean[read.getFields().size()];
+    for (int i = 0; i < wanted.length; i++) {
+      wanted[i] = first.contains(read.getFields().get(i).name());
     }
+    values = new AvroValues(declared);
+    schema = read;
   }
 }

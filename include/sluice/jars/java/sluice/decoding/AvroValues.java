@@ -10,7 +10,6 @@ import org.apache.avro.Schema;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Values of declared fields, those inside of others too, from one record, and the first one that does not fit. */
@@ -19,7 +18,6 @@ final class AvroValues {
   private static final long FIRST_DAY = -719_162;
 
   private static final long LAST_DAY = 2_932_896;
-  private static final AvroField INSTANT = AvroField.of(DataTypes.TimestampType);
 
   private final Declared[] declared;
   private String unfit;
@@ -80,7 +78,7 @@ final class AvroValues {
       case DOUBLE -> plain && content instanceof Number number ? (Object) number.doubleValue() : null;
       case DECIMAL -> decimal(field, value);
       case BOOLEAN -> content instanceof Boolean ? content : null;
-      case TIMESTAMP -> INSTANT.convert(content, value.type());
+      case TIMESTAMP -> instant(value);
       case DATE -> day(value);
       case BINARY -> plain && content instanceof byte[] ? content : null;
       case OBJECT -> content instanceof AvroValue[] ? new GenericInternalRow(row(field.fields, value)) : null;
@@ -104,6 +102,19 @@ final class AvroValues {
       return null;
     }
     return Texts.decimal(field, new BigDecimal(digits, ((LogicalTypes.Decimal) logical).getScale()).toString());
+  }
+
+  /** Microseconds; null beyond what they can hold. */
+  private static Long instant(AvroValue value) {
+    LogicalType logical = value.type().getLogicalType();
+    if (logical == null || !(value.content() instanceof Long number)) {
+      return null;
+    }
+    return switch (logical.getName()) {
+      case "timestamp-micros" -> number;
+      case "timestamp-millis" -> Math.abs(number) > Long.MAX_VALUE / 1000 ? null : Long.valueOf(number * 1000);
+      default -> null;
+    };
   }
 
   private static Integer day(AvroValue value) {

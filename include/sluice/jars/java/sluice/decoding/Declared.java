@@ -3,6 +3,7 @@ package sluice.decoding;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -33,7 +34,8 @@ final class Declared {
   final Kind kind;
   final String[] path;
   final Unit unit;
-  final String zone;
+  /** Of a text that names none; null: there is none. */
+  final ZoneOffset zone;
   final TimePattern time;
   final int precision;
   final int scale;
@@ -50,7 +52,7 @@ final class Declared {
     kind = Kind.valueOf(said.get("type").textValue().toUpperCase(Locale.ROOT));
     path = said.has("path") ? texts(said.get("path")) : new String[] {name};
     unit = said.has("epoch") ? Unit.valueOf(said.get("epoch").textValue().toUpperCase(Locale.ROOT)) : null;
-    zone = said.path("zone").asText("");
+    zone = said.has("zone") ? ZoneOffset.of(said.get("zone").textValue()) : null;
     time = said.has("time") ? new TimePattern(said.get("time"), zone) : null;
     precision = said.path("precision").intValue();
     scale = said.path("scale").intValue();
@@ -65,7 +67,7 @@ final class Declared {
     return shape;
   }
 
-  /** Return the declaration in a text of JSON, such as {@code sluice.spark.records.declaration} writes. */
+  /** Return the declaration in a text of JSON, such as {@code sluice.topics.declaration} writes. */
   static JsonNode parsed(String text) {
     try {
       return new ObjectMapper().readTree(text);

@@ -1,6 +1,7 @@
 package sluice.decoding;
 
 import java.io.Serializable;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
@@ -43,24 +44,18 @@ public abstract class Decoder implements Serializable {
   public abstract InternalRow decode(byte[] value);
 
   final InternalRow refused(UTF8String fault) {
-    return row(null, fault, null);
+    return refused(fault, null);
+  }
+
+  final InternalRow refused(UTF8String fault, String detail) {
+    return row(new Object[fields.length()], fault, detail);
   }
 
   /** Return what was decoded, as far as it was, beside its fault and the field that has it. */
-  final InternalRow row(InternalRow decoded, UTF8String fault, UTF8String detail) {
-    Object[] values = new Object[type.length()];
-    if (decoded != null) {
-      for (int i = 0; i < fields.length(); i++) {
-        values[i] = decoded.isNullAt(i) ? null : value(decoded, i);
-      }
-    }
+  final InternalRow row(Object[] decoded, UTF8String fault, String detail) {
+    Object[] values = Arrays.copyOf(decoded, type.length());
     values[values.length - 2] = fault;
-    values[values.length - 1] = detail;
+    values[values.length - 1] = detail == null ? null : UTF8String.fromString(detail);
     return new GenericInternalRow(values);
-  }
-
-  /** Return a field of what was decoded, which is not null, as Spark keeps it. */
-  Object value(InternalRow decoded, int place) {
-    return decoded.get(place, fields.fields()[place].dataType());
   }
 }

@@ -3,6 +3,7 @@ package sluice.decoding;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -24,10 +25,9 @@ import scala.runtime.BoxedUnit;
 public final class Functions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
   public BoxedUnit apply(SparkSessionExtensions session) {
-    inject(session, "sluice_from_json", new FromJson());
+    inject(session, "sluice_from_json", new FromText(JsonDecoder::new));
+    inject(session, "sluice_from_lines", new FromText(LineDecoder::new));
     inject(session, "sluice_from_avro", new FromAvro());
-    inject(session, "sluice_from_declared", new FromDeclared());
-    inject(session, "sluice_from_declared_avro", new FromDeclaredAvro());
     inject(session, "sluice_from_protobuf", new FromProtobuf());
     inject(session, "sluice_protobuf_fields", new ProtobufFields());
     return BoxedUnit.UNIT;
@@ -39,41 +39,18 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     session.injectFunction(new Tuple3<>(new FunctionIdentifier(name), info, function));
   }
 
-  /** {@code sluice_from_json(value, schema[, id, ...])}: bytes, a struct's schema as JSON, and ids of frames. */
-  private static final class FromJson extends AbstractFunction1<Seq<Expression>, Expression> {
-    @Override
-    public Expression apply(Seq<Expression> arguments) {
-      StructType fields = fields(arguments);
-      Map<Integer, Decoder> framed = new HashMap<>();
-      for (int i = 2; i < arguments.length(); i++) {
-        framed.put(Integer.valueOf(text(arguments, i)), new JsonDecoder(fields));
-      }
-      return call(framed.isEmpty() ? new JsonDecoder(fields) : new FramedDecoder(fields, framed), arguments.apply(0));
-    }
-  }
+  /** {@code sluice_from_json(value, schema, declaration[, id, ...])}: bytes, columns, what is declared, ids of frames. */
+  private static final class FromText extends AbstractFunction1<Seq<Expression>, Expression> {
+    private final BiFunction<StructType, String, Decoder> made;
 
-  /** {@code sluice_from_avro(value, schema, writer)}, or {@code (value, schema, id, writer, ...)} of frames. */
-  private static final class FromAvro extends AbstractFunction1<Seq<Expression>, Expression> {
-    @Override
-    public Expression apply(Seq<Expression> arguments) {
-      StructType fields = fields(arguments);
-      Map<Integer, Decoder> framed = new HashMap<>();
-      for (int i = 2; i + 1 < arguments.length(); i += 2) {
-        framed.put(Integer.valueOf(text(arguments, i)), new AvroDecoder(fields, text(arguments, i + 1)));
-      }
-      Decoder decoder = framed.isEmpty() ? new AvroDecoder(fields, text(arguments, 2)) : new FramedDecoder(fields, framed);
-      return call(decoder, arguments.apply(0));
+    FromText(BiFunction<StructType, String, Decoder> made) {
+      this.made = made;
     }
-  }
 
-  /** {@code sluice_from_declared(value, schema, declaration[, id, ...])}: objects, paths, and lines of text. */
-  private static final class FromDeclared extends AbstractFunction1<Seq<Expression>, Expression> {
     @Override
     public Expression apply(Seq<Expression> arguments) {
       StructType fields = fields(arguments);
-      String declaration = text(arguments, 2);
-      boolean json = Declared.parsed(declaration).get("format").textValue().equals("json");
-      Decoder decoder = json ? new DeclaredJsonDecoder(fields, declaration) : new LineDecoder(fields, declaration);
+      Decoder decoder = made.apply(fields, text(arguments, 2));
       Map<Integer, Decoder> framed = new HashMap<>();
       for (int i = 3; i < arguments.length(); i++) {
         framed.put(Integer.valueOf(text(arguments, i)), decoder);
@@ -82,12 +59,12 @@ public final class Functions extends AbstractFunction1<SparkSessionExtensions, B
     }
   }
 
-  /** {@code sluice_from_declared_avro(value, schema, declaration, writer)}, or {@code (…, id, writer, ...)} of frames. */
-  private static final class FromDeclaredAvro extends AbstractFunction1<Seq<Expression>, Expression> {
+  /** {@code sluice_from_avro(value, schema, declaration, writer)}, or {@code (…, id, writer, ...)} of frames. */
+  private static final class FromAvro extends AbstractFunction1<Seq<Expression>, Expression> {
     @Override
     public Expression apply(Seq<Expression> arguments) {
       return underSchemas(
-          arguments, (fields, declaration, written, framed) -> new DeclaredAvroDecoder(fields, declaration, written));
+          arguments, (fields, declaration, written, framed) -> new AvroDecoder(fields, declaration, written));
     }
   }
 

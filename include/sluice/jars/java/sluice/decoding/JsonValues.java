@@ -1,35 +1,55 @@
 package sluice.decoding;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
-import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Values of declared fields from the tokens of one document, and the first field of each fault that they have. */
+/** Values of declared fields from one document after the other, and the first field of each fault that they have. */
 final class JsonValues {
-  private final JsonFactory factory;
-  private byte[] document;
-  private long objects;
+  private final JsonReader json = new JsonReader();
+  private final ObjectShape root;
   private String repeated;
   private String wrongCase;
   private String notFinite;
   private String wrongType;
 
-  JsonValues(JsonFactory factory) {
-    this.factory = factory;
+  /**
+   * Make one.
+   *
+   * @param root what is declared of a document
+   */
+  JsonValues(ObjectShape root) {
+    this.root = root;
   }
 
-  /** Begin with another document. */
-  void begin(byte[] bytes) {
-    document = bytes;
+  /**
+   * Read a document, and return its first fault in their order; null if it has none.
+   *
+   * @param document that is an object, in UTF-8
+   * @param start where it begins
+   * @param row gets the values
+   * @throws JsonReader.Broken if it is no JSON
+   */
+  UTF8String read(byte[] document, int start, Object[] row) throws JsonReader.Broken {
     repeated = wrongCase = notFinite = wrongType = null;
+    json.begin(document, start);
+    object(root, row);
+    if (json.isFollowed()) {
+      return Fault.TRAILING_BYTES;
+    }
+    if (json.repeats()) {
+      return Fault.DUPLICATE_KEY;
+    }
+    if (wrongCase != null) {
+      return Fault.WRONG_CASE;
+    }
+    if (json.hasNonFinite() || notFinite != null) {
+      return Fault.NOT_FINITE;
+    }
+    return wrongType == null ? null : Fault.WRONG_TYPE;
   }
 
   /** Which declared field has a fault, and what is wrong with it; null if none has it. */
@@ -43,127 +63,119 @@ final class JsonValues {
     return fault == Fault.NOT_FINITE ? notFinite : fault == Fault.WRONG_TYPE ? wrongType : null;
   }
 
-  /** Read an object, at whose beginning the parser is, into a row. */
-  void read(JsonParser json, ObjectShape shape, Object[] row) throws IOException {
-    long serial = ++objects;
-    while (json.nextToken() == JsonToken.FIELD_NAME) {
-      String key = json.currentName();
-      JsonToken token = json.nextToken();
-      ObjectShape.Entry entry = shape.entry(key);
+  /** Read an object, at whose beginning the reader is, into a row. */
+  private void object(ObjectShape shape, Object[] row) throws JsonReader.Broken {
+    if (!json.open()) {
+      return;
+    }
+    Names names = null; // as long as it has those of the object before, none of them can be there twice
+    boolean sound = true;
+    int count = 0;
+    do {
+      json.key();
+      ObjectShape.Entry entry;
+      if (names == null && shape.isInOrder(count, json)) {
+        entry = shape.inOrder(count++);
+      } else {
+        if (names == null) {
+          names = json.names();
+          shape.addTo(names, count);
+        }
+        UTF8String key = json.text();
+        entry = shape.entry(key);
+        sound &= isSound(names, key, entry, shape);
+      }
       if (entry == null) {
-        String meant = shape.inOtherCase(key);
-        wrongCase = wrongCase == null && meant != null ? meant + " is written in another case" : wrongCase;
-        json.skipChildren();
-        continue;
+        json.skip(json.value());
+      } else {
+        read(entry, row);
       }
-      if (entry.serial == serial && repeated == null) {
-        repeated = entry.where + " is there twice";
-      }
-      entry.serial = serial;
-      read(json, token, entry, row);
+    } while (json.next('}'));
+    if (names != null && sound) {
+      shape.expect(names);
     }
   }
 
-  private void read(JsonParser json, JsonToken token, ObjectShape.Entry entry, Object[] row) throws IOException {
-    if (entry.readers() == 1) {
-      readOnce(json, token, entry, entry.fields.isEmpty() ? -1 : 0, row);
-      return;
+  private boolean isSound(Names names, UTF8String key, ObjectShape.Entry entry, ObjectShape shape) {
+    boolean again = names.repeats(key);
+    if (again) {
+      json.repeated();
+      repeated = repeated == null && entry != null ? entry.where + " is there twice" : repeated;
     }
-    long start = json.currentTokenLocation().getByteOffset();
-    if (!token.isStructStart()) { // a scalar is not used up by the first who reads it
-      for (int i = entry.inside == null ? 0 : -1; i < entry.fields.size(); i++) {
-        readOnce(json, token, entry, i, row);
-      }
-      return;
-    }
-    json.skipChildren();
-    byte[] part = Arrays.copyOfRange(document, (int) start, (int) json.currentLocation().getByteOffset());
-    byte[] whole = document;
-    document = part;
-    for (int i = entry.inside == null ? 0 : -1; i < entry.fields.size(); i++) {
-      try (JsonParser again = factory.createParser(part)) {
-        readOnce(again, again.nextToken(), entry, i, row);
-      }
-    }
-    document = whole;
+    String meant = entry == null ? shape.inOtherCase(key) : null;
+    wrongCase = wrongCase == null && meant != null ? meant + " is written in another case" : wrongCase;
+    return !again && meant == null;
   }
 
-  /** Read what is at a key for one field, or (-1) for the fields whose paths go through it. */
-  private void readOnce(JsonParser json, JsonToken token, ObjectShape.Entry entry, int which, Object[] row)
-      throws IOException {
-    if (which >= 0) {
-      Object found = value(json, token, entry.fields.get(which));
-      if (found != null || token == JsonToken.VALUE_NULL) { // of a key that is there twice, what could be read is kept
-        row[entry.places.get(which)] = found;
+  /** Read what is at a key for all who want it: fields, and those whose paths go through it. */
+  private void read(ObjectShape.Entry entry, Object[] row) throws JsonReader.Broken {
+    int start = json.place();
+    if (entry.inside != null) {
+      JsonReader.Kind kind = json.value();
+      if (kind == JsonReader.Kind.OBJECT) {
+        object(entry.inside, row);
+      } else if (kind != JsonReader.Kind.NULL) {
+        refuse(entry.where + " is " + kind.words + ", and no object");
+        json.skip(kind);
       }
-    } else if (token == JsonToken.START_OBJECT) {
-      read(json, entry.inside, row);
-    } else if (token != JsonToken.VALUE_NULL) {
-      refuse(entry.where + " is " + Culprit.kind(token) + ", and no object");
-      json.skipChildren();
+    }
+    for (int i = 0; i < entry.fields.length; i++) {
+      json.back(start);
+      JsonReader.Kind kind = json.value();
+      Object found = value(kind, entry.fields[i]);
+      if (found != null || kind == JsonReader.Kind.NULL) { // of a key that is there twice, what could be read is kept
+        row[entry.places[i]] = found;
+      }
     }
   }
 
-  private Object value(JsonParser json, JsonToken token, Declared field) throws IOException {
-    if (token == JsonToken.VALUE_NULL) {
+  private Object value(JsonReader.Kind kind, Declared field) throws JsonReader.Broken {
+    if (kind == JsonReader.Kind.NULL) {
       return null;
     }
-    if (token == JsonToken.VALUE_NUMBER_FLOAT && json.isNaN()) {
+    if (kind == JsonReader.Kind.NOT_FINITE) {
       blameNonFinite(field);
     }
     Object found =
         switch (field.kind) {
-          case STRING -> text(json, token);
-          case OBJECT -> token == JsonToken.START_OBJECT ? object(json, field) : null;
-          case ARRAY -> token == JsonToken.START_ARRAY ? array(json, field) : null;
-          case MAP -> token == JsonToken.START_OBJECT ? map(json, field) : null;
-          default -> scalar(json, token, field);
+          case STRING -> json.written(kind);
+          case OBJECT -> kind == JsonReader.Kind.OBJECT ? row(field) : null;
+          case ARRAY -> kind == JsonReader.Kind.ARRAY ? array(field) : null;
+          case MAP -> kind == JsonReader.Kind.OBJECT ? map(field) : null;
+          default -> scalar(kind, field);
         };
     if (found == null) {
-      refuse(field.where + " is " + form(json, token, field));
-      json.skipChildren();
+      refuse(field.where + " is " + form(kind, field));
+      json.skip(kind);
     }
     return found;
   }
 
-  private Object scalar(JsonParser json, JsonToken token, Declared field) throws IOException {
-    boolean text = token == JsonToken.VALUE_STRING;
+  private Object scalar(JsonReader.Kind kind, Declared field) {
+    boolean text = kind == JsonReader.Kind.TEXT;
+    boolean whole = kind == JsonReader.Kind.WHOLE;
     return switch (field.kind) {
-      case LONG -> whole(json, token);
-      case INTEGER -> Texts.narrow(whole(json, token));
-      case DOUBLE -> real(json, token, field);
-      case DECIMAL -> decimal(json, token, field);
-      case BOOLEAN -> token == JsonToken.VALUE_TRUE ? Boolean.TRUE : token == JsonToken.VALUE_FALSE ? false : null;
-      case TIMESTAMP ->
-          field.unit != null
-              ? Texts.counted(field, whole(json, token))
-              : text ? Texts.instant(field, json.getText()) : null;
-      case DATE -> text ? Texts.date(field, json.getText()) : null;
-      default -> text ? Texts.binary(json.getText()) : null;
+      case LONG -> whole ? json.whole() : null;
+      case INTEGER -> whole ? Texts.narrow(json.whole()) : null;
+      case DOUBLE -> real(kind, field);
+      case DECIMAL -> whole || kind == JsonReader.Kind.FRACTION ? Texts.decimal(field, json.string()) : null;
+      case BOOLEAN -> kind == JsonReader.Kind.BOOLEAN ? json.isTrue() : null;
+      case TIMESTAMP -> field.unit != null ? whole ? Texts.counted(field, json.whole()) : null : text ? instant(field) : null;
+      case DATE -> text ? Texts.date(field, json.string()) : null;
+      default -> text ? Texts.binary(json.string()) : null;
     };
   }
 
-  /** A text, or what else there is as it is written. */
-  private UTF8String text(JsonParser json, JsonToken token) throws IOException {
-    if (token == JsonToken.VALUE_STRING) {
-      return UTF8String.fromString(json.getText());
-    }
-    long start = json.currentTokenLocation().getByteOffset();
-    json.skipChildren();
-    return Texts.slice(document, start, json.currentLocation().getByteOffset());
+  private Long instant(Declared field) {
+    return field.time == null ? json.instant(field.zone) : field.time.micros(json.string());
   }
 
-  private Long whole(JsonParser json, JsonToken token) throws IOException {
-    boolean fits = token == JsonToken.VALUE_NUMBER_INT && json.getNumberType() != JsonParser.NumberType.BIG_INTEGER;
-    return fits ? Long.valueOf(json.getLongValue()) : null;
-  }
-
-  private Double real(JsonParser json, JsonToken token, Declared field) throws IOException {
+  private Double real(JsonReader.Kind kind, Declared field) {
     Double found = null;
-    if (token == JsonToken.VALUE_STRING && Texts.isNonFinite(json.getText())) {
-      found = Texts.nonFinite(json.getText());
-    } else if (token.isNumeric()) {
-      found = json.getDoubleValue();
+    if (kind == JsonReader.Kind.TEXT || kind == JsonReader.Kind.NOT_FINITE) {
+      found = Texts.isNonFinite(json.string()) ? Texts.nonFinite(json.string()) : null;
+    } else if (kind.isNumber()) {
+      found = json.real(kind);
     }
     if (found != null && !Double.isFinite(found)) {
       blameNonFinite(field);
@@ -171,35 +183,38 @@ final class JsonValues {
     return found;
   }
 
-  private Object decimal(JsonParser json, JsonToken token, Declared field) throws IOException {
-    boolean finite = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT && !json.isNaN();
-    return finite ? Texts.decimal(field, json.getText()) : null;
-  }
-
   private void blameNonFinite(Declared field) {
     notFinite = notFinite == null ? field.where + " is no finite number" : notFinite;
   }
 
-  private GenericInternalRow object(JsonParser json, Declared field) throws IOException {
+  private GenericInternalRow row(Declared field) throws JsonReader.Broken {
     Object[] row = new Object[field.fields.length];
-    read(json, field.shape(), row);
+    object(field.shape(), row);
     return new GenericInternalRow(row);
   }
 
-  private GenericArrayData array(JsonParser json, Declared field) throws IOException {
+  private GenericArrayData array(Declared field) throws JsonReader.Broken {
     List<Object> found = new ArrayList<>();
-    for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-      found.add(value(json, token, field.entry));
+    for (boolean more = json.open(); more; more = json.next(']')) {
+      found.add(value(json.value(), field.entry));
     }
     return new GenericArrayData(found.toArray());
   }
 
-  private ArrayBasedMapData map(JsonParser json, Declared field) throws IOException {
+  private ArrayBasedMapData map(Declared field) throws JsonReader.Broken {
     List<Object> keys = new ArrayList<>();
     List<Object> found = new ArrayList<>();
-    while (json.nextToken() == JsonToken.FIELD_NAME) {
-      keys.add(UTF8String.fromString(json.currentName()));
-      found.add(value(json, json.nextToken(), field.entry));
+    if (json.open()) {
+      Names names = json.names();
+      do {
+        json.key();
+        UTF8String key = json.text();
+        if (names.repeats(key)) {
+          json.repeated();
+        }
+        keys.add(key);
+        found.add(value(json.value(), field.entry));
+      } while (json.next('}'));
     }
     return new ArrayBasedMapData(new GenericArrayData(keys.toArray()), new GenericArrayData(found.toArray()));
   }
@@ -208,8 +223,8 @@ final class JsonValues {
     wrongType = wrongType == null ? detail : wrongType;
   }
 
-  private static String form(JsonParser json, JsonToken token, Declared field) throws IOException {
-    boolean whole = token == JsonToken.VALUE_NUMBER_INT;
+  private String form(JsonReader.Kind kind, Declared field) {
+    boolean whole = kind == JsonReader.Kind.WHOLE;
     if (whole && (field.kind == Declared.Kind.LONG || field.unit != null)) {
       return "a number beyond 64 bits";
     }
@@ -217,9 +232,9 @@ final class JsonValues {
       return "a number beyond 32 bits";
     }
     boolean iso = field.kind == Declared.Kind.TIMESTAMP && field.unit == null && field.time == null;
-    if (iso && token == JsonToken.VALUE_STRING && Instants.isLocal(json.getText())) {
+    if (iso && kind == JsonReader.Kind.TEXT && Instants.isLocal(json.string())) {
       return "a time without a zone";
     }
-    return Culprit.kind(token) + ", and no " + field.wanted();
+    return kind.words + ", and no " + field.wanted();
   }
 }

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -39,7 +38,7 @@ final class LineDecoder extends Decoder {
     if (value == null) {
       return refused(Fault.TOMBSTONE);
     }
-    if (JsonDecoder.firstCharacter(value) == value.length) {
+    if (Texts.firstCharacter(value) == value.length) {
       return refused(Fault.EMPTY);
     }
     if (!Texts.isUtf8(value)) {
@@ -53,10 +52,10 @@ final class LineDecoder extends Decoder {
       List<String> parts = split(line);
       boolean fits = parts != null && parts.size() == columns;
       String wrong = parts == null ? "the quoting is broken" : parts.size() + " columns, and not " + columns;
-      return fits ? converted(parts) : row(null, Fault.MALFORMED, UTF8String.fromString(wrong));
+      return fits ? converted(parts) : refused(Fault.MALFORMED, wrong);
     }
     List<String> groups = groups(line);
-    return groups == null ? row(null, Fault.MALFORMED, UTF8String.fromString("no match")) : converted(groups);
+    return groups == null ? refused(Fault.MALFORMED, "no match") : converted(groups);
   }
 
   private InternalRow converted(List<String> parts) {
@@ -79,7 +78,7 @@ final class LineDecoder extends Decoder {
     }
     String detail = notFinite == null ? wrongType : notFinite;
     UTF8String fault = detail == null ? null : detail == notFinite ? Fault.NOT_FINITE : Fault.WRONG_TYPE;
-    return row(new GenericInternalRow(row), fault, detail == null ? null : UTF8String.fromString(detail));
+    return row(row, fault, detail);
   }
 
   /** The groups of a line, and null for one that is empty or absent; null if the line does not match. */

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
 import org.sparkproject.spark_core.protobuf.CodedInputStream;
 
 /** Records that are one message of Protobuf, bare or behind its place in its file, which Confluent's frames have. */
@@ -44,10 +43,10 @@ abstract class MessageDecoder extends Decoder {
       CodedInputStream head = CodedInputStream.newInstance(value);
       try {
         if (!isOfTheMessage(head, value.length)) {
-          return row(null, Fault.UNKNOWN_SCHEMA, UTF8String.fromString("another message of the file"));
+          return refused(Fault.UNKNOWN_SCHEMA, "another message of the file");
         }
       } catch (IOException broken) {
-        return row(null, Fault.BAD_FRAMING, UTF8String.fromString("no place of a message behind the schema id"));
+        return refused(Fault.BAD_FRAMING, "no place of a message behind the schema id");
       }
       from = head.getTotalBytesRead();
     }

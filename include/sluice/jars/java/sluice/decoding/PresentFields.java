@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -42,7 +41,7 @@ final class PresentFields extends MessageDecoder {
     } catch (IOException broken) {
       return refused(Fault.MALFORMED);
     }
-    return row(new GenericInternalRow(new Object[] {UTF8String.fromString(found.toString())}), null, null);
+    return row(new Object[] {UTF8String.fromString(found.toString())}, null, null);
   }
 
   @Override

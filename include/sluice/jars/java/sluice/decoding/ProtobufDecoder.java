@@ -2,9 +2,7 @@ package sluice.decoding;
 
 import java.io.IOException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /** The declared fields of a Protobuf message. All of a record is read, declared or not. */
 final class ProtobufDecoder extends MessageDecoder {
@@ -35,14 +33,14 @@ final class ProtobufDecoder extends MessageDecoder {
     try {
       node = bytes.read(value, from, message);
     } catch (IOException broken) {
-      return row(null, Fault.MALFORMED, text(bytes.malformed()));
+      return refused(Fault.MALFORMED, bytes.malformed());
     }
     Object[] row = values.read(node);
     if (bytes.notFinite() != null) {
-      return row(new GenericInternalRow(row), Fault.NOT_FINITE, text(bytes.notFinite()));
+      return row(row, Fault.NOT_FINITE, bytes.notFinite());
     }
     String wrong = bytes.wrongType() == null ? values.wrongType() : bytes.wrongType();
-    return row(new GenericInternalRow(row), wrong == null ? null : Fault.WRONG_TYPE, text(wrong));
+    return row(row, wrong == null ? null : Fault.WRONG_TYPE, wrong);
   }
 
   @Override
@@ -50,9 +48,5 @@ final class ProtobufDecoder extends MessageDecoder {
     values = new ProtobufValues(Declared.all(Declared.parsed(declaration).get("fields"), ""), type);
     bytes = new ProtobufBytes();
     message = type;
-  }
-
-  private static UTF8String text(String said) {
-    return said == null ? null : UTF8String.fromString(said);
   }
 }

@@ -3,15 +3,12 @@ package sluice.decoding;
 import java.math.BigDecimal;
 import java.time.DateTimeException;
 import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Option;
 
 /** Text as a value of a declared field, as Spark keeps it; null if it is none. */
 final class Texts {
@@ -62,15 +59,7 @@ final class Texts {
 
   /** Return a time that is text. */
   static Object instant(Declared field, String text) {
-    if (field.time != null) {
-      return field.time.micros(text);
-    }
-    String read = Instants.read(text, field.zone);
-    if (read == null) {
-      return null;
-    }
-    Option<Object> found = DateTimeUtils.stringToTimestamp(UTF8String.fromString(read), ZoneOffset.UTC);
-    return found.isDefined() ? found.get() : null;
+    return field.time == null ? Instants.micros(text, field.zone) : field.time.micros(text);
   }
 
   static Integer date(Declared field, String text) {
@@ -114,6 +103,19 @@ final class Texts {
     } catch (IllegalArgumentException none) {
       return null;
     }
+  }
+
+  /** The place of the first character that is no blank; the length if there is none. */
+  static int firstCharacter(byte[] value) {
+    int place = 0;
+    while (place < value.length && isBlank(value[place])) {
+      place++;
+    }
+    return place;
+  }
+
+  private static boolean isBlank(byte character) {
+    return character == ' ' || character == '\t' || character == '\r' || character == '\n';
   }
 
   /** Whether bytes are UTF-8. */

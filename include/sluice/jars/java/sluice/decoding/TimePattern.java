@@ -3,6 +3,7 @@ package sluice.decoding;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.time.DateTimeException;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,12 +25,12 @@ final class TimePattern {
    * Make one.
    *
    * @param said {@code regex}, and what each of its groups is ({@code parts})
-   * @param zone of a text that names none, as an offset; empty: it names one, or there is none
+   * @param zone of a text that names none, null: it names one, or there is none
    */
-  TimePattern(JsonNode said, String zone) {
+  TimePattern(JsonNode said, ZoneOffset zone) {
     form = Pattern.compile(said.get("regex").textValue());
     parts = Declared.texts(said.get("parts"));
-    offset = zone.isEmpty() || zone.equals("Z") ? 0 : seconds(zone);
+    offset = zone == null ? 0 : zone.getTotalSeconds();
   }
 
   /** Return microseconds since 1970; null if it is no such time. */
