@@ -120,6 +120,7 @@ class _Folding:
         self._first: datetime | None = None
         self._closed_until: datetime | None = None  # as the stream says
         self._settled_until: datetime | None = None  # as far as the raw table agrees
+        self._examined: Reach | None = None  # by the newest settlement
         self._raw_is_behind = False
         self._version = -1
 
@@ -170,10 +171,19 @@ class _Folding:
         return Ledger(Rows(rows), self._settled_until, self._version, ahead)
 
     def _as_settled(self, end: datetime, facts: Facts) -> Facts:
-        """Return facts without what the stream wrote of an interval that is not closed yet."""
-        if not facts.streamed or facts.stays or (self._settled_until is not None and end <= self._settled_until):
+        """Return facts without what the stream wrote of an interval that is not closed yet.
+
+        What was published of one that a withdrawal has opened again stays. No examination says which of its records
+        came since, so it counts as lacking some until it has read as far.
+        """
+        if self._settled_until is not None and end <= self._settled_until:
             return facts
-        return Facts(dirt=facts.dirt)
+        if facts.streamed and not facts.stays:
+            return Facts(dirt=facts.dirt)
+        examined, base = self._examined, facts.base
+        if examined is None or base is None or facts.stays or base.reach.covers(examined):
+            return facts
+        return facts.marked("it is open again, and records came since it was published", examined)
 
     def _row(self, start: datetime, end: datetime, facts: Facts) -> LedgerRow:
         why = tuple(dict.fromkeys(why for why, _ in facts.dirt))
@@ -287,7 +297,7 @@ class _Folding:
             self._facts.change(start, start + self._length, to)
 
     def _settle(self, commit: Logged, entry: SettleEntry) -> None:
-        reach = entry.reach.preceded_by(self._topics)
+        reach = self._examined = entry.reach.preceded_by(self._topics)
         self._lossy_from_the_first += [lossy for lossy in entry.lossy if lossy.since is None]
         if entry.since is not None and entry.settled_until is not None and entry.since < entry.settled_until:
             self._replace(entry.since, entry.settled_until, commit, entry, reach)

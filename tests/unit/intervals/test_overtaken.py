@@ -7,7 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sluice.intervals.entries import BackfillEntry, Content, Entry, ExaminedSource, Logged, SettleEntry
+from sluice.intervals.entries import (
+    BackfillEntry,
+    Content,
+    Entry,
+    ExaminedSource,
+    Logged,
+    SettleEntry,
+    WithdrawnEntry,
+)
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import Reach
 
@@ -101,3 +109,14 @@ def test_records_of_a_topic_that_was_deleted_overtake_what_was_settled_when_noth
     marked = settling(flights(5), weather(0, "w", "x"), overtaken={"weather/0": 0})
     assert marks(before, marked) == (WHY,)
     assert marks(before, marked, recompute(both(flights(5), weather(0, "w", "x")))) == ()
+
+
+def test_what_was_published_of_an_interval_that_is_open_again_lacks_what_was_examined_since() -> None:
+    raw = both(flights(5), weather(7))
+    published = (FIRST, WithdrawnEntry(MIDNIGHT, "ada", "wrong"), recompute(raw))
+    assert marks(*published) == ()
+    assert marks(*published, settling(flights(5), weather(7), until=0)) == (), "nothing came since"
+    examined = settling(flights(9), weather(7), until=0)
+    assert marks(*published, examined) == ("it is open again, and records came since it was published",)
+    assert marks(*published, examined, recompute(both(flights(9), weather(7)))) == ()
+    assert marks(*published, examined, settling(flights(9), weather(7))) == (), "it is settled again"

@@ -97,9 +97,10 @@ def _before(ends: Iterable[tuple[int, int]]) -> Column:
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Return rows that Arrow has read.
 
-    A file without any of them leaves an empty batch, and Spark reads none of the batches behind one.
+    A file without any of them leaves an empty batch, and Spark reads none of the batches behind one. Without any file
+    there is no batch at all, of which Spark does not know the types.
     """
-    return spark.createDataFrame(table.combine_chunks())
+    return spark.createDataFrame(table.combine_chunks() if table.num_rows else table.schema.empty_table())
 
 
 def joined_reach(raw: Mapping[str, RawTable]) -> Reach:
