@@ -32,6 +32,11 @@ _SHORT_TASKS = {
 }
 """A raw stream gets a core when a task of a settlement ends. A file is not split within a row group; of small files a
 task reads as many as by Spark's own sizes."""
+_TIMES = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
+"""Times are eight bytes in Parquet, and not the twelve of INT96, which took a tenth of a raw stream's work."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
@@ -50,13 +55,10 @@ def preset(resources: Resources) -> dict[str, str]:
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        **_SHORT_TASKS,
+        **(_SHORT_TASKS | _TIMES),
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
         "spark.default.parallelism": cores,
-        # Times as eight bytes, and not as the twelve of INT96, which a tenth of a raw stream's work went into.
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         ),
