@@ -12,7 +12,9 @@ final class Instants {
   private static final long SECOND = 1_000_000;
   private static final long NANO = 1_000;
   private static final int DAY = 86_400;
-  private static final int FURTHEST_ZONE = 18 * 3_600;
+
+  /** Seconds by which a zone may be ahead or behind. */
+  static final int FARTHEST_ZONE = 18 * 3_600;
 
   private Instants() {}
 
@@ -48,7 +50,7 @@ final class Instants {
       return null;
     }
     int offset = end < to ? offset(text, end, to) : zone.getTotalSeconds();
-    if (Math.abs(offset) > FURTHEST_ZONE) {
+    if (Math.abs(offset) > FARTHEST_ZONE) {
       return null;
     }
     long seconds = LocalDate.of(year, month, day).toEpochDay() * DAY + 3_600 * hour + 60 * minute + second - offset;
@@ -89,6 +91,12 @@ final class Instants {
       nanos *= 10;
     }
     return nanos / NANO;
+  }
+
+  /** As for bytes: seconds by which {@code Z}, or a sign with hours and minutes, is ahead. */
+  static int offset(String zone) {
+    byte[] bytes = zone.getBytes(StandardCharsets.UTF_8);
+    return offset(bytes, 0, bytes.length);
   }
 
   /** Seconds by which a zone is ahead; more than there are if it is none. */

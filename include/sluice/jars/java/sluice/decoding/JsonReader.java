@@ -114,7 +114,8 @@ final class JsonReader {
 
   /** Whether there is something else but blanks behind the document. */
   boolean isFollowed() {
-    return skipBlanks() != 0 || place < bytes.length;
+    skipBlanks();
+    return place < bytes.length;
   }
 
   /** Read the beginning of a value; of one that is no object and no list, all of it. */

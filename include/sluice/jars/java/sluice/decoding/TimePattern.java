@@ -13,7 +13,6 @@ final class TimePattern {
   private static final List<String> MONTHS =
       List.of("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec");
   private static final List<String> DAYS = List.of("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
-  private static final int FARTHEST_ZONE = 18 * 3600;
   private static final long SECONDS_OF_A_DAY = 86_400;
   private static final long MICROS = 1_000_000;
 
@@ -78,10 +77,10 @@ final class TimePattern {
         case "minute" -> minute = Integer.parseInt(part);
         case "second" -> second = Integer.parseInt(part);
         case "fraction" -> micros = Integer.parseInt((part + "000000").substring(0, 6));
-        default -> away = seconds(part);
+        default -> away = Instants.offset(part);
       }
     }
-    if (hour > 23 || minute > 59 || second > 59 || Math.abs(away) > FARTHEST_ZONE) {
+    if (hour > 23 || minute > 59 || second > 59 || Math.abs(away) > Instants.FARTHEST_ZONE) {
       return null;
     }
     return dated(date, weekday, ((hour + half) * 60 + minute) * 60 + second, micros, away);
@@ -95,16 +94,5 @@ final class TimePattern {
     } catch (DateTimeException none) {
       return null;
     }
-  }
-
-  /** An offset, of which the expression has checked the form: {@code Z}, or a sign, two digits and two more or none. */
-  private static int seconds(String offset) {
-    if (offset.equals("Z")) {
-      return 0;
-    }
-    int hours = Integer.parseInt(offset.substring(1, 3));
-    int minutes = offset.length() > 3 ? Integer.parseInt(offset.substring(offset.length() - 2)) : 0;
-    int found = minutes > 59 ? Integer.MAX_VALUE - 1 : hours * 3600 + minutes * 60;
-    return offset.charAt(0) == '-' ? -found : found;
   }
 }
