@@ -180,12 +180,12 @@ def _fits(name: str, value: object, declared: Declared) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     whole = number and isinstance(value, int) and value in _LONG
     if kind == "timestamp":
-        return whole if name in declared.per_second else _moment(value, declared.zone.get(name)) is not None
+        return whole if name in declared.per_second else moment(value, declared.zone.get(name)) is not None
     fitting = {"string": True, "double": number, "boolean": isinstance(value, bool), "long": whole}
     return fitting[kind]
 
 
-def _moment(value: object, zone: str | None) -> tuple[int, datetime] | None:
+def moment(value: object, zone: str | None) -> tuple[int, datetime] | None:
     """Return a time as whole 400 years and one of the years 2000 to 2399, by which every year can be counted."""
     match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[4] and not match[3]) or (offset := match[5] or zone) is None:
@@ -207,9 +207,9 @@ def _instant(name: str, value: Any, declared: Declared) -> datetime | None:  # n
             return None
         micros = rest * 1_000_000 // declared.per_second[name]
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds, microseconds=micros)
-    moment = _moment(value, declared.zone.get(name))
-    assert moment is not None
-    ages, found = moment
+    read = moment(value, declared.zone.get(name))
+    assert read is not None
+    ages, found = read
     year = found.year - 2000 + 400 * ages
     if not _EARLIEST.year - 1 <= year <= _LATEST.year:
         return None
