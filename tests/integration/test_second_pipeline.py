@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.walkthrough import HOME, Command, File, Reader, steps
 
 SECTION = "Write it, try it, start it"
 
 
+@pytest.mark.verify
 def test_the_text_adds_a_pipeline_that_is_sound_and_does_what_it_shows(tmp_path: Path) -> None:
     reader = Reader.in_copy(tmp_path / "project")
     *files, trial, _start, _result = steps(HOME / "docs" / "how-to" / "add-a-pipeline.md", SECTION)

@@ -11,7 +11,7 @@ from tests.simulation.code import Mutant
 from tests.simulation.settling.mutants import MUTANTS, OF_LOSSES, OF_TWO_TOPICS
 from tests.simulation.settling.scenario import LOSING, SETTLING
 
-HISTORIES = 500
+HISTORIES = 200
 BUDGET = 3_000
 """Histories in which a mutant must be caught."""
 

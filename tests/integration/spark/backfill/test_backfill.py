@@ -281,6 +281,7 @@ def test_what_is_not_closed_is_not_checked(drained: Drained) -> None:
     assert not drained.project.folder.quality("departures").exists()
 
 
+@pytest.mark.verify
 def test_the_published_table_is_checked_and_the_result_kept(drained: Drained, collector: LineageServer) -> None:
     result, page = check_published(drained.project, drained.spark, "departures", None)
     assert result.passed

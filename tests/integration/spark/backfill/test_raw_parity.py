@@ -139,6 +139,7 @@ def test_by_the_steps_of_the_runbook_the_raw_table_and_the_intervals_are_whole_a
     assert drained.run(Mode.VERIFY).outcome == ParityOutcome.IDENTICAL
 
 
+@pytest.mark.verify
 def test_a_sound_table_is_compared_and_a_dead_cluster_is_said(drained: Drained) -> None:
     result = drained.run(Mode.VERIFY)
     assert result.outcome == ParityOutcome.IDENTICAL

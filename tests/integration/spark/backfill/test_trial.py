@@ -109,6 +109,7 @@ def test_a_trial_finds_exactly_the_rows_that_new_code_changes_and_publishes_noth
     assert (result["code"], result["rows"]["changed"]) == ("twenty", len(expected))
 
 
+@pytest.mark.verify
 def test_other_code_that_gives_the_same_is_identical_also_where_late_records_are_in(drained: Drained) -> None:
     drained.run(Mode.CORRECT)
     before = published(drained)
@@ -143,6 +144,7 @@ def test_columns_that_differ_are_named_and_the_others_compared(
     assert_unchanged(drained, before)
 
 
+@pytest.mark.verify
 def test_a_trial_that_is_taken_up_again_goes_on_with_its_chunks_unless_the_code_is_another(
     drained: Drained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

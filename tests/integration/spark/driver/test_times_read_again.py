@@ -37,6 +37,7 @@ def raw(state: Path) -> pd.DataFrame:
     return rows.sort_values(["partition", "offset"], ignore_index=True)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("two_days")
 def test_a_raw_table_finds_its_records_by_the_times_of_todays_spec(
     place: DriverPlace, broker: BrokerProcess, spark: SparkSession, tmp_path: Path

@@ -100,6 +100,7 @@ def assert_settled(place: DriverPlace) -> None:
     assert not any(row.dirty for row in ledger.spans)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(400)
 def test_every_output_of_a_pipeline_gets_what_two_topics_hold(windy: DriverPlace, spark: SparkSession) -> None:
     assert windy.finish(spark, generation=1) is ExitCode.STOPPED

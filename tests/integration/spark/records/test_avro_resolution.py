@@ -43,7 +43,7 @@ def types(draw: st.DrawFn, depth: int = 2, path: str = "T") -> Any:  # noqa: ANN
         found = {"type": "fixed", "name": name, "size": draw(st.integers(1, 2))}
     elif kind in ("array", "map"):
         part = "items" if kind == "array" else "values"
-        found = {"type": kind, part: draw(types(depth=depth - 1, path=f"{path}i"))}
+        found = {"type": kind, part: draw(types(depth=depth - 1, path=f"{path}{kind[0].upper()}"))}
     elif kind == "union":
         parts = draw(st.lists(types(depth=depth - 1, path=f"{path}u"), min_size=1, max_size=3, unique_by=_kind))
         found = [part for part in parts if not isinstance(part, list)] or ["null"]

@@ -59,6 +59,7 @@ def is_settled(place: DriverPlace) -> bool:
     return ledger(place).closed_until == SECOND
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(400)
 def test_days_follow_the_hours_that_the_same_driver_settles(linked: DriverPlace) -> None:
     with linked.driver(1) as running:

@@ -111,6 +111,7 @@ def _pipeline(transform: str) -> PipelineSpec:
     )
 
 
+@pytest.mark.verify
 def test_an_interval_is_verified_with_what_it_was_made_with_and_recomputed_with_the_newest(
     drained: Drained, tmp_path: Path, spark: SparkSession
 ) -> None:

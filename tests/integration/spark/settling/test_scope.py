@@ -65,6 +65,7 @@ def test_each_interval_is_a_call_of_its_own_however_many_are_computed(drained: D
     assert (tried.outcome, tried.why) == ("identical", "")
 
 
+@pytest.mark.verify
 def test_rows_of_one_call_that_outgrow_the_driver_are_written_with_those_of_the_others(
     drained: Drained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

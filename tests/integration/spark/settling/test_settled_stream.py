@@ -111,6 +111,7 @@ def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
     (place.state / "checkpoints" / "departures" / "state").mkdir(parents=True)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("two_days")
 def test_a_table_that_was_appended_to_is_settled_on(place: DriverPlace, spark: SparkSession) -> None:
     append_first_day(place, spark)
@@ -125,6 +126,7 @@ def test_a_table_that_was_appended_to_is_settled_on(place: DriverPlace, spark: S
     assert place.finish(spark, generation=4) == ExitCode.FENCED
 
 
+@pytest.mark.verify
 def test_a_driver_over_an_empty_topic_goes_on_and_settles_what_comes(
     own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -154,6 +156,7 @@ def test_a_raw_table_that_lost_records_stops_the_settler_in_words(
     assert place.finish(spark, generation=2) == ExitCode.CORRUPT
 
 
+@pytest.mark.verify
 def test_a_topic_that_is_silent_settles_its_last_interval(place: DriverPlace, two_days: int) -> None:
     own = place.with_own_project()
     spec = own.home / "include" / "pipelines" / "departures.yaml"
