@@ -78,7 +78,7 @@ e2e: $(READY) ## Run the demo in a private stack on free ports
 verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many examples); what a test lacks, it says
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/postgres.txt
 	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "not verify" tests/unit
-	$(PYTEST) $(SEVERAL_AT_ONCE) -m verify tests/verify $(ALL_TESTS)
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m verify tests/verify $(ALL_TESTS)
 
 .PHONY: bench
 bench: $(READY) ## Run a benchmark: NAME=<name>; without a name, list them

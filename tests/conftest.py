@@ -21,8 +21,9 @@ os.environ.setdefault("SLUICE_BATCH_NICENESS", "0")
 # No JVM of a test lives long enough for the optimizing compiler to pay: without it a driver takes a third less CPU.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
-# A unit tier in seconds checks few examples a time and at new ones every time; `make verify` checks many.
-hypothesis_settings.register_profile("quick", max_examples=15, deadline=None)
+# A commit passes `make test` each time or never: few examples, always the same. `make verify` looks for new ones.
+hypothesis_settings.register_profile("quick", max_examples=15, deadline=None, derandomize=True, database=None)
+hypothesis_settings.register_profile("fresh", max_examples=15, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None, print_blob=True)
 hypothesis_settings.load_profile("quick")
 
