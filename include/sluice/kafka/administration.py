@@ -164,16 +164,16 @@ class KafkaPythonAdministration(ReplicaCalls):
 
 _SOON_KNOWN = tenacity.Retrying(
     retry=tenacity.retry_if_exception_type(UnreachableError),
-    stop=tenacity.stop_after_delay(2),
+    stop=tenacity.stop_after_delay(5),
     wait=tenacity.wait_fixed(0.1),
     reraise=True,
 )
-"""For a topic that was just created: one broker lists it while another, which is asked next, does not know it yet."""
+"""For a topic that was just made or deleted: one broker lists it while another, which is asked next, does not know it
+yet, or any more."""
 
 
 def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa: ANN401  untyped client
-    existing = _topics(client, names)
-    configs = _SOON_KNOWN.copy()(lambda: _configs(client, existing))
+    existing, configs = _SOON_KNOWN.copy()(lambda: _with_configs(client, names))
     return {
         name: TopicState(
             name,
@@ -185,6 +185,14 @@ def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa:
         )
         for name, topic in existing.items()
     }
+
+
+def _with_configs(
+    client: Any,  # noqa: ANN401  untyped client
+    names: list[str],
+) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, Mapping[str, str]]]:
+    existing = _topics(client, names)
+    return existing, _configs(client, existing)
 
 
 def _topics(client: Any, names: list[str]) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401  untyped client
