@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 JARS := include/sluice/jars
 PYTEST := $(BIN)/pytest --no-skips
@@ -24,7 +25,7 @@ help: ## Show this list
 setup: $(READY) ## Install everything into .venv, once (Python 3.11-3.13 and a JDK 17 are needed)
 	@echo "Ready: $(BIN)/sluice"
 
-$(READY): requirements/uv.txt requirements/lock.txt pyproject.toml $(JARS)/ivy.xml $(JARS)/jars.sha256 $(wildcard $(JARS)/java/sluice/*/*.java)
+$(INSTALLED): requirements/uv.txt requirements/lock.txt pyproject.toml $(JARS)/ivy.xml $(JARS)/jars.sha256 $(wildcard $(JARS)/java/sluice/*/*.java)
 	@PYTHONPATH=include PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m sluice.devstack.preflight
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages (about a minute the first time) ..."
@@ -34,7 +35,10 @@ $(READY): requirements/uv.txt requirements/lock.txt pyproject.toml $(JARS)/ivy.x
 	@$(BIN)/python -m compileall -q -j 0 include dags plugins spark_jobs
 	@echo "Fetching the JVM artefacts (about a minute the first time) ..."
 	@$(BIN)/python -m sluice.devstack.jars
-	@echo "Archiving the classes that every driver loads (half a minute, once) ..."
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Archiving the classes that every driver loads (a minute, once) ..."
 	@$(BIN)/python -m sluice.spark.session.class_archive
 	@touch $@
 
@@ -59,7 +63,8 @@ status: $(READY) ## Show the components and every stream's verdict
 ##@ Tests
 
 .PHONY: test
-test: $(READY) lint types ## Run all tests that need no more than this machine, checks first
+test: ## Run all tests that need no more than this machine, checks first
+	@$(MAKE) --no-print-directory --jobs=2 $(READY) lint types
 	$(PYTEST) $(SEVERAL_AT_ONCE) -m "not verify" $(ALL_TESTS)
 
 .PHONY: unit
@@ -91,16 +96,16 @@ check: $(READY) ## Check the specs, without starting anything
 	@$(BIN)/sluice check
 
 .PHONY: lint
-lint: $(READY) ## Check style and format
+lint: $(INSTALLED) ## Check style and format
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
 .PHONY: types
-types: $(READY) ## Check types
+types: $(INSTALLED) ## Check types
 	$(BIN)/mypy
 
 .PHONY: format
-format: $(READY) ## Format the code and mend what can be mended
+format: $(INSTALLED) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 

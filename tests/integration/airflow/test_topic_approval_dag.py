@@ -56,7 +56,7 @@ def ada(airflow_database: Path) -> Person:
     return Person("ada")
 
 
-@pytest.mark.parametrize("case", ["memory", "kafka"], indirect=True)
+@pytest.mark.parametrize("case", ["memory", pytest.param("kafka", marks=pytest.mark.verify)], indirect=True)
 def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Case, ada: Person) -> None:
     seen: list[Page] = []
 

@@ -293,8 +293,8 @@ def refusal(site: Site, work: str, name: str) -> str:
     return ""
 
 
-SAMPLE = {"stream", "server", "planner_removal"}
-"""What `make test` tries: reading and writing, reading alone, and a plan. The others take a minute."""
+SAMPLE = {"stream", "server"}
+"""What `make test` tries: reading and writing, and reading alone. The others take a minute."""
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.spark.records.decoding import decode
-from sluice.spark.session.class_archive import CLASS_OPTIONS
+from sluice.spark.session.class_archive import CLASS_OPTIONS, QUICKLY
 from sluice.spark.session.preset import effective_settings
 from sluice.spark.session.session import session_with
 from sluice.specs.model.model import TopicValue
@@ -35,7 +35,7 @@ def main(jars: Path, folder: Path) -> None:
         jars: the folder of the jars beside Spark's.
         folder: an empty one.
     """
-    listing = {CLASS_OPTIONS: f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable'}
+    listing = {CLASS_OPTIONS: f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable {QUICKLY}'}
     settings = effective_settings(Resources(), jars=jars, warehouse=folder / "warehouse", overrides=listing)
     spark = session_with("sluice-classes", settings)
     _clients(spark)

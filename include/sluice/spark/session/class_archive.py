@@ -25,6 +25,8 @@ from sluice.settings import inherited, settings
 CLASS_OPTIONS = "spark.driver.defaultJavaOptions"
 """The setting that takes the options: a spec that sets `spark.driver.extraJavaOptions` keeps the archive."""
 _PATTERN = "classes-*.jsa"
+QUICKLY = "-XX:TieredStopAtLevel=1"
+"""Neither JVM lives long enough for code that is compiled well."""
 _TRAINING_SECONDS, _DUMP_SECONDS = 300, 300
 
 
@@ -87,7 +89,7 @@ def _dump(folder: Path, archive: Path) -> bool:
     jvm = json.loads((folder / "jvm.json").read_bytes())
     dump = [
         str(Path(jvm["java.home"], "bin", "java")),
-        *("-Xshare:dump", "-XX:+UseSerialGC", "-Xlog:disable"),
+        *("-Xshare:dump", "-XX:+UseSerialGC", QUICKLY, "-Xlog:disable"),
         f"-XX:SharedClassListFile={folder / 'classes.txt'}",
         f"-XX:SharedArchiveFile={archive}",
         *("-cp", jvm["java.class.path"]),

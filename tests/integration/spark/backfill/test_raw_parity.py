@@ -162,6 +162,7 @@ def test_a_sound_table_is_compared_and_a_dead_cluster_is_said(drained: Drained) 
     assert "not compared with Kafka" in (drained.project.folder.backfill(alone.backfill) / "parity.html").read_text()
 
 
+@pytest.mark.verify
 def test_transactions_leave_gaps_that_are_no_fault(
     broker: BrokerProcess, topic_name: str, spark: SparkSession, catalog: Catalog, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def test_a_range_of_offsets_holds_the_same_records_in_kafka_and_in_the_raw_table
     assert len(found[0]) == sum(bench.ends.values()) - sum(half.values())
 
 
+@pytest.mark.verify
 def test_the_newest_event_below_an_origin_is_that_of_a_good_record(bench: Bench) -> None:
     newest = flights("2013-01-01", "2013-01-02")["scheduled"].max()
     assert bench.history().newest_before(bench.ends) == newest  # the heartbeat is newer

@@ -72,6 +72,7 @@ def kept(place: DriverPlace) -> dict[str, bytes]:
     return {str(file.relative_to(place.state)): file.read_bytes() for file in logs if file.is_file()}
 
 
+@pytest.mark.verify
 def test_a_fault_of_the_last_output_leaves_every_table_as_it_was(own: DriverPlace) -> None:
     add_a_column(own)
     add_an_output_whose_table_is_another(own)

@@ -85,6 +85,7 @@ def test_a_sample_is_judged_by_them_too(spark: SparkSession, catalog: Catalog) -
     assert [line.reason for line in found.lines] == [None, None, *unexpected, Reason.NOT_ALLOWED, None]
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_a_census_counts_each_of_them(drained_state: Path, spark: SparkSession, catalog: Catalog) -> None:
     raw = drained_state / "tables" / "flights_raw"
