@@ -119,7 +119,7 @@ references: $(READY) ## Write the pages and schemas that are made from the code
 	$(BIN)/python -m sluice.specs.schema docs/schemas
 
 .PHONY: screenshots
-screenshots: $(READY) ## Take the pictures of the console anew (Chromium is needed); DIR=<folder> ARGS=--all: of every page
+screenshots: $(READY) ## Take the pictures of the console (Chromium is needed); DIR=<folder> ARGS=--all: of every page
 	@PYTHONPATH=. $(BIN)/python -m tests.verify.screenshots $(or $(DIR),docs/images) $(ARGS)
 
 .PHONY: lock

@@ -40,7 +40,6 @@ FOR_DEVELOPERS = (
     *(f"docs/{page}" for page in ("adr/", "dev/", "reference/", "architecture", "benchmarks", "invariants")),
 )
 LONGEST_LINE = 120
-TO_BE_CLEANED = ("docs/alerts.md", "docs/lineage.md")
 SLUICE = re.compile(r"(?:^|[\s;&/])sluice ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
 
 
@@ -105,7 +104,7 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
     assert [name for name in modules(page) if not exists(name)] == []
 
 
-FOR_USERS = [page for page in PAGES if not page.relative_to(ROOT).as_posix().startswith(FOR_DEVELOPERS + TO_BE_CLEANED)]
+FOR_USERS = [page for page in PAGES if not page.relative_to(ROOT).as_posix().startswith(FOR_DEVELOPERS)]
 
 
 @pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))

@@ -158,7 +158,7 @@ class Scram(Spec):
     """The variable that holds the password where the plan is applied."""
     mechanism: Mechanism = Mechanism.SHA_512
     iterations: int = Field(default=8192, ge=4096, le=16384)
-    """How often it is hashed. Another number sets the password anew."""
+    """How often it is hashed. Another number sets the password again."""
 
 
 class PrincipalSpec(Spec):
