@@ -12,7 +12,7 @@ from sluice.devstack.airflow.api import AirflowApi
 from tests.e2e.machine import Machine
 from tests.oracle import departures, differences, flights
 
-pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
