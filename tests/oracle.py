@@ -40,6 +40,12 @@ def flights(first: str, last: str) -> pd.DataFrame:
     return table[(day >= first) & (day <= last)]
 
 
+def as_known(table: pd.DataFrame) -> pd.DataFrame:
+    """Return flights in the order in which they became known, with `observed`: when that was."""
+    observed = table["scheduled"] + pd.to_timedelta(table["dep_delay"].fillna(0), unit="min")
+    return table.assign(observed=observed).sort_values("observed", kind="stable")
+
+
 def departures(first: str, last: str, *, with_late: bool = False) -> pd.DataFrame:
     """Return the interval table: one row per origin, carrier and hour."""
     table = flights(first, last)

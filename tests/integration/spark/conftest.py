@@ -36,7 +36,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfill.backfills import Drained
-from tests.oracle import flights
+from tests.oracle import as_known, flights
 
 _DAYS = ("2013-01-01", "2013-01-02")
 BAD_VALUES = {
@@ -216,8 +216,7 @@ def publish_two_days(bootstrap: str, *, without: Callable[[Mapping[str, object]]
 
 
 def values_of(table: pd.DataFrame) -> list[dict[str, object]]:
-    observed = table["scheduled"] + pd.to_timedelta(table["dep_delay"].fillna(0), unit="min")
-    rows = table.assign(observed=observed).sort_values("observed", kind="stable")
+    rows = as_known(table)
     form = "%Y-%m-%dT%H:%M:%SZ"
     values: list[dict[str, object]] = []
     for number, row in zip(rows.index, rows.itertuples(index=False), strict=True):

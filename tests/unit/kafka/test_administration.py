@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+import tenacity
 
 from sluice.errors import UnreachableError
 from sluice.kafka import administration
@@ -50,7 +51,7 @@ def test_a_topic_is_there_when_all_brokers_have_heard_of_it() -> None:
 
 
 def test_a_topic_whose_configurations_nobody_returns_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    soon = administration._SOON_KNOWN.copy(stop=administration.tenacity.stop_after_attempt(3))
+    soon = administration._SOON_KNOWN.copy(stop=tenacity.stop_after_attempt(3))
     monkeypatch.setattr(administration, "_SOON_KNOWN", soon)
     with pytest.raises(UnreachableError, match="no authorization, or just made or deleted"):
         described(Brokers([HERE], [{}]))
