@@ -19,7 +19,7 @@ LAYERS = (
     ("errors", "clock", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
     ("intervals/backfill", "specs/model"),
-    ("live", "settling", "specs/deployments", "specs/expectations"),
+    ("live", "settling", "specs/deployments", "specs/expectations", "specs/feeds"),
     ("settings", "specs/catalog"),
     ("failpoints", "specs/reading", "topics"),
     (
@@ -32,7 +32,7 @@ LAYERS = (
     ),
     ("tracing",),
     ("delta",),
-    ("static",),
+    ("simulators", "static"),
     (
         "feeds",
         "gx",

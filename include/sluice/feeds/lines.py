@@ -1,4 +1,8 @@
-"""The lines of a feed's file as records, and what is wrong with them: all of it at once, at its line."""
+"""The lines of a feed's file as records, and what is wrong with them: all of it at once, at its line.
+
+They are sent as they are. A record's identity is the number of its line, so lines may be added at the end of a file,
+but not changed or moved once they were sent.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from typing import Any
 
 from sluice.errors import SpecError
 from sluice.specs.code.static import locate_file
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import TopicValue, ValueField
-from sluice.specs.reading.faults import Fault
+from sluice.specs.reading.faults import Fault, SpecFaults
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 from sluice.topics.declared_time import read_time, write_time
@@ -111,6 +115,19 @@ def read_lines(lines: list[bytes], file: str, fields: Fields) -> tuple[list[Line
         more = Fault(file, faults[MAX_FAULTS].line, "", f"it and {left - 1:,} lines more are refused, too.")
         faults = [*faults[:MAX_FAULTS], more]
     return parsed, faults
+
+
+def read_file(path: Path, feed: FeedSpec, value: TopicValue) -> list[Line]:
+    """Return all lines of a file as its feed and the value of its topic describe it.
+
+    Raises:
+        SpecFaults: with all lines that are no records.
+        SpecError: it cannot be read.
+    """
+    lines, faults = read_lines(lines_of(path), feed.path or path.name, Fields.of(feed, value))
+    if faults:
+        raise SpecFaults(faults)
+    return lines
 
 
 def feed_lines_hold(reading: Reading) -> Iterator[Finding]:

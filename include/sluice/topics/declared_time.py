@@ -10,6 +10,7 @@ from sluice.values.time_forms import PER_SECOND
 from sluice.values.time_pattern import time_pattern
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def read_time(value: object, field: ValueField | None = None) -> datetime | None:
@@ -28,12 +29,13 @@ def read_time(value: object, field: ValueField | None = None) -> datetime | None
 
 
 def write_time(at: datetime, field: ValueField | None = None) -> str | int:
-    """Return a time (UTC, whole seconds) as a record of the topic has it."""
+    """Return a time (UTC, whole milliseconds) as a record of the topic has it; a coarser form leaves out the rest."""
     if field is not None and field.epoch is not None:
-        return (at - _EPOCH) // timedelta(seconds=1) * PER_SECOND[field.epoch]
+        return (at - _EPOCH) // _MICROSECOND * PER_SECOND[field.epoch] // 1_000_000
     if field is not None and field.format is not None:
         return time_pattern(field.format).write(at, _zone(field))
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    written = at.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{written}.{at.microsecond // 1000:03}Z" if at.microsecond else f"{written}Z"
 
 
 def _counted(value: object, per_second: int) -> datetime | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -120,3 +121,8 @@ def _has_half_character(value: dict[str, Any]) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def encode(value: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a value: the same value always gives the same bytes."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()

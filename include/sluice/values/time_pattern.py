@@ -46,7 +46,7 @@ _PARTS = {
     "m": _Part("minute", _ONE_OR_TWO, ""),
     "ss": _Part("second", _TWO, "%S"),
     "s": _Part("second", _ONE_OR_TWO, ""),
-    **{"S" * digits: _Part("fraction", f"[0-9]{{{digits}}}", "0" * digits) for digits in range(1, 10)},
+    **{"S" * digits: _Part("fraction", f"[0-9]{{{digits}}}", "") for digits in range(1, 10)},
     **dict.fromkeys(("Z", "xx"), _Part("offset", f"{_SIGN}[0-9]{{2}}", "%z")),
     "xxx": _Part("offset", f"{_SIGN}:[0-9]{{2}}", "%:z"),
     "x": _Part("offset", f"{_SIGN}(?:[0-9]{{2}})?", "%z"),
@@ -110,7 +110,7 @@ class TimePattern:
             return None
 
     def write(self, at: datetime, zone: timezone = UTC) -> str:
-        """Return a time (UTC, whole seconds) in this form, in a zone."""
+        """Return a time (UTC) in this form, in a zone."""
         return "".join(_written(part, at.astimezone(zone)) for part in self.output)
 
 
@@ -202,5 +202,6 @@ def _written(part: str, at: datetime) -> str:
         "weekday": DAYS[at.weekday()],
         "half": "PM" if at.hour >= 12 else "AM",  # noqa: PLR2004 - noon
         "half_hour": str((at.hour + 11) % 12 + 1),
+        "fraction": f"{at.microsecond:06}000"[: len(part)],
     }
     return named.get(name) or str(numbers[name])

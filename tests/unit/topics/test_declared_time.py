@@ -34,6 +34,14 @@ def test_what_is_written_reads_back(form: dict[str, Any], at: datetime) -> None:
     assert read_time(write_time(at, declared), declared) == at
 
 
+@pytest.mark.parametrize("form", [{}, {"epoch": "milliseconds"}, {"format": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"}])
+@given(at=PLAUSIBLE, milliseconds=st.integers(0, 999))
+def test_milliseconds_read_back_where_the_form_has_them(form: dict[str, Any], at: datetime, milliseconds: int) -> None:
+    declared, exact = field(**form), at + timedelta(milliseconds=milliseconds)
+    assert read_time(write_time(exact, declared), declared) == exact
+    assert write_time(exact, field(epoch="seconds")) == write_time(at, field(epoch="seconds")), "the rest is left out"
+
+
 @pytest.mark.parametrize(
     ("form", "value", "found"),
     [

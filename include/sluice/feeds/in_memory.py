@@ -1,7 +1,6 @@
-"""The source `file`: the lines of a file of one's own, sent as they are, in the order in which they became known.
+"""A source whose records are held in memory: the lines of a file, or what a simulator made.
 
-A record's identity is the number of its line, so lines may be added at the end of a file, but not changed or moved once
-they were sent. What was sent is recognised by its bytes: no line may be there twice.
+What was sent is recognised by its bytes: no two records are the same.
 """
 
 from __future__ import annotations
@@ -9,37 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from pathlib import Path
 
-from sluice.feeds.lines import Fields, Line, lines_of, read_lines
+from sluice.feeds.lines import Line
 from sluice.feeds.record import FeedRecord
-from sluice.specs.model.feeds import FeedSpec
-from sluice.specs.model.model import TopicValue
-from sluice.specs.reading.faults import SpecFaults
 from sluice.topics.json_object import read_object
 
 
-class FileSource:
-    """The lines of a file as a feed source. A record belongs to the UTC day of its event time."""
+class InMemorySource:
+    """Records as lines. A record is identified by the number of its line and belongs to the UTC day of its event."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = sorted(lines, key=lambda line: (line.arrival, line.number))
         self._by_number = {line.number: line for line in lines}
         self._numbers = {line.value: line.number for line in lines}
         self._days = dict(sorted(Counter(line.event.date() for line in lines).items()))
-
-    @classmethod
-    def load(cls, path: Path, feed: FeedSpec, value: TopicValue) -> FileSource:
-        """Read a file as its feed and the value of its topic describe it.
-
-        Raises:
-            SpecFaults: with all lines that are no records.
-            SpecError: it cannot be read.
-        """
-        lines, faults = read_lines(lines_of(path), feed.path or path.name, Fields.of(feed, value))
-        if faults:
-            raise SpecFaults(faults)
-        return cls(lines)
 
     def days(self) -> Mapping[date, int]:
         """Return the number of lines of every UTC day."""

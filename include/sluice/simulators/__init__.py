@@ -1,0 +1,1 @@
+"""Simulated sources: events drawn from distributions or made by a function, with disorder and faults."""

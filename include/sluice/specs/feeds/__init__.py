@@ -1,0 +1,1 @@
+"""The specs of feeds: where their records come from, and what a simulator is told."""
