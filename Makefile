@@ -43,8 +43,8 @@ $(READY): $(INSTALLED)
 	@touch $@
 
 .PHONY: demo
-demo: $(READY) ## Run the main job on real flights; ARGS=--exit takes the stack down at the end
-	@$(BIN)/sluice demo $(ARGS)
+demo: $(READY) ## Run the main job on real flights, or an example (SCENARIO=trending); ARGS=--exit ends the stack
+	@$(BIN)/sluice demo $(SCENARIO) $(ARGS)
 
 ##@ The stack
 

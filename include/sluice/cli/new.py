@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli.scaffold.examples import example_files, examples_folder
 from sluice.cli.scaffold.feeds import FOLDER, feed_files
 from sluice.cli.scaffold.pipelines import pipeline_files
 from sluice.cli.scaffold.topics import (
@@ -80,21 +81,44 @@ def topic(
 
 @app.command()
 def pipeline(
-    name: NameArgument,
+    name: Annotated[str, typer.Argument(help="The name: lower-case letters, digits and underscores.")] = "",
     source: Annotated[
         str, typer.Option(help="The topic that it reads, in include/topics.", autocompletion=completion.topics)
-    ],
+    ] = "",
     owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "unassigned",
     *,
     sql: Annotated[bool, typer.Option("--sql", help="Write the transform as a SELECT, and not in Python.")] = False,
+    example: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="EXAMPLE",
+            help="Copy an example instead, with its topics, feeds and tests.",
+            autocompletion=completion.examples,
+        ),
+    ] = "",
 ) -> None:
-    """Write a pipeline that counts the records of each hour: spec, transform, suite and test.
+    """Write a pipeline that counts the records of each hour: spec, transform, suite and test; or copy an example.
 
-    Exit codes: 0; 2 the name is wrong, or the topic does not exist; 5 one of the files exists.
+    Exit codes: 0; 2 the name is wrong, or the topic or the example does not exist; 5 one of the files exists.
     """
+    if example:
+        _copy(example, taken=bool(name or source or sql))
+        return
+    if not name or not source:
+        raise SpecError(
+            "a pipeline needs a name and a topic.", fix="`sluice new pipeline NAME --source TOPIC`, or --from EXAMPLE."
+        )
     _check(name)
     _write(pipeline_files(name, _topic(source), owner=owner, sql=sql))
     out_lines.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{name}.py")
+
+
+def _copy(example: str, *, taken: bool) -> None:
+    if taken:
+        raise SpecError("an example keeps its names.", fix="leave out NAME, --source and --sql, and edit the copy.")
+    _write(example_files(example, examples_folder()))
+    out_lines.print(f"\nNext: sluice check, then pytest tests/pipelines/test_{example}.py")
 
 
 @app.command()

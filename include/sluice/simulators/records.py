@@ -96,6 +96,10 @@ class RecordWriter:
             by_field.setdefault(value.arrival_time, moments.arrival)
         return {name: write_time(at, value.fields[name]) for name, at in by_field.items()}
 
+    def sent(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the drawn fields that a record has; those that others are only made of are left out."""
+        return {name: part for name, part in fields.items() if self._line is not None or name in self._value.fields}
+
     def whole(self, fields: Mapping[str, Any], moments: Moments) -> bytes:
         """Return the bytes of a record without a fault."""
         return self._bytes({**fields, **self.times(moments)})
@@ -138,7 +142,7 @@ def _drawn_events(simulation: Simulation, writer: RecordWriter) -> Iterator[Even
             known[name] = draw.next(number, known)
             if known[name] is not None:
                 fields[name] = known[name]
-        yield at, fields
+        yield at, writer.sent(fields)
 
 
 def _fault(simulation: Simulation, random: Random) -> str:

@@ -94,15 +94,17 @@ def _state(pid: int) -> str:
 
 @dataclass(frozen=True)
 class DriverPlace:
-    """A private state folder in which drivers of the unit `flights` run against the shared broker.
+    """A private state folder in which drivers of a unit run against the shared broker.
 
     Attributes:
         state: the folder.
         home: the project whose specs and transforms they run.
+        unit: whose drivers they are.
     """
 
     state: Path
     home: Path = field(default_factory=lambda: settings().home)
+    unit: str = "flights"
 
     def with_own_project(self) -> DriverPlace:
         """Return the place with a copy of the project, to be edited."""
@@ -137,14 +139,14 @@ class DriverPlace:
             capture_output=True,
             text=True,
             check=False,
-            timeout=240,
+            timeout=400,
         )
 
     def finish(self, spark: SparkSession, *, generation: int) -> ExitCode:
         """Read everything in this process, in a session that is there already: half a minute less than a driver."""
         last_words = ExitReport()
         try:
-            return run_streams(self.project(), spark, "flights", generation, available_now=True, exit_report=last_words)
+            return run_streams(self.project(), spark, self.unit, generation, available_now=True, exit_report=last_words)
         except Exception as error:  # noqa: BLE001 - a driver's main keeps it in the same way
             return last_words.write(error)
 
@@ -170,7 +172,7 @@ class DriverPlace:
 
     def _command(self, generation: int) -> list[str]:
         main = self.home / "spark_jobs" / "stream.py"
-        return [sys.executable, str(main), "--unit", "flights", "--generation", str(generation)]
+        return [sys.executable, str(main), "--unit", self.unit, "--generation", str(generation)]
 
     def _environment(self, failpoint: str, master: str = "") -> dict[str, str]:
         places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": master}

@@ -69,6 +69,12 @@ def test_a_field_more_leaves_the_others_as_they_were() -> None:
     assert changed == [json.loads(each.value) for each in records()]
 
 
+def test_a_field_that_others_are_made_of_is_sent_only_if_the_topic_has_it() -> None:
+    fields = {"n": {"sequence": ""}, "post": {"text": "post {n}"}, "words": {"constant": 1}}
+    content = json.loads(records(fields=fields)[0].value)
+    assert (content["post"], "n" in content) == ("post 1", False)
+
+
 def kind_of(record: SimulatedRecord) -> str:
     """Return the fault that a reader finds in a record."""
     try:

@@ -8,9 +8,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sluice.cli.stack.demo_steps import Demo
-from sluice.cli.stack.example import demo_settings
+from sluice.cli.scaffold.examples import examples_folder
+from sluice.cli.stack.example import demo_settings, scenario_settings
+from sluice.cli.stack.flights_demo import FlightsDemo
+from sluice.cli.stack.scenario_demo import ScenarioDemo, show_scenario
 from sluice.cli.stack.up import print_component
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
@@ -26,19 +29,34 @@ _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  cale
 
 
 def demo(
-    first: Annotated[datetime, typer.Option("--from", formats=_DAY, help="The first local day.")] = _FIRST,
-    last: Annotated[datetime, typer.Option("--to", formats=_DAY, help="The last local day, included.")] = _LAST,
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="An example instead of the flights, such as trending.",
+            show_default=False,
+            autocompletion=completion.examples,
+        ),
+    ] = "",
+    first: Annotated[
+        datetime, typer.Option("--from", formats=_DAY, help="The first local day of the flights.")
+    ] = _FIRST,
+    last: Annotated[
+        datetime, typer.Option("--to", formats=_DAY, help="The last local day of the flights, included.")
+    ] = _LAST,
     leave: Annotated[bool, typer.Option("--exit", help="Stop the stack at the end.")] = False,
 ) -> None:
     """Run the main job on real flights: stack, topics, stream, feed, backfill, quality gate, result.
 
-    If the project does not declare the flights, it runs in a project of its own, in the state folder.
+    With the name of an example, run that one: its feeds are sent within a minute, and its settled tables computed again
+    by batch. An example, and the flights in a project that does not declare them, run in a project of their own, in the
+    state folder.
 
     Exit codes: 0 the numbers add up; 1 a step failed, or they do not; 2 a spec or an argument is wrong; 3 this machine
     is not ready, or the stack did not start; 4 a component did not answer; 5 a step was refused.
     """
     current = settings()
-    project = Project.open_strict(demo_settings(current))
+    place = scenario_settings(current, scenario, examples_folder()) if scenario else demo_settings(current)
+    project = Project.open_strict(place)
     if project.deployment.kafka.kind != "embedded":
         raise NotReadyError(
             f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",
@@ -49,8 +67,12 @@ def demo(
         err.print(f"[bold]==> Use the example, a project of its own: {project.settings.home}[/bold]", soft_wrap=True)
         err_lines.print("    There, `sluice status` shows its stack and `sluice down` stops it.")
     try:
-        report = Demo(project, SystemClock()).run(first.date(), last.date(), seconds_to_feed=12)
-        _show(project, report, read_endpoints(project.folder))
+        if scenario:
+            report = ScenarioDemo(project, SystemClock()).run(seconds_to_feed=60)
+            show_scenario(project, report)
+        else:
+            report = FlightsDemo(project, SystemClock()).run(first.date(), last.date(), seconds_to_feed=12)
+            _show(project, report, read_endpoints(project.folder))
     finally:
         if leave:
             down(project.settings, print_component)

@@ -1,14 +1,16 @@
-"""The project in which `sluice demo` runs: this one if it declares the flights, else the example in the wheel.
+"""The project in which `sluice demo` runs: this one if it declares the flights, else an example as one of its own.
 
-The example is a project of its own in the state folder, so it adds nothing to the current project.
+That lies in the state folder, so it adds nothing to the current project.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from sluice import __version__
+from sluice.cli.scaffold.examples import example_files
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.errors import NotReadyError
 from sluice.settings import Settings
@@ -29,12 +31,26 @@ def demo_settings(current: Settings, example: Path = _EXAMPLE) -> Settings:
         raise NotReadyError(
             f"this project declares no flights, and {example} does not exist.", fix="install the wheel of Sluice again."
         )
+    files = (path for path in sorted(example.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return _written(current, "example", {path.relative_to(example).as_posix(): path.read_bytes() for path in files})
+
+
+def scenario_settings(current: Settings, name: str, folder: Path) -> Settings:
+    """Return the settings of a project that is one of the examples in a folder.
+
+    Raises:
+        SpecError: there is no such example.
+        NotReadyError: it would share the control database.
+    """
+    return _written(current, name, example_files(name, folder))
+
+
+def _written(current: Settings, name: str, files: Mapping[str, bytes]) -> Settings:
+    """Write those files of a project that are missing or outdated."""
     if current.control_url:
         raise NotReadyError("the demo keeps its own control database.", fix="unset SLUICE_CONTROL_URL.")
-    home = current.state / "example"
-    files = (path for path in sorted(example.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
-    content = dict(project_files("example", __version__))
-    content |= {path.relative_to(example).as_posix(): path.read_bytes() for path in files}
+    home = current.state / name
+    content = {**project_files(name, __version__), **files}
     current_files = {path: (home / path).read_bytes() for path in content if (home / path).is_file()}
     write_project(home, {path: data for path, data in content.items() if current_files.get(path) != data})
     return Settings(home=home, state=home / ".sluice", jars=current.jars)

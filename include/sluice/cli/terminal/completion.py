@@ -16,6 +16,8 @@ from functools import wraps
 
 import yaml
 
+from sluice.cli.scaffold.examples import example_names, examples_folder
+from sluice.errors import NotReadyError
 from sluice.intervals.ledger import State
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.streams import raw_stream
@@ -39,7 +41,7 @@ def _completer(names: Callable[[Settings], Iterable[str]]) -> Callable[[], list[
     def complete() -> list[str]:
         try:
             return list(dict.fromkeys(names(settings())))
-        except (OSError, ValueError, sqlite3.Error):  # no folder, invalid settings, no control database
+        except (OSError, ValueError, sqlite3.Error, NotReadyError):  # no folder, no settings, no database, no examples
             return []
 
     del complete.__wrapped__  # typer reads the signature: it would pass a context
@@ -58,6 +60,7 @@ def _names(kind: Kind, config: Settings) -> list[str]:
 pipelines = _declared(Kind.PIPELINE)
 topics = _declared(Kind.TOPIC)
 feeds = _declared(Kind.FEED)
+examples = _completer(lambda _: example_names(examples_folder()))
 principals = _declared(Kind.PRINCIPAL)
 
 

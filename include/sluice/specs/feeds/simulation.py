@@ -115,6 +115,12 @@ class Simulation(Spec):
         """The first moment at which no event happens (UTC)."""
         return self.start + self.length
 
+    @property
+    def mentions(self) -> frozenset[str]:
+        """The fields that others, or the line, are made of; they need not be fields of the topic."""
+        named = {name for drawn in self.fields.values() for name in drawn.mentions}
+        return frozenset(named | set(names_in(self.line or "")))
+
     @model_validator(mode="after")
     def _says_how_events_are_made(self) -> Self:
         if bool(self.fields) == (self.function is not None):

@@ -67,8 +67,9 @@ def _simulation_misfits(
         at = ("simulate", "fields", drawn)
         if drawn in times:
             yield at, f"{drawn!r} is a time of the topic, which the simulator writes itself.", "remove it."
-        elif drawn not in declared and drawn not in names_in(simulation.line or ""):
-            yield at, f"{drawn!r} is no field of the topic.", f"its fields are {', '.join(declared)}."
+        elif drawn not in declared and drawn not in simulation.mentions:
+            message = f"{drawn!r} is no field of the topic, and nothing else is made of it."
+            yield at, message, f"its fields are {', '.join(declared)}."
         unknown = [other for other in distribution.mentions if other not in simulation.fields and other not in times]
         if unknown:
             known = [*simulation.fields, *sorted(times)]

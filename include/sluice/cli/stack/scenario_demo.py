@@ -1,0 +1,124 @@
+"""The demo of an example: its feeds go through its streams, and its settled tables are computed again by batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import date, timedelta
+from typing import Any
+
+from rich.table import Table
+
+from sluice.cli.feed import open_project_feed
+from sluice.cli.stack.stack_steps import StackSteps
+from sluice.cli.terminal.output import out, out_lines
+from sluice.clock import Clock
+from sluice.delta.reading import read_rows
+from sluice.errors import SluiceError
+from sluice.feeds.pace import Pace
+from sluice.feeds.publish import Feed
+from sluice.intervals.alignment import interval_of
+from sluice.intervals.backfill.parity import ParityOutcome
+from sluice.intervals.backfill.request import Mode
+from sluice.intervals.ledger import Ledger
+from sluice.launch.endpoints import read_endpoints
+from sluice.project.project import Project
+from sluice.specs.model.model import PipelineSpec
+
+_SHOWN = 12
+
+
+class ScenarioDemo:
+    """Runs the steps in order, in a project that is an example."""
+
+    def __init__(self, project: Project, clock: Clock) -> None:
+        self._project = project
+        self._clock = clock
+        self._steps = StackSteps(project, clock)
+
+    def run(self, *, seconds_to_feed: float) -> dict[str, Any]:
+        """Run all steps and return the report (the content of `demo.json`).
+
+        Raises:
+            SluiceError: a step failed; the stack keeps running for inspection.
+        """
+        began, steps, catalog = self._clock.monotonic(), self._steps, self._project.catalog
+        with steps.step("stack", "Start Kafka and Airflow"):
+            steps.start_stack()
+        with steps.step("topics", "Create the declared topics (DAG `topics`)"):
+            steps.create_topics()
+        with steps.step(
+            "streams", f"Start the streams (DAGs {', '.join(f'`stream_{unit}`' for unit in catalog.units())})"
+        ):
+            for unit in catalog.units():
+                steps.start_unit(unit)
+        with ExitStack() as opened:
+            feeds = [opened.enter_context(open_project_feed(self._project, name)) for name in sorted(catalog.feeds)]
+            with steps.step("feeds", f"Send {', '.join(feed.spec.name for feed in feeds)}"):
+                sent = _send(feeds, seconds_to_feed)
+            settled = [pipeline for pipeline in catalog.pipelines.values() if pipeline.has_intervals]
+            with steps.step("settle", "Wait until the streams have settled every interval"):
+                ledgers = {each.name: self._settle(each, feeds) for each in settled}
+        outcomes = {}
+        for each in settled:
+            with steps.step(f"verify_{each.name}", f"Compute {each.name} by batch (DAG `backfill_{each.name}`)"):
+                outcomes[each.name] = steps.backfill(each.name, ledgers[each.name], Mode.VERIFY)["outcome"]
+        steps.seconds["total"] = round(self._clock.monotonic() - began, 1)
+        report = {
+            "ok": all(outcome == ParityOutcome.IDENTICAL for outcome in outcomes.values()),
+            "records": sent,
+            "parity": outcomes,
+            "intervals": {name: len(ledger.rows) for name, ledger in ledgers.items()},
+            "seconds": steps.seconds,
+        }
+        self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        return report
+
+    def _settle(self, pipeline: PipelineSpec, feeds: Sequence[Feed]) -> Ledger:
+        """Wait until the interval with the last event of all feeds is settled."""
+        events = [feed.source.last_event(*_days(feed)) for feed in feeds]
+        last = min(event for event in events if event is not None)
+        until = interval_of(last, pipeline.intervals.interval_length).end
+        return self._steps.settled(pipeline.driver, pipeline.name, until)
+
+
+def show_scenario(project: Project, report: dict[str, Any]) -> None:
+    """Print the newest rows of each settled table, and the numbers of the report."""
+    for name in report["parity"]:
+        intervals = project.catalog.pipelines[name].intervals
+        frame = read_rows(project.folder.table(intervals.table)).to_pandas()
+        newest = frame[frame[intervals.time_column] == frame[intervals.time_column].max()]
+        columns = [column for column in frame.columns if column != "interval_start"]
+        table = Table(*columns, title=f"{name}, its newest rows")
+        for row in newest[columns].head(_SHOWN).itertuples(index=False):
+            table.add_row(*(str(value) for value in row))
+        out.print(table)
+    out.print("records     " + ", ".join(f"{count:,} of {feed}" for feed, count in report["records"].items()))
+    out.print("intervals   " + ", ".join(f"{count} of {name}" for name, count in report["intervals"].items()))
+    out.print("parity      " + ", ".join(f"{name}: {outcome}" for name, outcome in report["parity"].items()))
+    out_lines.print(f"seconds     {', '.join(f'{name} {value}' for name, value in report['seconds'].items())}")
+    out.print(f"Airflow     {read_endpoints(project.folder).airflow_url}")
+    out_lines.print(f"report      {project.folder.demo}")
+
+
+def _send(feeds: Sequence[Feed], seconds: float) -> dict[str, int]:
+    """Send all feeds side by side, so that none runs far ahead of another; return how many records each has sent."""
+    if not feeds:
+        raise SluiceError("the example has no feed.", fix="write one in include/feeds.")
+    longest = max(_span(feed) for feed in feeds)
+    pace = Pace(speed=longest.total_seconds() / seconds)
+    with ThreadPoolExecutor(len(feeds)) as pool:
+        running = [(feed.spec.name, pool.submit(feed.send, pace=pace)) for feed in feeds]
+        return {name: each.result().manifest.records for name, each in running}
+
+
+def _span(feed: Feed) -> timedelta:
+    arrivals = [record.arrival for record in feed.source.records(*_days(feed))]
+    return max(max(arrivals) - min(arrivals), timedelta(seconds=1))
+
+
+def _days(feed: Feed) -> tuple[date, date]:
+    days = list(feed.source.days())
+    return days[0], days[-1]
