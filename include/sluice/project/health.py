@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
@@ -77,10 +77,7 @@ class ProjectHealth:
         observations = self.observations(unit, stamps=Stamps.ALWAYS if closely else Stamps.IF_OLD)
         since = self._lagging_since(unit)
 
-        def judge_one(stream: str, observed: Observation, raw: Judgement | None) -> Verdict:
-            return judge(observed, lagging_since=since.get(stream), raw=raw)
-
-        return judge_all(observations, judge_one, self._raw_verdict)
+        return judge_all(observations, partial(_judge_one, since), self._verdict_elsewhere)
 
     def statuses(self, units: Collection[Unit], now: datetime) -> list[StreamStatus]:
         """Return the status of every stream of some units by the records at a time (UTC), in a few queries.
@@ -116,13 +113,13 @@ class ProjectHealth:
         found = self.statuses(units, self.clock.now())
         return {status.stream: status.verdict for status in found if status.stream in streams}
 
-    def _raw_verdict(self, stream: str) -> Verdict | None:
-        """Judge a raw stream of another unit by one observation."""
-        topic = self.catalog.topics.get(self.catalog.topic_of(stream))
-        if topic is None:
+    def _verdict_elsewhere(self, stream: str) -> Verdict | None:
+        """Judge a stream of another unit by one observation, and what it rests on likewise."""
+        unit = next((name for name, each in self.catalog.units().items() if stream in each.streams), None)
+        if unit is None:
             return None
-        unit = topic.raw.driver
-        return judge(self.observations(unit)[stream], lagging_since=self._lagging_since(unit).get(stream))
+        observed = {stream: self.observations(unit)[stream]}
+        return judge_all(observed, partial(_judge_one, self._lagging_since(unit)), self._verdict_elsewhere)[stream]
 
     def _lagging_since(self, unit: str) -> Mapping[str, datetime | None]:
         try:
@@ -137,3 +134,9 @@ class ProjectHealth:
             return self.streams.life(unit).observe(), ()
         except UnreachableError as error:
             return None, (str(error),)
+
+
+def _judge_one(
+    since: Mapping[str, datetime | None], stream: str, observed: Observation, above: Judgement | None
+) -> Verdict:
+    return judge(observed, lagging_since=since.get(stream), raw=above)

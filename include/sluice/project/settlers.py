@@ -23,8 +23,10 @@ def settler_source(catalog: Catalog, folder: StateFolder, stream: str) -> Settle
     if pipeline is None or not pipeline.has_intervals:
         return None
     status = partial(settling_status, folder.settling_file(stream))
-    raw = tuple(map(raw_stream, pipeline.topics))
-    return SettlerSource(pipeline.name, raw, status, partial(_is_decided, folder, pipeline))
+    settling = {each.intervals.table: each.name for each in catalog.pipelines.values() if each.has_intervals}
+    tables = (settling[source.table] for source in pipeline.table_sources.values() if source.table in settling)
+    upstream = (*map(raw_stream, pipeline.topics), *tables)
+    return SettlerSource(pipeline.name, upstream, status, partial(_is_decided, folder, pipeline))
 
 
 def state_of_log(folder: StateFolder, pipeline: PipelineSpec) -> SettledState:

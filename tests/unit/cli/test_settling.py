@@ -91,7 +91,7 @@ def test_a_settler_is_found_by_its_stream_and_decisions_by_the_log_of_its_table(
         assert settler_source(project.catalog, project.folder, stream) is None
     source = settler_source(project.catalog, project.folder, "departures")
     assert source is not None
-    assert (source.pipeline, source.raw_streams, source.status()) == ("departures", ("raw_flights",), None)
+    assert (source.pipeline, source.upstream, source.status()) == ("departures", ("raw_flights",), None)
     held = ArrivalClocks({"flights/0": hour(8)}, {"flights/1": (ArrivalSpan(far, far),)})
     place.commit(
         SettleEntry(

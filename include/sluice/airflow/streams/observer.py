@@ -16,7 +16,7 @@ from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.watched import DeadlinesWatched
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.settlers import raw_streams_elsewhere
+from sluice.streams.health.settlers import upstream_elsewhere
 from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
@@ -134,7 +134,7 @@ def _raw_verdicts(project: Project, observations: Mapping[str, Mapping[str, Obse
 
     Another watcher may look after them, or none: then they are unknown, whatever was remembered here.
     """
-    streams = {stream for own in observations.values() for stream in raw_streams_elsewhere(own)}
+    streams = {stream for own in observations.values() for stream in upstream_elsewhere(own)}
     return project.health.verdicts_on_record(streams) if streams else {}
 
 

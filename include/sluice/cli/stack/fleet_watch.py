@@ -17,7 +17,7 @@ from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.streams.health.health import FINE, Health
-from sluice.streams.health.settlers import raw_streams_elsewhere
+from sluice.streams.health.settlers import upstream_elsewhere
 from sluice.streams.health.snapshots import Rates, rates_of
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
@@ -70,7 +70,7 @@ class FleetMonitor:
             trackers = (self._trackers[unit] for unit in seen if unit in self._trackers)
             return next((own.verdicts[stream] for own in trackers if stream in own.verdicts), None)
 
-        for unit in sorted(seen, key=lambda unit: bool(raw_streams_elsewhere(observations[unit]))):
+        for unit in sorted(seen, key=lambda unit: bool(upstream_elsewhere(observations[unit]))):
             status, tracker = seen[unit], self._trackers.setdefault(unit, StreamTracker())
             generation = 0 if status.attempt is None else status.attempt.generation
             tracker.judge(observations[unit], records.get(unit, {}), generation, elsewhere)

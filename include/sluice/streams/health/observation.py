@@ -23,13 +23,13 @@ class ObservedSettler:
 
     Attributes:
         pipeline: its name.
-        raw_streams: those that fill the tables which it settles from.
+        upstream: the streams that fill what it settles from: raw tables, and settled tables of other pipelines.
         status: where it stood after its newest round; None if that is not known.
         decided: a person has decided since about the advance that it holds back.
     """
 
     pipeline: str
-    raw_streams: tuple[str, ...]
+    upstream: tuple[str, ...]
     status: SettlingStatus | None = None
     decided: bool = False
 

@@ -38,13 +38,13 @@ class SettlerSource:
 
     Attributes:
         pipeline: its name.
-        raw_streams: those that fill the tables which it settles from.
+        upstream: the streams that fill what it settles from: raw tables, and settled tables of other pipelines.
         status: what its driver reported after its newest round.
         decided: whether a person has decided since about an advance; asked only while one is held back.
     """
 
     pipeline: str
-    raw_streams: tuple[str, ...]
+    upstream: tuple[str, ...]
     status: Callable[[], SettlingStatus | None]
     decided: Callable[[HeldAdvance], bool] = lambda _advance: False
 
@@ -283,7 +283,7 @@ def _settler(source: SettlerSource) -> ObservedSettler:
     status, decided = _ask("settling file", source.status).value, False
     if status is not None and status.advance is not None:
         decided = _ask("settled table", partial(source.decided, status.advance)).value or False
-    return ObservedSettler(source.pipeline, source.raw_streams, status, decided)
+    return ObservedSettler(source.pipeline, source.upstream, status, decided)
 
 
 def _with_driver_reports(

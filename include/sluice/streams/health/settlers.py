@@ -1,4 +1,4 @@
-"""The verdict on the stream of a settled table: that of any stream, and what its raw stream and its settler say.
+"""The verdict on the stream of a settled table: that of any stream, and what its settler and those above it say.
 
 It reads no record, so batches and lag alone say little of it: it may commit batch after batch and settle nothing. What
 is found here makes a verdict worse, never better.
@@ -29,7 +29,7 @@ _BY_RAW_HEALTH = {
     Health.UNKNOWN: Health.UNKNOWN,
     Health.LAGGING: Health.LAGGING,
 }
-"""What a settler is if its raw stream is so; STALLED in every other case, because its table does not grow."""
+"""What a settler is if the stream above it is so; STALLED in every other case, because its table does not grow."""
 
 
 class Judged(Protocol):
@@ -49,37 +49,44 @@ def judge_all(
     judge_one: Callable[[str, Observation, Judgement | None], V],
     elsewhere: Callable[[str], V | None],
 ) -> Mapping[str, V]:
-    """Return the verdict on each stream, in the order of the observations: those on raw streams are needed first.
+    """Return the verdict on each stream, in the order of the observations. What a settler rests on is judged first.
 
     Args:
-        observations: by stream.
+        observations: by stream; no settler rests on itself, over whatever others.
         judge_one: returns the verdict on a stream, given its name, what was observed, and for a settler the judgement
-            on its raw stream, if that is known; of several, on the one that is worst.
-        elsewhere: returns the verdict on a raw stream that is not among them; None: it is not known.
+            on the stream that fills what it settles from, if that is known; of several, on the one that is worst.
+        elsewhere: returns the verdict on such a stream that is not among them; None: it is not known.
     """
     verdicts: dict[str, V] = {}
-    for stream, observed in sorted(observations.items(), key=lambda item: item[1].settler is not None):
-        settler = observed.settler
-        if settler is None:
-            verdicts[stream] = judge_one(stream, observed, None)
-            continue
-        found = {raw: verdicts[raw] if raw in verdicts else elsewhere(raw) for raw in settler.raw_streams}
-        each = {raw: None if verdict is None else verdict.judgement for raw, verdict in found.items()}
-        worst = max(settler.raw_streams, key=lambda raw: _severity(each[raw]))
-        rests = replace(observed, settler=replace(settler, raw_streams=(worst,)))
-        verdicts[stream] = judge_one(stream, rests, each[worst])
-    return {stream: verdicts[stream] for stream in observations}
+
+    def known(stream: str) -> Judgement | None:
+        verdict = verdict_on(stream) if stream in observations else elsewhere(stream)
+        return None if verdict is None else verdict.judgement
+
+    def verdict_on(stream: str) -> V:
+        if stream not in verdicts:
+            observed = observations[stream]
+            settler = observed.settler
+            if settler is None:
+                verdicts[stream] = judge_one(stream, observed, None)
+            else:
+                each = {above: known(above) for above in settler.upstream}
+                worst = max(each, key=lambda above: _severity(each[above]))
+                rests = replace(observed, settler=replace(settler, upstream=(worst,)))
+                verdicts[stream] = judge_one(stream, rests, each[worst])
+        return verdicts[stream]
+
+    return {stream: verdict_on(stream) for stream in observations}
 
 
-def raw_streams_elsewhere(observations: Mapping[str, Observation]) -> Collection[str]:
-    """Return the raw streams on which settlers among some streams rest, and which are not among these."""
+def upstream_elsewhere(observations: Mapping[str, Observation]) -> Collection[str]:
+    """Return the streams that fill what settlers among some streams settle from, and that are not among these."""
     settlers = (observed.settler for observed in observations.values() if observed.settler is not None)
-    raw = {stream for settler in settlers for stream in settler.raw_streams}
-    return raw - observations.keys()
+    return {stream for settler in settlers for stream in settler.upstream} - observations.keys()
 
 
 def _severity(raw: Judgement | None) -> int:
-    """Return what orders raw streams by how much a settler suffers from them."""
+    """Return what orders the streams above a settler by how much it suffers from them."""
     if raw is None:
         return _BY_SEVERITY.index(Health.UNKNOWN)
     return -1 if raw[0] in WELL else _BY_SEVERITY.index(_BY_RAW_HEALTH.get(raw[0], Health.STALLED))
@@ -91,7 +98,7 @@ def judge_settler(own: Judgement, facts: Diagnosis, raw: Judgement | None) -> Ju
     Args:
         own: what batches and lag say.
         facts: of the stream.
-        raw: the judgement on the raw stream of its topic; None: it is not known.
+        raw: the judgement on the stream that fills what it settles from; None: it is not known.
     """
     settler = facts.observation.settler
     health, why, what_to_do = own
@@ -126,7 +133,7 @@ def _raw_finding(settler: ObservedSettler, facts: Diagnosis, raw: Judgement | No
     if raw is not None and raw[0] in WELL:
         return None
     health, reason, advice = (Health.UNKNOWN, "It was not observed.", "sluice streams list") if raw is None else raw
-    why = f"It settles what {settler.raw_streams[0]} has stored, and that stream is {health}: {reason}"
+    why = f"It settles what {settler.upstream[0]} has stored, and that stream is {health}: {reason}"
     observed, driver = facts.observation, facts.observation.driver
     young = driver is not None and within(observed.at, driver.started_at, START_PATIENCE)
     if health is Health.UNKNOWN and young:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import ObservedSettler
-from sluice.streams.health.settlers import raw_streams_elsewhere
+from sluice.streams.health.settlers import upstream_elsewhere
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.health.verdict_records import RecordedVerdict
@@ -91,10 +91,26 @@ def test_a_settler_is_judged_by_the_verdict_on_its_raw_stream_whatever_their_ord
     assert "raw_flights" in watched.verdicts["departures"].why
 
 
+def test_a_table_that_is_made_of_settled_tables_is_as_well_as_the_streams_that_settle_them() -> None:
+    done, watched = steadily(10), StreamTracker()
+    chained = {name: observed(580, done, settler=ObservedSettler(name, (above,))) for name, above in CHAIN.items()}
+    watched.judge({**chained, "raw_flights": observed(580, done)}, {}, 1)
+    assert {verdict.health for verdict in watched.verdicts.values()} == {Health.OK}
+    for at in range(590, 800, 10):
+        stuck = observed(at, done, 6100, rhythm=MINUTE)
+        resting = {name: observed(at, done, settler=ObservedSettler(name, (above,))) for name, above in CHAIN.items()}
+        watched.judge({**resting, "raw_flights": stuck}, {}, 1)
+    assert {verdict.health for verdict in watched.verdicts.values()} == {Health.STALLED}
+    assert "settles what days has stored" in watched.verdicts["weeks"].why
+
+
+CHAIN = {"weeks": "days", "days": "departures", "departures": "raw_flights"}
+
+
 def test_the_raw_stream_of_another_unit_is_asked_for_elsewhere_and_unknown_if_nobody_knows() -> None:
     seen = {"departures": observed(580, steadily(10), settler=SETTLER)}
     watched = StreamTracker()
-    assert raw_streams_elsewhere(seen) == {"raw_flights"}
+    assert upstream_elsewhere(seen) == {"raw_flights"}
     watched.judge(seen, {}, 1)
     assert watched.verdicts["departures"].health is Health.UNKNOWN
     watched.judge(seen, {}, 1, {"raw_flights": Verdict(Health.IDLE, "It rests.")}.get)
