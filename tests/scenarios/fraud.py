@@ -74,22 +74,19 @@ def direction(lat: float, lon: float) -> tuple[float, float, float]:
     return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
 
 
-def found(rows: pd.DataFrame) -> pd.DataFrame:
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the table as the oracle has them: amounts in cents."""
     return rows.assign(cents=(rows["amount"].astype(float) * 100).round().astype(int))
 
 
 def quality(rows: pd.DataFrame, project: Path, seed: int, start: datetime, end: datetime) -> dict[str, float]:
-    """Return precision (of suspicions) and recall (of episodes of fraud), for each reason the lowest."""
+    """Return the share of suspicions that are right, and the share of episodes of fraud with a suspicion."""
     spec = importlib.util.spec_from_file_location("cards", project / "include" / "simulators" / "cards.py")
     assert spec is not None
     assert spec.loader is not None
     cards = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(cards)
-    labels = {
-        fields["payment"]: episode
-        for _, fields, episode in cards.labelled(generator(seed, "cards:payments"), start, end)
-    }
+    labels = {fields["payment"]: episode for _, fields, episode in cards.labelled(generator(seed, "cards"), start, end)}
     suspicious = rows[rows["reasons"].notna()]
     right = [labels[payment] > 0 for payment in suspicious["payment"]]
     known = {labels[payment] for payment in rows["payment"]} - {0}

@@ -71,3 +71,8 @@ def top(counts: dict[tuple[datetime, str, str], tuple[int, int]]) -> list[dict[s
             }
             rows.append({**named((began_at, lang, tag)), **row})
     return rows
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table as the oracle has them."""
+    return rows

@@ -33,3 +33,8 @@ def tables(sent: dict[str, Sequence[bytes]], _project: Path) -> dict[str, pd.Dat
             [{"hour": hour, "word": word, "times": times} for (hour, word), times in counts.items()]
         )
     }
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table as the oracle has them."""
+    return rows

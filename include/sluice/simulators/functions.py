@@ -22,7 +22,8 @@ _FORM = "yield (time, fields): a datetime with its zone, and a dict of the topic
 def made_events(simulation: Simulation, include: Path) -> Iterator[Event]:
     """Yield the events that the simulation's function makes: their time (UTC) and their fields.
 
-    The function takes a `random.Random`, the start and the end, and yields events in the order of their times.
+    The function takes a `random.Random`, the start and the end, and yields events in the order of their times. All
+    functions of a module draw the same numbers under one seed, so that several topics can tell one story.
 
     Raises:
         SpecError: the function is not there, fails, or makes something else than events of the time from start to end.
@@ -76,7 +77,8 @@ def _function(reference: str, include: Path) -> Function:
 def _events(function: Function, simulation: Simulation) -> Iterator[Any]:
     reference = simulation.function or ""
     try:
-        yield from function(generator(simulation.seed, reference), simulation.start, simulation.end)
+        random = generator(simulation.seed, reference.partition(":")[0])
+        yield from function(random, simulation.start, simulation.end)
     except Exception as error:
         raise SpecError(f"{reference} fails: {_at(error)}.", fix="correct the function.") from error
 

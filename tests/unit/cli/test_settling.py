@@ -18,6 +18,7 @@ from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
 from sluice.project.settlers import settler_source
 from sluice.settings import settings
 from sluice.settling.status import HeldAdvance, SettlingStatus, to_record
+from sluice.streams.health.health import Health
 from tests.twins.departures_project import DeparturesProject, hour
 
 STATUS = SettlingStatus(
@@ -83,6 +84,27 @@ def test_the_disorder_that_was_measured_is_said_beside_the_one_that_is_declared(
     report(place, replace(STATUS, disorder=timedelta(seconds=3.2), advance=None, due=0))
     said = CliRunner().invoke(app, ["streams", "show", "flights"]).stdout
     assert "departures: The greatest disorder of arrival times was 4 seconds; 15 minutes declared." in said
+
+
+DAILY = """\
+name: daily
+sources: {hourly: {table: departures}}
+transform: daily.sql
+output: {table: daily, time_column: day, window: 1 day, interval: day}
+driver: reports
+"""
+DAILY_SQL = "SELECT window.start AS day, sum(departed) AS departed FROM hourly GROUP BY window(hour, '1 day')"
+
+
+def test_a_pipeline_over_a_settled_table_rests_on_the_stream_that_settles_it(place: DeparturesProject) -> None:
+    (place.home / "include" / "pipelines" / "daily.yaml").write_text(DAILY)
+    (place.home / "spark_jobs" / "transforms" / "daily.sql").write_text(DAILY_SQL)
+    project = place.project
+    source = settler_source(project.catalog, project.folder, "daily")
+    assert source is not None
+    assert source.upstream == ("departures",)
+    verdict = project.health.verdicts("reports")["daily"]
+    assert verdict.health is Health.STOPPED, "nobody started it, and judging it is no failure"
 
 
 def test_a_settler_is_found_by_its_stream_and_decisions_by_the_log_of_its_table(place: DeparturesProject) -> None:

@@ -40,6 +40,12 @@ def test_a_function_makes_the_events_and_the_simulator_their_times(tmp_path: Pat
     assert [each["commit"]["at"] for each in found] == [f"2026-01-05T08:00:0{n}Z" for n in range(3)]
 
 
+def test_functions_of_a_module_draw_the_same_numbers(tmp_path: Path) -> None:
+    both = made(tmp_path, GOOD + GOOD.replace("def posts", "def others"))
+    (tmp_path / "other").mkdir()
+    assert both == made(tmp_path / "other", GOOD + GOOD.replace("def posts", "def others"), "scenario:others")
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

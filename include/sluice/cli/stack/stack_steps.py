@@ -21,6 +21,7 @@ from sluice.streams.health.health import WELL, Health
 from sluice.streams.health.verdict import Verdict
 
 _REASON = "make demo"
+_BACKFILL_SECONDS = 600.0  # on a machine with other work; it takes half a minute on one without
 _POLL_SECONDS = 0.5
 
 
@@ -99,7 +100,7 @@ class StackSteps:
         dag = f"backfill_{pipeline}"
         bounds = {"from": first.isoformat(), "to": (ledger.closed_until or first).isoformat()}
         run_id = self.airflow.trigger(dag, {**bounds, "mode": mode.value, "reason": _REASON})
-        self.airflow.wait(dag, run_id, succeeded, 240)
+        self.airflow.wait(dag, run_id, succeeded, _BACKFILL_SECONDS)
         newest = self._project.records.backfills().recent(pipeline, limit=1)[0]
         err_lines.print(f"    backfill {newest.id}: {newest.outcome}. {newest.why}".rstrip())
         result: dict[str, Any] = json.loads((self._project.folder.backfill(newest.id) / "result.json").read_bytes())
