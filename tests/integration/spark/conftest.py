@@ -134,7 +134,7 @@ class DriverPlace:
         """
         return subprocess.run(
             [*self._command(generation), "--available-now"],
-            env=self._environment(failpoint, master),
+            env=self.environment(failpoint, master),
             start_new_session=True,  # a driver leads its process group, as under a keeper
             capture_output=True,
             text=True,
@@ -158,7 +158,7 @@ class DriverPlace:
         with log.open("wb") as output:
             process = subprocess.Popen(
                 self._command(generation),
-                env=self._environment(failpoint),
+                env=self.environment(failpoint),
                 start_new_session=True,
                 stdout=output,
                 stderr=output,
@@ -174,7 +174,8 @@ class DriverPlace:
         main = self.home / "spark_jobs" / "stream.py"
         return [sys.executable, str(main), "--unit", self.unit, "--generation", str(generation)]
 
-    def _environment(self, failpoint: str, master: str = "") -> dict[str, str]:
+    def environment(self, failpoint: str = "", master: str = "") -> dict[str, str]:
+        """Return the variables of a process that works on this place."""
         places = {"SLUICE_HOME": str(self.home), "SLUICE_STATE": str(self.state), "SLUICE_SPARK_MASTER": master}
         return {**os.environ, **places, "SLUICE_FAILPOINT": failpoint}
 

@@ -44,9 +44,9 @@ class SmallDisk(DriverPlace):
     def _command(self, generation: int) -> list[str]:
         return self.seeing_it(super()._command(generation))
 
-    def _environment(self, failpoint: str, master: str = "") -> dict[str, str]:
+    def environment(self, failpoint: str = "", master: str = "") -> dict[str, str]:
         own = {"SLUICE_STATE": str(self.folder), "SLUICE_DRIVER": str(self.folder / "words")}
-        return {**super()._environment(failpoint, master), **own}
+        return {**super().environment(failpoint, master), **own}
 
     def leave(self, free: int) -> None:
         """Fill the disk up to some bytes; with None of them it would not even take a name."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -11,22 +15,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from kafka import KafkaConsumer, TopicPartition
-from pyspark.sql import SparkSession
 
 from sluice import __version__
 from sluice.cli.feed import open_project_feed
 from sluice.cli.scaffold.examples import example_files, example_names, examples_folder
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.parity import ParityOutcome
-from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.project.project import Project
 from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
-from sluice.spark.backfill.run import run_backfill
-from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, place_at
 from tests.shapes.oracle import differences
@@ -64,28 +62,35 @@ def values_in(topic: str, broker: BrokerProcess) -> Sequence[bytes]:
     return values
 
 
-def verified(project: Project, spark: SparkSession, pipeline: str) -> str:
-    """Compute every settled interval by batch, and return how the two compare."""
-    spans = project.tables.ledger(pipeline).spans
-    over = Interval(spans[0].interval.start, spans[-1].interval.end)
-    request = Request(pipeline, over, Mode.VERIFY, "tests", "a test", Only.ALL)
-    code = pipeline_code(project, spark, project.catalog.pipelines[pipeline])
-    return run_backfill(project, spark, code, request, key=f"{pipeline}-verify").outcome
+def verified(place: DriverPlace, pipelines: Sequence[str]) -> Mapping[str, str]:
+    """Compute every settled interval by batch, and return how the two compare, by pipeline."""
+    roots = [str(place.home / "spark_jobs"), *sys.path]  # its transforms come first
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.scenarios.verification", *pipelines],
+        env={**place.environment(), "PYTHONPATH": os.pathsep.join(roots)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, f"{done.stdout[-4_000:]}{done.stderr[-4_000:]}"
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_its_settled_tables_equal_the_oracle_over_a_killed_driver(
-    name: str, own_broker: BrokerProcess, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    name: str, own_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     place = scenario(name, tmp_path, own_broker)
-    monkeypatch.syspath_prepend(place.home / "spark_jobs")
     oracle = importlib.import_module(f"tests.scenarios.{name}")
     first = next(iter(oracle.TABLES))
     kill = f"after_write_before_commit@{first}"
     died = place.run(generation=1, failpoint=kill)
     assert place.fired(kill), f"{died.stdout[-4_000:]}{died.stderr[-4_000:]}"
-    assert place.finish(spark, generation=2) is ExitCode.STOPPED
+    done = place.run(generation=2)
+    assert done.returncode == ExitCode.STOPPED, f"{done.stdout[-4_000:]}{done.stderr[-4_000:]}"
 
     project = place.project()
     sent = {topic: values_in(topic, own_broker) for topic in project.catalog.topics}
@@ -98,4 +103,4 @@ def test_its_settled_tables_equal_the_oracle_over_a_killed_driver(
         settled = rows[at < pd.Timestamp(ledger.closed_until)]
         assert len(settled) > 0.9 * len(rows), "the heartbeat at the end of the feed closes nearly all"
         assert differences(table, oracle.comparable(place.table(table)), settled) == []
-        assert verified(project, spark, table) == ParityOutcome.IDENTICAL
+    assert verified(place, oracle.TABLES) == dict.fromkeys(oracle.TABLES, ParityOutcome.IDENTICAL)
