@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
+from sluice.specs.catalog.stamping import broker_stamps
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.stamping import broker_stamps
 from sluice.specs.model.start import Edge
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.faults import Fault
