@@ -147,8 +147,9 @@ async def listen_to_page(
     A client that returns with the id of its last event gets the panels that changed since then.
     """
     if "text/event-stream" not in request.headers.get("accept", "") and serving.hub.find(pipeline, _EVENTS):
-        return await asyncio.to_thread(moving, request, _one(request, pipeline, _EVENTS))
-    served = _page(request, pipeline)
+        live = await asyncio.to_thread(_one, request, pipeline, _EVENTS)
+        return await asyncio.to_thread(moving, request, live)
+    served = await asyncio.to_thread(_page, request, pipeline)
     last = request.headers.get("last-event-id", "") or since
     return _streamed(serving, page_events(served, last, form, serving.listening()))
 

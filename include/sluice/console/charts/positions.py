@@ -21,7 +21,7 @@ _MARGIN = 0.08
 _FLATTEST = 0.1
 """Near the poles a degree of longitude counts as so much of one of latitude, or the frame would be a line."""
 _MOST_LABELS, _LABEL = 30, 18
-_CHARACTER, _LINE, _BESIDE = 2.3, 6.0, 2.8
+_CHARACTER, _LINE, _BESIDE = 2.8, 8.0, 3.6
 """Percent of the frame, on a narrow screen: the width of a character, the height of a line, from a point to its name.
 """
 _REACH = 1.6
