@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from math import pi, sin
 from typing import Any, cast
+
+from yaml import safe_load
 
 from sluice.clock import Clock
 from sluice.live.source import LiveSource, Row, SourceRead
@@ -22,65 +25,43 @@ OUTPUTS = (
     {"kind": "latest", "table": "airlines_live", "keys": ["airline"]},
     {"kind": "topic", "topic": "planes_latest", "keys": ["plane"], "create": {"partitions": 1}},
 )
-PANELS = (
-    {
-        "kind": "number",
-        "title": "Departures in the newest minute",
-        "output": "departures_live",
-        "value": "departed",
-        "newest_by": "minute",
-        "where": {"origin": "JFK"},
-        "unit": "flights",
-    },
-    {
-        "kind": "number",
-        "title": "Departures",
-        "output": "departures_live",
-        "value": "departed",
-        "aggregate": "sum",
-        "unit": "flights",
-    },
-    {"kind": "number", "title": "Worst delay", "output": "departures_live", "value": "delay", "aggregate": "max", "unit": "min"},
-    {"kind": "number", "title": "Planes", "output": "planes_latest", "aggregate": "count"},
-    {
-        "kind": "line",
-        "title": "Departures per minute",
-        "output": "departures_live",
-        "x": "minute",
-        "y": ["departed"],
-        "by": "origin",
-        "unit": "flights",
-        "newest": 60,
-    },
-    {
-        "kind": "top",
-        "title": "Airlines",
-        "output": "airlines_live",
-        "name": "airline",
-        "value": "departed",
-        "change": "change",
-        "unit": "flights",
-        "rows": 8,
-    },
-    {"kind": "bars", "title": "Mean delay", "output": "departures_live", "x": "origin", "y": "delay", "aggregate": "mean", "unit": "min"},
-    {
-        "kind": "positions",
-        "title": "Planes",
-        "output": "planes_latest",
-        "lon": "lon",
-        "lat": "lat",
-        "label": "plane",
-        "state": "state",
-    },
-    {
-        "kind": "table",
-        "title": "Newest minutes",
-        "output": "departures_live",
-        "columns": ["minute", "origin", "departed", "delay"],
-        "order": "-minute",
-        "rows": 8,
-    },
-)  # fmt: skip
+PANELS = safe_load("""
+- kind: number
+  title: Departures in the newest minute
+  output: departures_live
+  value: departed
+  newest_by: minute
+  where: {origin: JFK}
+  unit: flights
+- {kind: number, title: Departures, output: departures_live, value: departed, aggregate: sum, unit: flights}
+- {kind: number, title: Worst delay, output: departures_live, value: delay, aggregate: max, unit: min}
+- {kind: number, title: Planes in the air, output: planes_latest, aggregate: count}
+- kind: line
+  title: Departures per minute
+  output: departures_live
+  x: minute
+  y: [departed]
+  by: origin
+  unit: flights
+  newest: 60
+- kind: top
+  title: Airlines
+  output: airlines_live
+  name: airline
+  value: departed
+  change: change
+  unit: flights
+  rows: 8
+- {kind: positions, title: Planes, output: planes_latest, lon: lon, lat: lat, label: plane, state: state}
+- kind: table
+  title: Newest minutes
+  output: departures_live
+  columns: [minute, origin, departed, delay]
+  order: -minute
+  rows: 12
+- {kind: bars, title: Mean delay, output: departures_live, x: origin, y: delay, aggregate: mean, unit: min}
+""")
+"""One of each kind, and more numbers."""
 AIRLINES = ("United", "JetBlue", "ExpressJet", "Delta", "American", "Envoy", "US Airways", "Southwest", "AirTran")
 
 
@@ -123,7 +104,7 @@ def paged_pipeline(*panels: Mapping[str, Any], title: str | None = "Departures n
     }
     if panels:
         spec["page"] = {"title": title, "panels": panels}
-    return PipelineSpec.model_validate(spec)
+    return PipelineSpec.model_validate_json(json.dumps(spec))
 
 
 def hub_of(pipeline: PipelineSpec, clock: Clock) -> HubByHand:

@@ -14,7 +14,7 @@ PARTS = 4
 """Steps that an axis has about: five or six ticks can be read at any width."""
 _NOTHING = 1e-300
 """Closer together than this, values are one: their differences have no digits left."""
-_CLOSE = 1e-3
+_CLOSE = 1e-4
 """Values that differ by a smaller share of themselves are drawn from zero on, as one: labels have no more digits."""
 
 
@@ -89,8 +89,9 @@ def step_of(wanted: float, *, least: Decimal | None = None) -> Decimal:
 
 def steps_between(low: float, high: float, step: Decimal) -> list[Decimal]:
     """Return the multiples of a step from the last that is no more than `low` to the first that is no less."""
-    first = int((Decimal(low) / step).to_integral_value(ROUND_FLOOR))
-    last = int((Decimal(high) / step).to_integral_value(ROUND_CEILING))
+    # As they are written: 0.3 is three steps of 0.1, and its binary value is a little less.
+    first = int((Decimal(str(low)) / step).to_integral_value(ROUND_FLOOR))
+    last = int((Decimal(str(high)) / step).to_integral_value(ROUND_CEILING))
     return [step * number for number in range(first, last + 1)]
 
 
@@ -99,7 +100,7 @@ def _between(low: float, high: float, step: Decimal) -> NumberAxis:
     ends = [float(end) for end in (steps[0], steps[-1])]
     # Beyond the greatest number that there is no tick can be: the axis ends at that number.
     low, high = (end if isfinite(end) else (1 if end > 0 else -1) * sys.float_info.max for end in ends)
-    shown = [value for value in steps if low <= value <= high]
+    shown = [value for value in steps if low <= float(value) <= high]
     texts = tick_texts(shown, step)
     ticks = [Tick(place_between(float(value), low, high), text) for value, text in zip(shown, texts, strict=True)]
     return NumberAxis(low, high, ticks)

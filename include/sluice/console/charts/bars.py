@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.console.charts.axis import Tick, number_axis
-from sluice.console.charts.chart import SIZE, Chart, ChartTable, Label, Mark, Shape, isolated, printable
+from sluice.console.charts.chart import SIZE, UNIT, Chart, ChartTable, Label, Mark, Shape, isolated, printable
 from sluice.console.charts.numbers import exact_text, number_text
 
 _ROW_PIXELS = 26
@@ -26,6 +26,7 @@ def bars(title: str, found: Sequence[tuple[str, float]], *, unit: str = "", more
     """
     if not found:
         return None
+    title, unit, found = printable(title), printable(unit, UNIT), [(printable(name), value) for name, value in found]
     axis = number_axis([value for _, value in found], from_zero=True, parts=_PARTS)
     height = 100 / len(found)
     zero = axis.place(0)
@@ -44,7 +45,7 @@ def bars(title: str, found: Sequence[tuple[str, float]], *, unit: str = "", more
         x_ticks=axis.ticks,
         y_ticks=[Tick((n + 0.5) * height, printable(name, _NAME)) for n, (name, _) in enumerate(found)],
         caption="",
-        shapes=[Shape("", 0, " ".join(paths), filled=True)],
+        shapes=[Shape("", 0, " ".join(paths), look="layer")],
         marks=marks,
         table=ChartTable(["category", "value"], [[name, exact_text(value)] for name, value in found], 1),
         labels=labels,

@@ -12,8 +12,8 @@ SIZE = 1000
 """Paths are written in thousandths of the frame, from its top left."""
 PLACES = 8
 """Colours, each with a dash and a symbol of its own: lines or states that a reader can tell apart."""
-_LONGEST = 200
-"""Characters of a text in words about a chart."""
+LONGEST, UNIT = 200, 20
+"""Characters of a name, and of a unit."""
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 
@@ -27,7 +27,7 @@ class Shape:
         place: its colour, 0 to 7.
         path: SVG's, in thousandths of the frame.
         newest: its newest value in words; empty where it has none.
-        filled: whether it is an area; else a line.
+        look: the class of what is drawn: `line`, `layer` (an area), `band` or `edge` (of what values shall be within).
         points: a path of lines without a length, which are drawn as points: values with no neighbour.
     """
 
@@ -35,17 +35,25 @@ class Shape:
     place: int
     path: str
     newest: str = ""
-    filled: bool = False
+    look: str = "line"
     points: str = ""
 
 
 @dataclass(frozen=True)
 class ChartDot:
-    """A point, in percent of the frame from its top left, and the place of its colour and symbol."""
+    """A point, in percent of the frame from its top left.
+
+    Attributes:
+        x: from the left.
+        y: from the top.
+        place: its colour and symbol, 0 to 7.
+        fails: whether it is not what it shall be.
+    """
 
     x: float
     y: float
     place: int
+    fails: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Chart:
     height: int | None = None
 
 
-def printable(text: str, most: int = _LONGEST) -> str:
+def printable(text: str, most: int = LONGEST) -> str:
     """Return a text that XML can hold, that turns no text around it, and that is not longer than `most` characters."""
     clean = _DIRECTIONS.sub("", _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text[: 2 * most]))
     return clean if len(clean) <= most else f"{clean[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from sluice.console.charts.chart import Chart, printable
+from sluice.console.charts.chart import Chart
 from sluice.reports.page import templates
 
 SYMBOLS = (
@@ -28,7 +28,7 @@ def drawn(chart: Chart, *, titled: bool = True) -> Markup:
         titled: whether the figure has the title and the unit above it.
     """
     site = templates("sluice.console.charts")
-    site.filters.update(percent=_percent, printable=printable)
+    site.filters["percent"] = _percent
     return Markup(  # noqa: S704  the template escapes
         site.get_template("chart.html").render(chart=chart, titled=titled, symbols=SYMBOLS)
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
 from sluice.console.charts.axis import NumberAxis, Tick, number_axis
-from sluice.console.charts.chart import SIZE, Chart, ChartDot, ChartTable, Mark, Shape, isolated
+from sluice.console.charts.chart import SIZE, UNIT, Chart, ChartDot, ChartTable, Mark, Shape, isolated, printable
+from sluice.console.charts.limits import Limits, limit_shapes, near_limits, path_places
 from sluice.console.charts.numbers import exact_text, number_text
 from sluice.console.charts.time_axis import TimeAxis, moment_text, time_axis
 
@@ -38,6 +39,7 @@ def lines(
     unit: str = "",
     most: int = MAX_POINTS,
     from_zero: bool = False,
+    limits: Sequence[Limits] = (),
     more: int = 0,
 ) -> Chart | None:
     """Return a chart of at most eight lines; None without a value.
@@ -48,15 +50,18 @@ def lines(
         unit: of the values.
         most: how many points of a line are drawn.
         from_zero: whether the axis begins at zero in any case.
+        limits: what the values shall be within, in the order of time.
         more: how many lines are left out.
     """
-    thinned = [ChartLine(line.name, _thinned(line.points, most)) for line in found]
+    title, unit = printable(title), printable(unit, UNIT)
+    thinned = [ChartLine(printable(line.name), _thinned(line.points, most)) for line in found]
     known = [(value, at) for line in thinned for at, value in line.points if value is not None]
     if not known:
         return None
     moments = sorted({at for _, at in known})
     x = time_axis(moments[0], moments[-1])
-    y = number_axis((value for value, _ in known), from_zero=from_zero)
+    values = [value for value, _ in known]
+    y = number_axis([*values, *near_limits(limits, values)], from_zero=from_zero)
     shapes = [_shape(line, place, x, y, unit) for place, line in enumerate(thinned)]
     return Chart(
         kind="line",
@@ -66,8 +71,8 @@ def lines(
         x_ticks=x.ticks,
         y_ticks=y.ticks,
         caption=x.caption,
-        shapes=shapes,
-        marks=_marks(thinned, moments, x, y, unit),
+        shapes=[*limit_shapes(limits, x, y), *shapes],
+        marks=_marks(thinned, moments, (x, y), unit, {each.at: each.words for each in limits if each.exceeded}),
         table=_table(thinned, moments),
         legend=shapes if len(shapes) > 1 or shapes[0].name else (),
         more=more,
@@ -81,17 +86,18 @@ def layers(title: str, at: Sequence[float], parts: Sequence[ChartLine], *, unit:
     """
     if len(at) <= 1:
         return None
+    title, unit = printable(title), printable(unit, UNIT)
     step = ceil(len(at) / MAX_POINTS)
     # Of the batches of one place the longest is drawn, with its own parts.
     whole = [sum(line.points[n][1] or 0.0 for line in parts) for n in range(len(at))]
     kept = [max(range(n, min(n + step, len(at))), key=whole.__getitem__) for n in range(0, len(at), step)]
-    drawn = [ChartLine(line.name, [(at[n], line.points[n][1]) for n in kept]) for line in parts]
+    drawn = [ChartLine(printable(line.name), [(at[n], line.points[n][1]) for n in kept]) for line in parts]
     y = number_axis([whole[n] for n in kept], from_zero=True)
     shapes, base = [], [0.0] * len(kept)
     for place, line in enumerate(drawn):
         upper = [low + (value or 0.0) for low, (_, value) in zip(base, line.points, strict=True)]
         newest = number_text(_newest(line.points), unit)
-        shapes.append(Shape(line.name, place, _columns(base, upper, y), newest, filled=True))
+        shapes.append(Shape(line.name, place, _columns(base, upper, y), newest, look="layer"))
         base = upper
     width = 100 / len(kept)
     marks = [Mark(place * width, 0, width, 100, _said(at[n], drawn, place, unit)) for place, n in enumerate(kept)]
@@ -141,20 +147,16 @@ def _shape(line: ChartLine, place: int, x: TimeAxis, y: NumberAxis, unit: str) -
         if value is None:
             runs.append([])
         else:
-            runs[-1].append(_places(x.place(moment), 100 - y.place(value)))
+            runs[-1].append(path_places(x.place(moment), 100 - y.place(value)))
     path = " ".join(f"M{' L'.join(run)}" for run in runs if len(run) > 1)
     points = " ".join(f"M{run[0]}h0" for run in runs if len(run) == 1)
     return Shape(line.name, place, path, number_text(_newest(line.points), unit), points=points)
 
 
-def _places(x: float, y: float) -> str:
-    return f"{x * SIZE / 100:.1f} {y * SIZE / 100:.1f}"
-
-
 def _columns(base: Sequence[float], upper: Sequence[float], y: NumberAxis) -> str:
     width = SIZE / len(base)
     return " ".join(
-        f"M{_places(100 * place / len(base), 100 - y.place(low))}"
+        f"M{path_places(100 * place / len(base), 100 - y.place(low))}"
         f"V{(100 - y.place(high)) * SIZE / 100:.1f}h{_BAR * width:.1f}V{(100 - y.place(low)) * SIZE / 100:.1f}z"
         for place, (low, high) in enumerate(zip(base, upper, strict=True))
         if high > low
@@ -170,8 +172,15 @@ def _ticks_of_columns(moments: Sequence[float]) -> list[Tick]:
     ]
 
 
-def _marks(found: Sequence[ChartLine], moments: Sequence[float], x: TimeAxis, y: NumberAxis, unit: str) -> list[Mark]:
-    """Return one mark for each moment; each is as wide as it is nearer than any other."""
+def _marks(
+    found: Sequence[ChartLine],
+    moments: Sequence[float],
+    axes: tuple[TimeAxis, NumberAxis],
+    unit: str,
+    exceeded: Mapping[float, str],
+) -> list[Mark]:
+    """Return one mark for each moment, as wide as it is nearest; `exceeded` says by moment what fails."""
+    x, y = axes
     places = [x.place(moment) for moment in moments]
     edges = [0.0, *((left + right) / 2 for left, right in pairwise(places)), 100.0]
     values = [dict(line.points) for line in found]
@@ -180,11 +189,12 @@ def _marks(found: Sequence[ChartLine], moments: Sequence[float], x: TimeAxis, y:
     for n, (moment, place) in enumerate(zip(moments, places, strict=True)):
         known = [(line.name, each.get(moment)) for line, each in zip(found, values, strict=True)]
         dots = [
-            ChartDot(place, 100 - y.place(value), number)
+            ChartDot(place, 100 - y.place(value), number, moment in exceeded)
             for number, (_, value) in enumerate(known)
             if value is not None and with_dots
         ]
-        marks.append(Mark(edges[n], 0, edges[n + 1] - edges[n], 100, _sentence(moment, known, unit), dots))
+        words = _sentence(moment, known, unit) + (f", {exceeded[moment]}" if moment in exceeded else "")
+        marks.append(Mark(edges[n], 0, edges[n + 1] - edges[n], 100, words, dots))
     return marks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import cos, radians
 
@@ -42,6 +42,8 @@ def positions(title: str, found: Sequence[Position], *, more: int = 0) -> Chart 
     """Return a chart of places, of which the eight most frequent states have a look of their own; None of no place."""
     if not found:
         return None
+    title = printable(title)
+    found = [replace(each, name=printable(each.name), state=printable(each.state)) for each in found]
     west, east, south, north = _frame(found)
     counted = Counter(each.state for each in found)
     states = sorted(state for state, _ in counted.most_common(7 if len(counted) > 8 else 8))  # noqa: PLR2004 - PLACES
