@@ -42,16 +42,10 @@ def lines(
     limits: Sequence[Limits] = (),
     more: int = 0,
 ) -> Chart | None:
-    """Return a chart of at most eight lines; None without a value.
+    """Return a chart of at most eight lines with finite values; None without a value.
 
-    Args:
-        title: what it shows.
-        found: the lines, with finite values.
-        unit: of the values.
-        most: how many points of a line are drawn.
-        from_zero: whether the axis begins at zero in any case.
-        limits: what the values shall be within, in the order of time.
-        more: how many lines are left out.
+    `most` points of each are drawn; the axis begins at zero if `from_zero`, or where it does anyway; `limits` are what
+    the values shall be within, in the order of time; `more` lines are left out.
     """
     title, unit = printable(title), printable(unit, UNIT)
     thinned = [ChartLine(printable(line.name), _thinned(line.points, most)) for line in found]
@@ -59,10 +53,11 @@ def lines(
     if not known:
         return None
     moments = sorted({at for _, at in known})
-    x = time_axis(moments[0], moments[-1])
     values = [value for value, _ in known]
+    x = time_axis(moments[0], moments[-1])
     y = number_axis([*values, *near_limits(limits, values)], from_zero=from_zero)
-    shapes = [_shape(line, place, x, y, unit) for place, line in enumerate(thinned)]
+    shapes = [_shape(line, place, (x, y), unit) for place, line in enumerate(thinned)]
+    exceeded = {each.at: each.words for each in limits if each.exceeded}
     return Chart(
         kind="line",
         title=title,
@@ -72,7 +67,7 @@ def lines(
         y_ticks=y.ticks,
         caption=x.caption,
         shapes=[*limit_shapes(limits, x, y), *shapes],
-        marks=_marks(thinned, moments, (x, y), unit, {each.at: each.words for each in limits if each.exceeded}),
+        marks=_marks(thinned, moments, (x, y), unit, exceeded),
         table=_table(thinned, moments),
         legend=shapes if len(shapes) > 1 or shapes[0].name else (),
         more=more,
@@ -140,8 +135,9 @@ def _thinned(points: Points, most: int) -> list[tuple[float, float | None]]:
     return thinned
 
 
-def _shape(line: ChartLine, place: int, x: TimeAxis, y: NumberAxis, unit: str) -> Shape:
+def _shape(line: ChartLine, place: int, axes: tuple[TimeAxis, NumberAxis], unit: str) -> Shape:
     """Return a line, interrupted where a value is unknown, and its values between two unknown ones as points."""
+    x, y = axes
     runs: list[list[str]] = [[]]
     for moment, value in line.points:
         if value is None:

@@ -29,7 +29,7 @@ _REACH = 1.6
 
 
 @dataclass(frozen=True)
-class Position:
+class GeoPosition:
     """A place: degrees east (-180 to 180) and north (-90 to 90), its name, and its state, empty for none."""
 
     lon: float
@@ -38,7 +38,7 @@ class Position:
     state: str = ""
 
 
-def positions(title: str, found: Sequence[Position], *, more: int = 0) -> Chart | None:
+def positions(title: str, found: Sequence[GeoPosition], *, more: int = 0) -> Chart | None:
     """Return a chart of places, of which the eight most frequent states have a look of their own; None of no place."""
     if not found:
         return None
@@ -86,7 +86,7 @@ def _degrees(value: Decimal, letters: str) -> str:
     return f"{number}°" if not value else f"{number}° {letters[value > 0]}"
 
 
-def _frame(found: Sequence[Position]) -> tuple[float, float, float, float]:
+def _frame(found: Sequence[GeoPosition]) -> tuple[float, float, float, float]:
     """Return west, east, south and north of a frame that holds all places and has the ratio of the picture."""
     lons, lats = [each.lon for each in found], [each.lat for each in found]
     middle_lon, middle_lat = (min(lons) + max(lons)) / 2, (min(lats) + max(lats)) / 2
@@ -105,18 +105,18 @@ def _ticks(low: float, high: float, letters: str) -> list[Tick]:
     return [Tick(place_between(float(each), low, high), _degrees(each, letters)) for each in inside]
 
 
-def _said(each: Position) -> str:
+def _said(each: GeoPosition) -> str:
     state = f", {isolated(each.state)}" if each.state else ""
     return f"{isolated(each.name)}{state}: {degrees_text(each.lat, 'SN')}, {degrees_text(each.lon, 'WE')}"
 
 
-def _words(title: str, found: Sequence[Position], counted: Counter[str]) -> str:
+def _words(title: str, found: Sequence[GeoPosition], counted: Counter[str]) -> str:
     many = f"{len(found)} place{'' if len(found) == 1 else 's'}"
     states = ", ".join(f"{isolated(state)} {count}" for state, count in counted.most_common(8) if state)
     return f"{title}. {many}{f': {states}' if states else ''}."
 
 
-def _table(found: Sequence[Position]) -> tuple[list[str], list[list[str]], int]:
+def _table(found: Sequence[GeoPosition]) -> tuple[list[str], list[list[str]], int]:
     stated = any(each.state for each in found)
     rows = [
         [each.name, *([each.state] if stated else []), degrees_text(each.lat, "SN"), degrees_text(each.lon, "WE")]
@@ -131,7 +131,7 @@ def _legend(states: Sequence[str], counted: Counter[str]) -> list[Shape]:
     return [*named, Shape("others", 7, "", f"{others}")] if others else named
 
 
-def _labels(found: Sequence[Position], dots: Sequence[ChartDot]) -> Iterator[Label]:
+def _labels(found: Sequence[GeoPosition], dots: Sequence[ChartDot]) -> Iterator[Label]:
     """Yield the names that lie over no point and no other name, the first places first."""
     taken = [(dot.x, dot.x, dot.y) for dot in dots]
     for each, dot in list(zip(found, dots, strict=True))[:_MOST_LABELS]:

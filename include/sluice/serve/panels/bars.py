@@ -7,12 +7,12 @@ from collections import defaultdict
 from sluice.console.charts.bars import bars
 from sluice.live.values import Value
 from sluice.serve.panels.cells import SortKey, cell_of, number_in, sort_key, text_of
-from sluice.serve.panels.selection import Combined, Selection
+from sluice.serve.panels.selection import Combined, SelectedRows
 from sluice.serve.panels.view import PanelView
 from sluice.specs.model.pages import BarsPanel
 
 
-def bar_chart(panel: BarsPanel, selected: Selection) -> PanelView:
+def bar_chart(panel: BarsPanel, selected: SelectedRows) -> PanelView:
     """Return the bars of a panel: the greatest, or the first categories in their order."""
     combined: dict[str, Combined] = defaultdict(Combined)
     order: dict[str, SortKey] = {}

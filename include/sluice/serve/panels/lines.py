@@ -8,14 +8,14 @@ from collections import defaultdict
 from sluice.console.charts.lines import ChartLine, lines
 from sluice.live.values import Value
 from sluice.serve.panels.cells import number_in, seconds_in, text_in
-from sluice.serve.panels.selection import Combined, Selection
+from sluice.serve.panels.selection import Combined, SelectedRows
 from sluice.serve.panels.view import PanelView
 from sluice.specs.model.pages import MAX_SERIES, LinePanel
 
 _Lines = dict[str, dict[float, Combined]]
 
 
-def line_chart(panel: LinePanel, selected: Selection) -> PanelView:
+def line_chart(panel: LinePanel, selected: SelectedRows) -> PanelView:
     """Return the lines of a panel: the newest times, and of more lines than a reader can tell apart the greatest."""
     found: _Lines = defaultdict(lambda: defaultdict(Combined))
     for _, (at, name, numbers) in selected.read(lambda row: _read(panel, row)):

@@ -11,7 +11,7 @@ from sluice.serve.panels.numbers import large_number
 from sluice.serve.panels.places import position_chart
 from sluice.serve.panels.ranking import ranking
 from sluice.serve.panels.rows import row_table
-from sluice.serve.panels.selection import Selection, selection, where_words
+from sluice.serve.panels.selection import SelectedRows, selection, where_words
 from sluice.serve.panels.view import PanelView
 from sluice.specs.model.pages import BarsPanel, LinePanel, NumberPanel, Panel, PositionsPanel, TablePanel
 
@@ -32,7 +32,7 @@ def panel_view(panel: Panel, rows: Sequence[Value]) -> PanelView:
     return _computed(panel, selected)
 
 
-def _computed(panel: Panel, selected: Selection) -> PanelView:
+def _computed(panel: Panel, selected: SelectedRows) -> PanelView:
     match panel:
         case NumberPanel():
             return large_number(panel, selected)

@@ -7,14 +7,14 @@ import heapq
 from sluice.console.charts.numbers import change_text, exact_text
 from sluice.live.values import Value
 from sluice.serve.panels.cells import number_in, text_in
-from sluice.serve.panels.selection import Selection
+from sluice.serve.panels.selection import SelectedRows
 from sluice.serve.panels.view import PanelView, RankedRow, Ranking
 from sluice.specs.model.pages import TopPanel
 
 _Read = tuple[str, float | None, float | None]
 
 
-def ranking(panel: TopPanel, selected: Selection) -> PanelView:
+def ranking(panel: TopPanel, selected: SelectedRows) -> PanelView:
     """Return the ranking of a panel."""
     read = [found for _, found in selected.read(lambda row: _read(panel, row))]
     found = [(name, value, change) for name, value, change in read if value is not None]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from sluice.live.values import Value
 from sluice.serve.panels.cells import cell_of, sort_key, text_of
-from sluice.serve.panels.selection import Selection
+from sluice.serve.panels.selection import SelectedRows
 from sluice.serve.panels.view import PanelView, RowTable
 from sluice.specs.model.pages import TablePanel
 
 
-def row_table(panel: TablePanel, selected: Selection) -> PanelView:
+def row_table(panel: TablePanel, selected: SelectedRows) -> PanelView:
     """Return the table of a panel; what is null comes last, whatever the order."""
     read = list(selected.read(lambda row: [cell_of(row, column) for column in panel.columns]))
     cells = [found for _, found in (read[: panel.rows] if panel.order is None else _ordered(panel, selected, read))]
@@ -28,10 +28,10 @@ def row_table(panel: TablePanel, selected: Selection) -> PanelView:
 _Read = tuple[Value, list[object]]
 
 
-def _ordered(panel: TablePanel, selected: Selection, read: Sequence[_Read]) -> list[_Read]:
+def _ordered(panel: TablePanel, selected: SelectedRows, read: Sequence[_Read]) -> list[_Read]:
     column, reverse = str(panel.order).removeprefix("-"), str(panel.order).startswith("-")
     cells = {row.key: found for row, found in read}
-    keys = Selection([row for row, _ in read])
+    keys = SelectedRows([row for row, _ in read])
     ordered = [(key, row) for row, key in keys.read(lambda row: sort_key(cell_of(row, column)))]
     if keys.left_out:
         selected.left_out, selected.reason = selected.left_out + keys.left_out, selected.reason or keys.reason

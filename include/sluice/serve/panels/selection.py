@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Selection:
+class SelectedRows:
     """Some rows, those that changed last first.
 
     Attributes:
@@ -59,11 +59,11 @@ class Selection:
         return PanelView(content, notes=[f"{many}: {self.reason}."] if self.left_out else [], more=more)
 
 
-def selection(rows: Sequence[Value], where: Mapping[str, Bound]) -> Selection:
+def selection(rows: Sequence[Value], where: Mapping[str, Bound]) -> SelectedRows:
     """Return the rows that are within bounds; those of which that cannot be said are left out."""
     if not where:
-        return Selection(rows)
-    kept, found = [], Selection(())
+        return SelectedRows(rows)
+    kept, found = [], SelectedRows(())
     for row in rows:
         if fault := condition_fault(where, row):
             found.leave_out(fault)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sluice.console.charts.bars import bars
 from sluice.console.charts.chart import PLACES
-from sluice.console.charts.positions import Position, degrees_text, positions
+from sluice.console.charts.positions import GeoPosition, degrees_text, positions
 from tests.unit.console.charts.frame import assert_in_frame, numbers
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -45,11 +45,11 @@ def test_of_nothing_there_is_no_chart() -> None:
     assert positions("Trucks", []) is None
 
 
-@given(st.lists(st.builds(Position, LON, LAT, st.text(max_size=30), st.text(max_size=3)), min_size=1, max_size=80))
-@example([Position(180, 90, "a"), Position(-180, -90, "b")])
-@example([Position(0, 0, "a"), Position(0, 0, "b")])
-@example([Position(10, 90, "a"), Position(-10, 90, "b")])
-def test_places_stay_in_their_frame(found: list[Position]) -> None:
+@given(st.lists(st.builds(GeoPosition, LON, LAT, st.text(max_size=30), st.text(max_size=3)), min_size=1, max_size=80))
+@example([GeoPosition(180, 90, "a"), GeoPosition(-180, -90, "b")])
+@example([GeoPosition(0, 0, "a"), GeoPosition(0, 0, "b")])
+@example([GeoPosition(10, 90, "a"), GeoPosition(-10, 90, "b")])
+def test_places_stay_in_their_frame(found: list[GeoPosition]) -> None:
     chart = positions("Trucks", found)
     assert chart is not None
     assert_in_frame(chart)
@@ -59,7 +59,7 @@ def test_places_stay_in_their_frame(found: list[Position]) -> None:
 
 
 def test_north_is_up_and_east_is_right() -> None:
-    chart = positions("Trucks", [Position(10, 50, "south west"), Position(11, 51, "north east")])
+    chart = positions("Trucks", [GeoPosition(10, 50, "south west"), GeoPosition(11, 51, "north east")])
     assert chart is not None
     (south_west,), (north_east,) = (mark.dots for mark in chart.marks)
     assert south_west.x < north_east.x
@@ -68,7 +68,8 @@ def test_north_is_up_and_east_is_right() -> None:
 
 def test_a_degree_is_as_long_in_both_directions() -> None:
     chart = positions(
-        "Trucks", [Position(10, 60, "a"), Position(12, 60, "b"), Position(11, 61, "c"), Position(11, 59, "d")]
+        "Trucks",
+        [GeoPosition(10, 60, "a"), GeoPosition(12, 60, "b"), GeoPosition(11, 61, "c"), GeoPosition(11, 59, "d")],
     )
     assert chart is not None
     a, b, c, d = (mark.dots[0] for mark in chart.marks)
@@ -77,15 +78,15 @@ def test_a_degree_is_as_long_in_both_directions() -> None:
 
 
 def test_names_lie_over_no_other_place() -> None:
-    crowd = [Position(10 + n / 1000, 50, f"truck {n}") for n in range(20)]
-    chart = positions("Trucks", [*crowd, Position(11, 51, "alone")])
+    crowd = [GeoPosition(10 + n / 1000, 50, f"truck {n}") for n in range(20)]
+    chart = positions("Trucks", [*crowd, GeoPosition(11, 51, "alone")])
     assert chart is not None
     assert [label.text for label in chart.labels if label.text == "alone"] == ["alone"]
     assert len(chart.labels) < 5
 
 
 def test_the_rarest_of_many_states_are_others() -> None:
-    found = [Position(n, n, f"{n}", f"state {n % 10}") for n in range(60)]
+    found = [GeoPosition(n, n, f"{n}", f"state {n % 10}") for n in range(60)]
     chart = positions("Trucks", found)
     assert chart is not None
     assert [shape.name for shape in chart.legend][-1] == "others"

@@ -12,7 +12,7 @@ from sluice.console.charts.bars import bars
 from sluice.console.charts.chart import Chart, printable
 from sluice.console.charts.drawing import SYMBOLS, drawn
 from sluice.console.charts.lines import ChartLine, lines
-from sluice.console.charts.positions import Position, positions
+from sluice.console.charts.positions import GeoPosition, positions
 from tests.unit.console.charts.frame import parsed
 
 HOSTILE = '"><img src=x onerror="alert(1)">'
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def charts(name: str) -> list[Chart]:
     line = lines(name, [ChartLine(name, [(0.0, 1.0), (60.0, 2.0)]), ChartLine("b", [(0.0, 3.0)])], unit=name)
-    found = [line, bars(name, [(name, 1.0)], unit=name), positions(name, [Position(1, 2, name, name)])]
+    found = [line, bars(name, [(name, 1.0)], unit=name), positions(name, [GeoPosition(1, 2, name, name)])]
     return [chart for chart in found if chart is not None]
 
 
