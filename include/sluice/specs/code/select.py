@@ -90,9 +90,8 @@ class Select:
     def columns(self) -> tuple[str, ...]:
         """The names of its result's columns, as it writes them; none where it does not name all of them itself."""
         named = tuple(self.tree.named_selects)
-        parts = self.tree.selects
-        unnamed = any(isinstance(part, exp.Aliases) or part.find(exp.Star) is part for part in parts)
-        return () if unnamed or self.tree.is_star or "" in named or "*" in named else named
+        listed = len(named) == len(self.tree.selects) and not any(isinstance(s, exp.Aliases) for s in self.tree.selects)
+        return named if listed and not self.tree.is_star else ()
 
     def tables(self, node: exp.Expr | None = None) -> Iterator[exp.Table]:
         """Yield the tables that it names, or that a part of it names; functions that make rows are none."""
