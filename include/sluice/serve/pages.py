@@ -64,7 +64,8 @@ class ServedPage:
         self._rendered: list[RenderedPanel | None] = [None] * len(page.panels)
         self._number = 0
         self._rendered_at: float | None = None
-        self._lock = threading.Lock()
+        self._rendering = threading.Lock()
+        self._lock = threading.Lock()  # of what is rendered; held for moments, also in the event loop
         self._listeners = 0
         self._driver: asyncio.Task[None] | None = None
 
@@ -78,7 +79,7 @@ class ServedPage:
 
         Only what returns 0 has rendered.
         """
-        with self._lock:
+        with self._rendering:
             now = self._clock.monotonic()
             if self._rendered_at is not None and now - self._rendered_at < RENDER_SECONDS:
                 return RENDER_SECONDS - (now - self._rendered_at)
@@ -130,11 +131,12 @@ class ServedPage:
             log.exception("The panel %r of %s could not be rendered.", panel.title, self.pipeline)
             html = panel_html(place, panel, None, self.pipeline, PanelSource())
         before = self._rendered[place]
-        if before is not None and before.html == html:
-            before.state = state
-            return
-        self._number += 1
-        self._rendered[place] = RenderedPanel(html, self._number, state)
+        with self._lock:
+            if before is not None and before.html == html:
+                before.state = state
+            else:
+                self._number += 1
+                self._rendered[place] = RenderedPanel(html, self._number, state)
 
     async def _drive(self) -> None:
         woken = asyncio.Event()

@@ -74,7 +74,7 @@ def _form(view: PanelView) -> str:
 
 def _unread(source: PanelSource) -> str:
     if source.since is None:
-        return "Nothing has been read yet."
+        return f"Nothing can be shown yet: {source.trouble}."
     return f"The output cannot be read since {_clock(source.since)}: {source.trouble}"
 
 
