@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from math import pi, sin
 from typing import Any, cast
 
+import uvicorn
 from yaml import safe_load
 
-from sluice.clock import Clock
+from sluice.clock import Clock, SystemClock
+from sluice.console.context.access import login_free_gate
+from sluice.launch.ports import HOST
+from sluice.launch.processes import wait_until
 from sluice.live.source import LiveSource, Row, SourceRead
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, Live, LiveOutput
 from sluice.specs.model.model import PipelineSpec
 from tests.twins.project import InMemoryProject
@@ -78,8 +85,10 @@ class SilentSource:
 class HubByHand(Hub):
     """Follows what a test gives it."""
 
-    def start(self) -> None:
-        """Nobody follows."""
+    def _make(self, pipeline: PipelineSpec, name: str, output: LiveOutput) -> Live:
+        live = super()._make(pipeline, name, output)
+        live.follower.__dict__["start"] = lambda: None  # nobody reads its source
+        return live
 
     def live(self, output: str) -> Live:
         """Return an output of the only pipeline."""
@@ -143,3 +152,19 @@ def fill(hub: HubByHand, now: datetime = NOON, *, minutes: Iterable[int] = range
         state = chance.choice(("climbing", "cruising", "cruising", "holding"))
         plane = f"N{100 + 37 * number}UA"
         hub.put("planes_latest", {"plane": plane, "lon": lon, "lat": lat, "state": state})
+
+
+@contextmanager
+def serving_page(hub: HubByHand, clock: Clock, port: int = 0) -> Iterator[str]:
+    """Serve the page of a hub without a login; give its address."""
+    app = create_serve(hub, login_free_gate, clock=clock)
+    config = uvicorn.Config(app, host=HOST, port=port, log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=120)
+        yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)

@@ -36,9 +36,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def follow(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> Iterator[Callable[..., HubByHand]]:
+def follow(clock: ManualClock) -> Iterator[Callable[..., HubByHand]]:
     """Return what makes a hub over a page of some panels."""
-    monkeypatch.setattr("sluice.live.follower.Follower.start", lambda _: None)
     hubs: list[HubByHand] = []
 
     def over(*panels: dict[str, Any]) -> HubByHand:

@@ -11,7 +11,7 @@ from sluice.console.charts.numbers import exact_text, number_text
 _ROW_PIXELS = 26
 _BAR = 0.68
 _PARTS = 2
-_NAME = 16
+_NAME = 13
 """Characters of a name that fit beside the bars; the whole name is in the words and the table."""
 
 
