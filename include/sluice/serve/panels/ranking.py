@@ -22,7 +22,7 @@ def ranking(panel: TopPanel, selected: SelectedRows) -> PanelView:
     rows = [
         RankedRow(
             name=name,
-            value=exact_text(value, panel.unit),
+            value=exact_text(value),
             share=_share(value, best[0][1]),
             change="" if change is None else change_text(change),
             direction="" if not change else "up" if change > 0 else "down",
