@@ -114,7 +114,7 @@ def tick_texts(values: Sequence[Decimal], step: Decimal) -> list[str]:
     scale, letter = next(
         ((Decimal(least), f"{NO_BREAK}{sign}") for least, sign in MAGNITUDES if greatest >= least), _ONE
     )
-    behind = max(0, -(step / scale).normalize().as_tuple().exponent)  # type: ignore[operator]  it is finite
+    behind = len(f"{(step / scale).normalize():f}".partition(".")[2])
     return [f"{value / scale:,.{behind}f}{letter}" if value else "0" for value in values]
 
 

@@ -26,8 +26,8 @@ def _written_out(bound: object) -> object:
             return {"one_of": (bound,)}
         case list():
             return {"one_of": tuple(bound)}
-        case {"one_of": list(values)}:
-            return {**bound, "one_of": tuple(values)}
+        case dict() if isinstance(values := bound.get("one_of"), list):
+            return bound | {"one_of": tuple(values)}
         case _:
             return bound
 
