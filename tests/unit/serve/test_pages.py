@@ -265,13 +265,16 @@ def test_a_panel_is_rendered_once_for_all_listeners(
         for stream in streams:
             assert ">7<" in (await take(stream, "panels"))["panels"][0]["html"]
         assert len(rendered) == before + 1
+        driver = page._driver
+        assert driver is not None
         for stream in streams:
             await stream.aclose()  # type: ignore[attr-defined]
         assert len(page.changes) == 0
-        assert page._driver is None
+        await asyncio.wait([driver], timeout=10)
+        assert driver.done(), "what renders ends with the last listener"
+        assert len(hub.live("departures_live").changes) == 0
 
     asyncio.run(scenario())
-    assert len(hub.live("departures_live").changes) == 0
 
 
 @pytest.mark.usefixtures("hurried")

@@ -6,12 +6,15 @@
   const areasOf = (plot) => [...plot.querySelectorAll(".mark-area")];
   const chosenOf = (areas) => areas.findIndex((area) => area.classList.contains("chosen"));
 
-  function choose(plot, place) {
+  // What moves by itself is not read out: only what was asked for by a key.
+  function choose(plot, place, { aloud = true } = {}) {
     const areas = areasOf(plot);
     const at = Math.max(0, Math.min(place, areas.length - 1));
     areas.forEach((area, number) => area.classList.toggle("chosen", number === at && place !== null));
     const readout = plot.parentElement.querySelector(".readout");
-    readout.textContent = place === null || !areas[at] ? "" : areas[at].querySelector("title").textContent;
+    const words = place === null || !areas[at] ? "" : areas[at].querySelector("title").textContent;
+    readout.setAttribute("aria-live", aloud ? "polite" : "off");
+    if (readout.textContent !== words) readout.textContent = words;
   }
 
   document.addEventListener("keydown", (event) => {
@@ -31,7 +34,7 @@
   document.addEventListener("redrawn", (event) => {
     for (const plot of event.target.querySelectorAll(".plot")) {
       const now = chosenOf(areasOf(plot));
-      if (now >= 0) choose(plot, now);
+      if (now >= 0) choose(plot, now, { aloud: false });
     }
   });
 

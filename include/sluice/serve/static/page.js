@@ -27,13 +27,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const kept = (element, name) => name === "open" || (name === "class" && element.classList.contains("chosen"));
 
   function become(element, wanted) {
+    if (element.matches(".readout")) return;
     for (const { name } of [...element.attributes]) {
       if (!wanted.hasAttribute(name) && !kept(element, name)) element.removeAttribute(name);
     }
     for (const { name, value } of wanted.attributes) {
       if (element.getAttribute(name) !== value && !kept(element, name)) element.setAttribute(name, value);
     }
-    if (element.matches(".readout")) return;
     const news = [...wanted.childNodes];
     const olds = [...element.childNodes];
     news.forEach((node, place) => {

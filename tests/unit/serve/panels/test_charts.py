@@ -92,7 +92,7 @@ def test_bars_combine_the_rows_of_a_category_and_show_the_greatest() -> None:
 
 
 def test_categories_that_are_numbers_stand_in_their_order() -> None:
-    rows = values(*({"hour": n, "total": 1} for n in (10, 9, 2)))
+    rows = values(*({"hour": n, "total": n * n} for n in (10, 9, 2)))
     chart = chart_of(view_of(rows, kind="bars", x="hour", y="total", order="category"))
     assert [row[0] for row in chart.table.rows] == ["2", "9", "10"]
 

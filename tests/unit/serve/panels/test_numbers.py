@@ -59,6 +59,11 @@ def test_decimals_are_numbers_though_they_are_text() -> None:
     assert number_of(view_of(rows, kind="number", value="total", aggregate="sum")).text == "10"
 
 
+def test_rows_without_a_value_are_in_no_mean() -> None:
+    rows = values({"total": 4}, {"total": None}, {"total": 8})
+    assert number_of(view_of(rows, kind="number", value="total", aggregate="mean")).text == "6"
+
+
 def test_the_exact_number_has_its_unit() -> None:
     found = number_of(view_of(values({"total": 1_234_567}), kind="number", value="total", unit="posts"))
     assert (found.text, found.exact) == ("1.23\N{NO-BREAK SPACE}M", "1,234,567\N{NO-BREAK SPACE}posts")
@@ -91,9 +96,10 @@ def test_a_missing_column_is_said_with_those_that_there_are() -> None:
 
 
 def test_rows_that_cannot_be_shown_are_counted_beside_the_others() -> None:
-    view = view_of(values({"total": 1}, {"total": "x"}, {"total": 2}), kind="number", value="total", aggregate="sum")
+    rows = values({"total": 1}, {"total": "y"}, {"total": "x"}, {"total": 2})
+    view = view_of(rows, kind="number", value="total", aggregate="sum")
     assert number_of(view).text == "3"
-    assert list(view.notes) == ['1 row is left out: total is "x", which is no number.']
+    assert list(view.notes) == ['2 rows are left out: total is "x", which is no number.'], "the first is named"
 
 
 def test_without_rows_a_panel_says_whether_there_are_none_or_none_fits() -> None:

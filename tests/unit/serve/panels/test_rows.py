@@ -27,6 +27,15 @@ def test_the_greatest_come_first_with_their_share_and_change() -> None:
     assert view.more == 1
 
 
+def test_equal_values_are_in_the_order_of_their_names() -> None:
+    rows = values(*({"tag": tag, "posts": 1} for tag in "bca"))
+    assert [row.name for row in ranking_of(view_of(rows, kind="top", name="tag", value="posts")).rows] == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
 @pytest.mark.parametrize("posts", [[0, 0], [-5, -1], [0, -1]])
 def test_what_is_not_positive_has_no_bar(posts: list[int]) -> None:
     rows = values(*({"tag": f"{n}", "posts": count} for n, count in enumerate(posts)))
