@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 RENDER_SECONDS = 1.0
 """A page is rendered so often at most."""
+_SHARE = 2
+"""A page that takes long rests as long as it took: what is read and served has the processor, too."""
 _CHECK_SECONDS = 5.0
 """How soon is seen what nothing notifies of: an output that is read again without a change, or followed anew."""
 
@@ -63,7 +65,7 @@ class ServedPage:
         self._clock = clock
         self._rendered: list[RenderedPanel | None] = [None] * len(page.panels)
         self._number = 0
-        self._rendered_at: float | None = None
+        self._due_at = self._clock.monotonic()
         self._rendering = threading.Lock()
         self._lock = threading.Lock()  # of what is rendered; held for moments, also in the event loop
         self._listeners = 0
@@ -81,13 +83,13 @@ class ServedPage:
         """
         with self._rendering:
             now = self._clock.monotonic()
-            if self._rendered_at is not None and now - self._rendered_at < RENDER_SECONDS:
-                return RENDER_SECONDS - (now - self._rendered_at)
+            if now < self._due_at:
+                return self._due_at - now
             changed = [place for place, panel in enumerate(self.panels) if self._stale(place, panel)]
+            for place in changed:
+                self._render(place, self.panels[place])
             if changed:
-                self._rendered_at = now
-                for place in changed:
-                    self._render(place, self.panels[place])
+                self._due_at = now + max(RENDER_SECONDS, _SHARE * (self._clock.monotonic() - now))
             return 0.0
 
     def since(self, number: int) -> tuple[list[tuple[int, str]], int]:

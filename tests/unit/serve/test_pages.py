@@ -194,6 +194,21 @@ def test_a_page_is_rendered_once_a_second_and_only_what_has_changed(
     assert rendered == ["Sum", "Planes", "Sum"], "nothing has changed"
 
 
+def test_a_page_that_takes_long_rests_as_long(
+    follow: Callable[..., HubByHand], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page_of(follow(SUM))
+    true_html = module.panel_html
+
+    def slow(*given: Any) -> str:  # noqa: ANN401 - a double
+        clock.sleep(3)
+        return true_html(*given)
+
+    monkeypatch.setattr(module, "panel_html", slow)
+    assert page.refresh() == 0
+    assert page.refresh() == 3
+
+
 async def take(stream: AsyncIterator[bytes], kind: str) -> dict[str, Any]:
     """Return the next event of a kind, with its id."""
     while True:
