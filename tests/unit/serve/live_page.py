@@ -23,6 +23,7 @@ from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, Live, LiveOutput
+from sluice.serve.pages import Pages, ServedPage
 from sluice.specs.model.model import PipelineSpec
 from tests.twins.project import InMemoryProject
 
@@ -69,6 +70,9 @@ PANELS = safe_load("""
 - {kind: bars, title: Mean delay, output: departures_live, x: origin, y: delay, aggregate: mean, unit: min}
 """)
 """One of each kind, and more numbers."""
+
+SUM = {"kind": "number", "title": "Sum", "output": "departures_live", "value": "departed", "aggregate": "sum"}
+PLANES = {"kind": "number", "title": "Planes", "output": "planes_latest", "aggregate": "count"}
 AIRLINES = ("United", "JetBlue", "ExpressJet", "Delta", "American", "Envoy", "US Airways", "Southwest", "AirTran")
 
 
@@ -152,6 +156,16 @@ def fill(hub: HubByHand, now: datetime = NOON, *, minutes: Iterable[int] = range
         state = chance.choice(("climbing", "cruising", "cruising", "holding"))
         plane = f"N{100 + 37 * number}UA"
         hub.put("planes_latest", {"plane": plane, "lon": lon, "lat": lat, "state": state})
+
+
+def put_departed(hub: HubByHand, departed: float, origin: str = "JFK") -> None:
+    hub.put("departures_live", {"minute": NOON, "origin": origin, "departed": departed, "delay": 1})
+
+
+def page_of(hub: HubByHand) -> ServedPage:
+    page = Pages(hub).find("departures")
+    assert page is not None
+    return page
 
 
 @contextmanager

@@ -1,12 +1,8 @@
-"""Pages of panels: what they show, to whom, and how they move."""
+"""Pages of panels: what they show, to whom, and how often they are rendered."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -15,38 +11,23 @@ from fastapi.testclient import TestClient
 
 from sluice.console.context.access import Visitor
 from sluice.serve import app as app_module
-from sluice.serve import events as events_module
 from sluice.serve import pages as module
 from sluice.serve.app import create_serve
-from sluice.serve.page_events import page_events
-from sluice.serve.pages import Pages, ServedPage
 from tests.twins.clock import ManualClock
-from tests.twins.project import InMemoryProject
 from tests.unit.console.conftest import FakeVisitor
-from tests.unit.serve.live_page import NOON, PANELS, HubByHand, declare, fill, hub_of, paged_pipeline
+from tests.unit.serve.live_page import (
+    PANELS,
+    PLANES,
+    SUM,
+    HubByHand,
+    fill,
+    hub_of,
+    page_of,
+    paged_pipeline,
+    put_departed,
+)
 
 HOSTILE = '<img src=x onerror="alert(1)">'
-SUM = {"kind": "number", "title": "Sum", "output": "departures_live", "value": "departed", "aggregate": "sum"}
-PLANES = {"kind": "number", "title": "Planes", "output": "planes_latest", "aggregate": "count"}
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOON)
-
-
-@pytest.fixture
-def follow(clock: ManualClock) -> Iterator[Callable[..., HubByHand]]:
-    """Return what makes a hub over a page of some panels."""
-    hubs: list[HubByHand] = []
-
-    def over(*panels: dict[str, Any]) -> HubByHand:
-        hubs.append(hub_of(paged_pipeline(*panels), clock))
-        return hubs[-1]
-
-    yield over
-    for hub in hubs:
-        hub.stop()
 
 
 def browser(hub: HubByHand, visitor: Visitor | None = None) -> TestClient:
@@ -54,16 +35,6 @@ def browser(hub: HubByHand, visitor: Visitor | None = None) -> TestClient:
         return visitor or FakeVisitor()
 
     return TestClient(create_serve(hub, gate, clock=hub.clock), base_url="http://serve.test")
-
-
-def put(hub: HubByHand, departed: float, origin: str = "JFK") -> None:
-    hub.put("departures_live", {"minute": NOON, "origin": origin, "departed": departed, "delay": 1})
-
-
-def page_of(hub: HubByHand) -> ServedPage:
-    page = Pages(hub).find("departures")
-    assert page is not None
-    return page
 
 
 def html_of(hub: HubByHand) -> str:
@@ -87,7 +58,7 @@ def test_a_page_shows_its_panels_and_the_list_of_outputs_leads_to_it(follow: Cal
 
 def test_who_may_not_see_the_pipeline_sees_no_page(follow: Callable[..., HubByHand]) -> None:
     hub = follow(SUM)
-    put(hub, 5)
+    put_departed(hub, 5)
     stranger = browser(hub, FakeVisitor(sees=("weather",)))
     for path in ("/departures", "/departures/events"):
         assert stranger.get(path).status_code == 404
@@ -118,7 +89,7 @@ def module_read() -> Any:  # noqa: ANN401 - what a source gives
 
 def test_hostile_values_are_text_in_every_panel(follow: Callable[..., HubByHand]) -> None:
     hub = follow(*PANELS)
-    put(hub, 5, HOSTILE)
+    put_departed(hub, 5, HOSTILE)
     hub.put("airlines_live", {"airline": HOSTILE, "departed": 1, "change": 0.5})
     hub.put("planes_latest", {"plane": HOSTILE, "lon": 1, "lat": 2, "state": HOSTILE})
     html = html_of(hub)
@@ -129,7 +100,7 @@ def test_hostile_values_are_text_in_every_panel(follow: Callable[..., HubByHand]
 def test_texts_that_no_page_can_hold_do_no_harm(follow: Callable[..., HubByHand]) -> None:
     hub = follow(*PANELS)
     for text in ("\ud800", "\x00\x1b", "a" * 100_000, "\N{RIGHT-TO-LEFT OVERRIDE}evil", ""):
-        put(hub, 5, text)
+        put_departed(hub, 5, text)
         hub.put("airlines_live", {"airline": text, "departed": 1, "change": None})
         hub.put("planes_latest", {"plane": text, "lon": 1, "lat": 2, "state": text})
     html = html_of(hub)
@@ -141,7 +112,7 @@ def test_an_output_that_cannot_be_read_is_said_with_since_when(follow: Callable[
     hub = follow(SUM)
     hub.live("departures_live").follower._in_trouble("no broker answers")
     assert "The output cannot be read since 2013-01-21 12:00:00 UTC: no broker answers" in html_of(hub)
-    put(hub, 5)
+    put_departed(hub, 5)
     hub.live("departures_live").follower._in_trouble("it went away")
     html = html_of(hub)
     assert "The output is not read since 2013-01-21 12:00:00 UTC, and these values are of then: it went away" in html
@@ -152,7 +123,7 @@ def test_a_panel_that_fails_leaves_the_others_alone(
     follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub = follow(SUM, PLANES)
-    put(hub, 5)
+    put_departed(hub, 5)
     true_view = module.panel_view
 
     def failing(panel: Any, rows: Any) -> Any:  # noqa: ANN401 - a double
@@ -182,7 +153,7 @@ def test_a_page_is_rendered_once_a_second_and_only_what_has_changed(
     page = page_of(hub)
     assert page.refresh() == 0
     assert rendered == ["Sum", "Planes"]
-    put(hub, 5)
+    put_departed(hub, 5)
     assert page.refresh() == 1, "not within the same second"
     clock.sleep(0.25)
     assert page.refresh() == 0.75
@@ -207,181 +178,6 @@ def test_a_page_that_takes_long_rests_as_long(
     monkeypatch.setattr(module, "panel_html", slow)
     assert page.refresh() == 0
     assert page.refresh() == 3
-
-
-async def take(stream: AsyncIterator[bytes], kind: str) -> dict[str, Any]:
-    """Return the next event of a kind, with its id."""
-    while True:
-        text = (await asyncio.wait_for(anext(stream), 10)).decode()
-        lines = dict(line.split(": ", 1) for line in text.strip().splitlines())
-        if lines.get("event") == kind:
-            return {"id": lines.get("id", ""), **json.loads(lines["data"])}
-
-
-def listen(page: ServedPage, last: str = "", form: str = "") -> AsyncIterator[bytes]:
-    return page_events(page, last, form, nullcontext())
-
-
-def places(event: dict[str, Any]) -> list[int]:
-    return [panel["place"] for panel in event["panels"]]
-
-
-@pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RENDER_SECONDS", 0.0)
-
-
-@pytest.mark.usefixtures("hurried")
-def test_events_begin_with_all_panels_and_go_on_with_those_that_change(follow: Callable[..., HubByHand]) -> None:
-    hub = follow(SUM, PLANES)
-
-    async def scenario() -> None:
-        stream = listen(page_of(hub))
-        assert places(await take(stream, "panels")) == [0, 1]
-        put(hub, 41)
-        change = await take(stream, "panels")
-        assert places(change) == [0]
-        assert ">41<" in change["panels"][0]["html"]
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_who_comes_back_gets_the_panels_that_changed_meanwhile(follow: Callable[..., HubByHand]) -> None:
-    hub = follow(SUM, PLANES)
-    page = page_of(hub)
-
-    async def scenario() -> None:
-        known = (await take(listen(page), "panels"))["id"]
-        put(hub, 1)
-        assert places(await take(listen(page, known), "panels")) == [0]
-        for unknown in ("", "nonsense", "other-1", f"{page.origin}-x"):
-            assert places(await take(listen(page, unknown), "panels")) == [0, 1]
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_a_panel_is_rendered_once_for_all_listeners(
-    follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = follow(SUM)
-    rendered: list[int] = []
-    true_html = module.panel_html
-    monkeypatch.setattr(module, "panel_html", lambda *given: rendered.append(1) or true_html(*given))
-
-    async def scenario() -> None:
-        page = page_of(hub)
-        streams = [listen(page) for _ in range(20)]
-        for stream in streams:
-            await take(stream, "panels")
-        before = len(rendered)
-        put(hub, 7)
-        for stream in streams:
-            assert ">7<" in (await take(stream, "panels"))["panels"][0]["html"]
-        assert len(rendered) == before + 1
-        driver = page._driver
-        assert driver is not None
-        for stream in streams:
-            await stream.aclose()  # type: ignore[attr-defined]
-        assert len(page.changes) == 0
-        await asyncio.wait([driver], timeout=10)
-        assert driver.done(), "what renders ends with the last listener"
-        assert len(hub.live("departures_live").changes) == 0
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_a_slow_panel_does_not_hold_up_the_service(
-    follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = follow(SUM)
-    begun, released = threading.Event(), threading.Event()
-    true_html = module.panel_html
-
-    def slow(*given: Any) -> str:  # noqa: ANN401 - a double
-        begun.set()
-        assert released.wait(30)
-        return true_html(*given)
-
-    monkeypatch.setattr(module, "panel_html", slow)
-
-    async def scenario() -> None:
-        stream = listen(page_of(hub))
-        await take(stream, "alive")
-        panels = asyncio.create_task(take(stream, "panels"))
-        assert await asyncio.to_thread(begun.wait, 30)
-        for _ in range(100):  # the loop goes on while the panel is rendered
-            await asyncio.sleep(0)
-        assert not panels.done()
-        released.set()
-        assert places(await panels) == [0]
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_a_page_whose_spec_has_changed_ends(follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHECK_SECONDS", 0.01)
-    hub = follow(SUM)
-    pages = Pages(hub)
-    page = pages.find("departures")
-    assert page is not None
-
-    async def scenario() -> None:
-        stream = listen(page, form=page.digest)
-        await take(stream, "panels")
-        declare(cast(InMemoryProject, hub.fresh.current()), paged_pipeline(SUM, PLANES))
-        hub.refresh()
-        await take(stream, "end")
-        with pytest.raises(StopAsyncIteration):
-            await anext(stream)
-        found = pages.find("departures")
-        assert found is not None
-        assert found.digest != page.digest
-        await take(listen(found, form=page.digest), "end")
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_silence_has_a_sign_of_life(follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events_module, "HEARTBEAT_SECONDS", 0.01)
-    hub = follow(SUM)
-
-    async def scenario() -> None:
-        stream = listen(page_of(hub))
-        await take(stream, "panels")
-        await take(stream, "alive")
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.usefixtures("hurried")
-def test_an_output_that_is_followed_anew_is_shown_again(
-    follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_CHECK_SECONDS", 0.01)
-    hub = follow(SUM)
-    put(hub, 5)
-
-    async def scenario() -> None:
-        stream = listen(page_of(hub))
-        await take(stream, "panels")
-        pipeline = paged_pipeline(SUM)
-        owned = pipeline.model_copy(update={"driver": "flights", "outputs": pipeline.outputs[1:]})
-        declare(cast(InMemoryProject, hub.fresh.current()), owned)
-        hub.refresh()
-        gone = await take(stream, "panels")
-        assert "it is not followed now" in gone["panels"][0]["html"]
-        declare(cast(InMemoryProject, hub.fresh.current()), pipeline)
-        hub.refresh()
-        put(hub, 6)
-        while ">6<" not in (await take(stream, "panels"))["panels"][0]["html"]:
-            pass
-
-    asyncio.run(scenario())
 
 
 def test_too_many_listeners_are_refused(follow: Callable[..., HubByHand], monkeypatch: pytest.MonkeyPatch) -> None:
