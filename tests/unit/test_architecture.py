@@ -44,7 +44,7 @@ LAYERS = (
         "specs/rules",
         "streams/life",
     ),
-    ("launch", "spark/sinks", "specs", "streams/health"),
+    ("console/charts", "launch", "spark/sinks", "specs", "streams/health"),
     (
         "alerts",
         "containers",
@@ -60,7 +60,7 @@ LAYERS = (
     ("project",),
     ("airflow", "console/context", "project/tracing", "spark/session"),
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
-    ("airflow/streams", "console/pages", "spark/checks"),
+    ("airflow/streams", "console/pages", "serve/panels", "spark/checks"),
     ("console", "interactive", "spark/backfill"),
     ("serve", "spark/jobs"),
     ("airflow/web", "cli/terminal"),

@@ -144,11 +144,12 @@ def test_pictures_are_few_small_shown_and_made_by_the_recipe() -> None:
     folder = ROOT / "docs" / "images"
     sizes = {file.name: file.stat().st_size for file in folder.iterdir()}
     assert set(sizes) == {picture.file for picture in SHOWN}
-    assert len(sizes) <= 6
+    assert len(sizes) <= 7
     assert max(sizes.values()) < 150 * 1024
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in sizes)
-    shown = LINK.findall((ROOT / "docs" / "console.md").read_text(encoding="utf-8"))
-    assert {f"images/{name}" for name in sizes} <= set(shown)
+    pages = (ROOT / "docs" / page for page in ("console.md", "serve.md"))
+    shown = {link for page in pages for link in LINK.findall(page.read_text(encoding="utf-8"))}
+    assert {f"images/{name}" for name in sizes} <= shown
 
 
 def test_make_explains_every_target_and_hides_none() -> None:

@@ -30,6 +30,7 @@ _OPTIONS = (
     "--window-size=1400,1200",
     "--remote-debugging-port=0",
 )
+_KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 class Browser:
@@ -55,7 +56,7 @@ class Browser:
         """Press a key such as `Tab` or `Enter`."""
         for kind in ("keyDown", "keyUp"):
             text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
-            code = {"Tab": 9, "Enter": 13, "Escape": 27}[key]
+            code = _KEYS[key]
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **text)
 
     def open(self, url: str) -> None:

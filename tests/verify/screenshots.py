@@ -1,4 +1,4 @@
-"""Pictures of the console for the documentation: `make screenshots`. Needs Chromium.
+"""Pictures of the console and of a live page for the documentation: `make screenshots`. Needs Chromium.
 
 The fleet is the one of the tests, with harmless words, at a time that stands still: a rerun changes what was changed.
 """
@@ -28,6 +28,7 @@ from sluice.project.reloading import ReloadingProject
 from tests.twins.clock import ManualClock
 from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
+from tests.unit.serve.live_page import PANELS, fill, hub_of, paged_pipeline, serving_page
 from tests.verify.browser import Browser, running_browser
 
 UNITS = 12
@@ -45,6 +46,8 @@ PAGES = {
     "alerts": "/alerts",
     "cost": "/cost",
 }
+LIVE = "live"
+"""The page of `sluice serve`."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Picture:
     """One picture.
 
     Attributes:
-        page: a key of `PAGES`.
+        page: a key of `PAGES`, or `LIVE`.
         width: of the window, in pixels.
         dark: what its visitor likes.
     """
@@ -74,9 +77,10 @@ SHOWN = (
     Picture("graph", VERY_WIDE),
     Picture("intervals"),
     Picture("quality", NARROW),
+    Picture(LIVE),
 )
 """What the documentation shows."""
-ALL = tuple(Picture(*each) for each in product(PAGES, (WIDE, NARROW), (False, True)))
+ALL = tuple(Picture(*each) for each in product((*PAGES, LIVE), (WIDE, NARROW), (False, True)))
 
 
 def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
@@ -86,8 +90,15 @@ def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
         clock = ManualClock(NOW)
         fleet = build_fleet(Path(made) / "fleet", UNITS, clock, aside="")
         add_chains(fleet, NOW)
-        with serving(fleet, clock) as address, running_browser(Path(made) / "profile") as browser:
-            return [_taken(browser, address, picture, folder) for picture in pictures]
+        hub = hub_of(paged_pipeline(*PANELS), clock)
+        fill(hub, NOW)
+        with (
+            serving(fleet, clock) as console,
+            serving_page(hub, clock) as live,
+            running_browser(Path(made) / "profile") as browser,
+        ):
+            addresses = {page: console + path for page, path in PAGES.items()} | {LIVE: f"{live}/departures"}
+            return [_taken(browser, addresses[picture.page], picture, folder) for picture in pictures]
 
 
 @contextmanager
@@ -107,12 +118,13 @@ def serving(fleet: ConsoleFleet, clock: Clock) -> Iterator[str]:
 
 
 def _taken(browser: Browser, address: str, picture: Picture, folder: Path) -> Path:
-    path = PAGES[picture.page]
     browser.show_as(width=picture.width, height=HEIGHT, dark=picture.dark)
-    browser.open(address + path)
-    browser.wait_for(f"document.readyState === 'complete' && location.pathname === {path!r}")
+    browser.open(address)
+    browser.wait_for(f"document.readyState === 'complete' && location.href === {address!r}")
     theme = "dark" if picture.dark else "light"
     browser.wait_for(f"document.querySelector('main h1') && document.documentElement.dataset.theme === {theme!r}")
+    if picture.page == LIVE:
+        browser.wait_for("document.getElementById('state').textContent === 'live'")
     file = folder / picture.file
     browser.screenshot(file, whole=False)
     return file

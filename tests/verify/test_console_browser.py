@@ -19,7 +19,7 @@ from sluice.streams.life.attempts import Desired
 from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
 from tests.verify.browser import running_browser
-from tests.verify.screenshots import ALL, HEIGHT, serving, take
+from tests.verify.screenshots import ALL, HEIGHT, LIVE, serving, take
 from tests.verify.screenshots import PAGES as PICTURED
 from tests.verify.test_browser import BROKEN
 
@@ -75,7 +75,7 @@ def test_every_page_fits_and_nothing_is_wrong_with_it(console: str, tmp_path: Pa
 
 def test_a_picture_is_taken_of_every_page_light_and_dark_wide_and_narrow(tmp_path: Path) -> None:
     taken = take(ALL, tmp_path)
-    assert {picture.page for picture in ALL} == set(PICTURED)
+    assert {picture.page for picture in ALL} == {*PICTURED, LIVE}
     sizes = [struct.unpack(">II", file.read_bytes()[16:24]) for file in taken]
     assert sizes == [(picture.width, HEIGHT) for picture in ALL]
 

@@ -95,7 +95,7 @@ class RuleWatch:
                 yield from _over(rule, state, key, None, now)
 
     def _holds(self, rule: DataAlert, value: Value) -> bool:
-        fault = _fault(rule, value)
+        fault = condition_fault(rule.when, value)
         if fault:
             self.faults[rule.name] = fault
             return False
@@ -103,15 +103,20 @@ class RuleWatch:
         return all(within(value.fields[column], bound) for column, bound in rule.when.items())
 
 
-def _fault(rule: DataAlert, value: Value) -> str:
-    """Return why a rule cannot be evaluated for a value; empty if it can."""
-    for column, bound in rule.when.items():
+def condition_fault(when: Mapping[str, Bound], value: Value) -> str:
+    """Return why bounds by column cannot be evaluated for a value; empty if they can."""
+    for column, bound in when.items():
         if column not in value.fields:
-            return f"there is no column {column!r} in {', '.join(sorted(value.fields))}"
+            return missing_column(column, value)
         cell = value.fields[column]
         if cell is not None and bound.limits and (isinstance(cell, bool) or not isinstance(cell, int | float)):
             return f"{column} is {cell!r:.100}, which is no number"
     return ""
+
+
+def missing_column(column: str, value: Value) -> str:
+    """Return that a value lacks a column, and which it has."""
+    return f"there is no column {column!r} in {', '.join(sorted(value.fields))}"
 
 
 def within(value: Any, bound: Bound) -> bool:  # noqa: ANN401 - whatever a column holds

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
+from markupsafe import Markup
 
 from sluice.clock import Clock, SystemClock
 from sluice.console.context.access import Gate, Visitor, VisitorDep, current
@@ -17,6 +19,8 @@ from sluice.console.html.site import Site, page
 from sluice.live.values import Value, as_text
 from sluice.serve.events import events
 from sluice.serve.hub import Hub, Live
+from sluice.serve.page_events import page_events
+from sluice.serve.pages import Pages, ServedPage
 
 MAX_LISTENERS = 200
 """Connections that are kept open for events, each with a task and nothing that grows."""
@@ -24,11 +28,14 @@ SHOWN = 100
 MAX_ANSWERED = 10_000
 _OPTIONS = {"limit"}
 STATIC = {
-    **dict.fromkeys(("console.css", "icon.svg"), "sluice.console"),
-    **dict.fromkeys(("serve.css", "serve.js"), "sluice.serve"),
+    **dict.fromkeys(("console.css", "charts.css", "charts.js", "icon.svg"), "sluice.console"),
+    **dict.fromkeys(("serve.css", "serve.js", "page.js"), "sluice.serve"),
 }
 """The files that pages load, with their package."""
+_PAGE = "/{pipeline}"
 _OUTPUT = "/{pipeline}/{output}"
+_EVENTS = "events"
+"""The last part of the address of a page's events. An output may have this name: its table is no stream of events."""
 
 router = APIRouter()
 
@@ -39,10 +46,12 @@ class Serving:
 
     Attributes:
         hub: the outputs.
+        pages: the pages of pipelines.
         listeners: number of clients of events.
     """
 
     hub: Hub
+    pages: Pages
     listeners: int = field(default=0)
 
     @contextmanager
@@ -59,7 +68,7 @@ def create_serve(hub: Hub, gate: Gate, *, clock: Clock | None = None) -> FastAPI
     """Return the application for the outputs of a hub."""
     clock = clock or SystemClock()
     app = Site("sluice.serve", STATIC, clock).application(gate)
-    app.state.serving = Serving(hub)
+    app.state.serving = Serving(hub, Pages(hub))
     app.include_router(router)
     return app
 
@@ -76,15 +85,25 @@ def _one(request: Request, pipeline: str, output: str) -> Live:
     return live
 
 
+def _page(request: Request, pipeline: str) -> ServedPage:
+    """Return the page that a path names, if the visitor may see it."""
+    found = _serving(request).pages.find(pipeline)
+    if found is None or not current(request).readable([found.dag_id]):
+        raise HTTPException(404, "There is no such page, or it is not yours to see.")
+    return found
+
+
 ServingDep = Annotated[Serving, Depends(_serving)]
 LiveDep = Annotated[Live, Depends(_one)]
+PageDep = Annotated[ServedPage, Depends(_page)]
 Limit = Annotated[int, Query(ge=1, le=MAX_ANSWERED)]
 
 
 @router.get("/")
 def outputs(request: Request, visitor: VisitorDep, serving: ServingDep) -> HTMLResponse:
     """Show all outputs that the visitor may see."""
-    return page(request, "outputs.html", lives=_readable(visitor, serving.hub.lives()))
+    lives, pages = _readable(visitor, serving.hub.lives()), _readable(visitor, serving.pages.all())
+    return page(request, "outputs.html", lives=lives, pages=pages)
 
 
 @router.get("/api")
@@ -106,11 +125,33 @@ async def listen(request: Request, live: LiveDep, serving: ServingDep, limit: Li
 
     A client that returns with the id of its last event gets the changes since then.
     """
-    if serving.listeners >= MAX_LISTENERS:
-        raise HTTPException(503, f"{MAX_LISTENERS} listen already; try again later, or request it without events")
     last = request.headers.get("last-event-id", "")
-    stream = events(live, last, limit, _wanted(request), serving.listening())
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return _streamed(serving, events(live, last, limit, _wanted(request), serving.listening()))
+
+
+@router.get(_PAGE)
+def show_page(request: Request, served: PageDep) -> HTMLResponse:
+    """Show the page of a pipeline; its panels go on by events."""
+    served.refresh()
+    panels, number = served.since(-1)
+    html = [Markup(html) for _, html in panels]  # noqa: S704 - the template of a panel escapes
+    return page(request, "page.html", served=served, panels=html, number=number)
+
+
+@router.get(f"{_PAGE}/{_EVENTS}", response_model=None)
+async def listen_to_page(
+    request: Request, serving: ServingDep, pipeline: str, since: str = "", form: str = ""
+) -> Response:
+    """Send the panels of a page as server-sent events, whenever they have changed.
+
+    A client that returns with the id of its last event gets the panels that changed since then.
+    """
+    if "text/event-stream" not in request.headers.get("accept", "") and serving.hub.find(pipeline, _EVENTS):
+        live = await asyncio.to_thread(_one, request, pipeline, _EVENTS)
+        return await asyncio.to_thread(moving, request, live)
+    served = await asyncio.to_thread(_page, request, pipeline)
+    last = request.headers.get("last-event-id", "") or since
+    return _streamed(serving, page_events(served, last, form, serving.listening()))
 
 
 @router.get(_OUTPUT)
@@ -130,6 +171,12 @@ def moving(request: Request, live: LiveDep, limit: Limit = SHOWN) -> HTMLRespons
         wanted=wanted,
         query=request.url.query,
     )
+
+
+def _streamed(serving: Serving, stream: AsyncIterator[bytes]) -> StreamingResponse:
+    if serving.listeners >= MAX_LISTENERS:
+        raise HTTPException(503, f"{MAX_LISTENERS} listen already; try again later, or request it without events")
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 def described(live: Live) -> dict[str, Any]:
@@ -172,6 +219,9 @@ def _wanted(request: Request) -> Mapping[str, str]:
     return {name: text for name, text in request.query_params.items() if name not in _OPTIONS}
 
 
-def _readable(visitor: Visitor, lives: list[Live]) -> list[Live]:
-    mine = set(visitor.readable({live.dag_id for live in lives}))
-    return [live for live in lives if live.dag_id in mine]
+_Shown = TypeVar("_Shown", Live, ServedPage)
+
+
+def _readable(visitor: Visitor, found: list[_Shown]) -> list[_Shown]:
+    mine = set(visitor.readable({each.dag_id for each in found}))
+    return [each for each in found if each.dag_id in mine]

@@ -20,9 +20,9 @@ class ChangeSignal:
                 if not loop.is_closed():
                     loop.call_soon_threadsafe(event.set)
 
-    def subscribe(self) -> asyncio.Event:
-        """Return an event that is set by every change from now on."""
-        event = asyncio.Event()
+    def subscribe(self, event: asyncio.Event | None = None) -> asyncio.Event:
+        """Return an event that is set by every change from now on: a given one, which may be set by others too."""
+        event = event or asyncio.Event()
         with self._lock:
             self._waiting[event] = asyncio.get_running_loop()
         return event

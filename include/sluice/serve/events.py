@@ -38,32 +38,32 @@ async def events(
     with listening:
         woken = live.changes.subscribe()
         try:
-            number = _number(last, origin)
+            number = number_in(last, origin)
             fresh, trouble = number is None, None
             while True:
                 woken.clear()
                 if trouble != live.follower.condition.trouble:
                     trouble = live.follower.condition.trouble
-                    yield _event("condition", "", {"trouble": trouble})
+                    yield sse_event("condition", "", {"trouble": trouble})
                 changes = values.since(number or 0, most if fresh else None)
                 if fresh or not changes.complete:
                     whole = changes if fresh else values.since(0, most)
-                    yield _event("reset", f"{origin}-{whole.number}", _as_json(whole, wanted))
+                    yield sse_event("reset", f"{origin}-{whole.number}", _as_json(whole, wanted))
                     number, fresh = whole.number, False
                 elif changes.number != number:
                     number = changes.number
                     if update := _as_json(changes, wanted):
-                        yield _event("change", f"{origin}-{number}", update)
+                        yield sse_event("change", f"{origin}-{number}", update)
                 if live.follower.ended:
-                    yield _event("end", "", {})
+                    yield sse_event("end", "", {})
                     return
-                if not await _woken(woken):
+                if not await woken_in_time(woken):
                     yield b": still here\n\n"
         finally:
             live.changes.unsubscribe(woken)
 
 
-async def _woken(woken: asyncio.Event) -> bool:
+async def woken_in_time(woken: asyncio.Event) -> bool:
     """Wait for a change, and a little longer to collect further ones; return False if none came."""
     try:
         await asyncio.wait_for(woken.wait(), HEARTBEAT_SECONDS)
@@ -91,7 +91,8 @@ def _fits(value: Value, wanted: Mapping[str, str]) -> bool:
     return all(column in value.fields and as_text(value.fields[column]) == text for column, text in wanted.items())
 
 
-def _event(name: str, event_id: str, data: Mapping[str, Any]) -> bytes:
+def sse_event(name: str, event_id: str, data: Mapping[str, Any]) -> bytes:
+    """Return a server-sent event with a JSON object as its data; without an id if that is empty."""
     head = f"id: {event_id}\n" if event_id else ""
     return f"{head}event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
 
@@ -101,6 +102,7 @@ def _origin(live: Live) -> str:
     return f"{id(live.follower):x}{int(live.follower.begun.timestamp() * 1000):x}"
 
 
-def _number(last: str, origin: str) -> int | None:
+def number_in(last: str, origin: str) -> int | None:
+    """Return the number in the id of an event; None of an id with another origin."""
     before, _, number = last.rpartition("-")
     return int(number) if before == origin and number.isdecimal() else None

@@ -70,6 +70,7 @@ class Hub:
         notify: takes transitions of a pipeline's rules.
         known: returns the keys with an open alert of a pipeline, by rule.
         clock: gives the time.
+        pipelines: the specs as they were when outputs were last compared with them, by name.
     """
 
     fresh: ReloadingProject
@@ -77,6 +78,7 @@ class Hub:
     notify: Notify
     known: Known
     clock: Clock
+    pipelines: Mapping[str, PipelineSpec] = field(default_factory=dict)
     _lives: dict[tuple[str, str], tuple[str, Live]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,6 +118,7 @@ class Hub:
             for pipeline in project.catalog.pipelines.values()
             for name, output in live_outputs(pipeline).items()
         }
+        self.pipelines = dict(project.catalog.pipelines)
         with self._lock:
             ended = [
                 self._lives.pop(key)[1]

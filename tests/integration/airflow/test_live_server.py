@@ -48,7 +48,7 @@ def token(role: str = "viewer") -> str:
 def test_no_route_is_open_without_a_token(stranger: TestClient) -> None:
     names = {"name": "serve.js", "pipeline": "departures", "output": "departures_live"}
     paths = [route.path.format(**names) for route in stranger.app.routes if isinstance(route, APIRoute)]  # type: ignore[attr-defined]
-    assert len(paths) == 6
+    assert len(paths) == 8
     for path in paths:
         assert stranger.get(path).status_code == 401, path
 

@@ -23,8 +23,8 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.stamping import bounded
 from sluice.specs.load import load_catalog
-from sluice.specs.model.stamping import bounded
 from sluice.streams.life.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
 from tests.integration.sink import Sink, running_sink

@@ -200,7 +200,7 @@ def test_alerts_that_reached_nobody_are_said_first(visitor: TestClient) -> None:
 def test_cost_is_processor_time_by_a_million_records(visitor: TestClient) -> None:
     said = text_of(visitor, "/cost")
     # Two streams of three batches: 20.2 s of the driver, 90 records each.
-    assert "unit0000 112k 20.2 180 2 2" in said
+    assert "unit0000 112,222 20.2 180 2 2" in said
     assert said.index("unit0000") < said.index("unit0002"), "the most expensive first"
 
 

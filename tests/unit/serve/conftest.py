@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from fastapi import HTTPException, Request
@@ -14,12 +14,14 @@ from sluice.console.context.access import Visitor
 from sluice.live.source import LiveSource, SourceRead
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from sluice.serve import pages as pages_module
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, LiveOutput
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import PipelineSpec
 from tests.twins.clock import ManualClock
 from tests.twins.project import InMemoryProject
+from tests.unit.serve.live_page import NOON, HubByHand, hub_of, paged_pipeline
 
 INCLUDE = Path(__file__).parents[3] / "include"
 RULE = {"name": "long_delays", "output": "departures_live", "when": {"delay_max_min": {"above": 60}}}
@@ -76,3 +78,27 @@ def browser(hub: Hub) -> Callable[[Visitor | None], TestClient]:
         return TestClient(create_serve(hub, gate, clock=ManualClock()), base_url="http://serve.test")
 
     return of
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOON)
+
+
+@pytest.fixture
+def follow(clock: ManualClock) -> Iterator[Callable[..., HubByHand]]:
+    """Return what makes a hub over a page of some panels."""
+    hubs: list[HubByHand] = []
+
+    def over(*panels: dict[str, Any]) -> HubByHand:
+        hubs.append(hub_of(paged_pipeline(*panels), clock))
+        return hubs[-1]
+
+    yield over
+    for hub in hubs:
+        hub.stop()
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_module, "RENDER_SECONDS", 0.0)

@@ -54,7 +54,7 @@ def test_every_route_asks_who_it_is(browser: Browser) -> None:
     stranger = browser(None)
     for path in paths(stranger.app):
         assert stranger.get(path).status_code == 401, path
-    assert len(paths(stranger.app)) == 6
+    assert len(paths(stranger.app)) == 8
 
 
 def test_an_output_of_another_dag_is_not_there(browser: Browser, hub: Hub) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sluice.console.html.charts import Chart, ChartLine, layers, lines
+from sluice.console.charts.chart import Chart
+from sluice.console.charts.lines import ChartLine, layers, lines
 from sluice.streams.health.batch_log import BatchFigures
 
 PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
@@ -22,19 +23,27 @@ _OPTIONAL: Sequence[tuple[str, str, Callable[[BatchFigures], float | None]]] = (
 
 
 def charts_of(batches: Sequence[BatchFigures]) -> list[Chart]:
-    """Return the charts that have values, from batches in the order of time."""
+    """Return the charts that have values, from batches in the order of time; none of fewer than two batches."""
+    if len(batches) <= 1:
+        return []
     at = [each.at.timestamp() for each in batches]
     charts = [
         lines(
             "Records per second",
             [_line("input", batches, lambda b: b.input_rate), _line("processed", batches, lambda b: b.process_rate)],
             unit="/s",
+            from_zero=True,
         ),
-        layers("Duration of a batch by phase", at, _phases(batches), unit=" s"),
-        lines("Lag when a batch was planned, in records", [_line("lag", batches, lambda b: b.lag_records)]),
-        lines("Watermark delay behind the batch", [_line("gap", batches, _watermark_gap)], unit=" s"),
+        layers("Duration of a batch by phase", at, _phases(batches), unit="s"),
+        lines(
+            "Lag when a batch was planned",
+            [_line("lag", batches, lambda b: b.lag_records)],
+            unit="records",
+            from_zero=True,
+        ),
+        lines("Watermark delay behind the batch", [_line("gap", batches, _watermark_gap)], unit="s", from_zero=True),
         *(
-            lines(title, [_line(name, batches, value)])
+            lines(title, [_line(name, batches, value)], from_zero=True)
             for title, name, value in _OPTIONAL
             if any(value(each) for each in batches)
         ),

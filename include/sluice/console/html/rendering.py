@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from markupsafe import Markup, escape
 
 from sluice.clock import Clock
-from sluice.console.html.charts import HEIGHT, WIDTH, number_text
+from sluice.console.charts.drawing import drawn
+from sluice.console.charts.numbers import number_text
 from sluice.console.html.site import Site
 from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import FINE, Health
@@ -24,7 +25,7 @@ NAVIGATION = (
     ("cost", "Cost"),
 )
 
-STATIC = dict.fromkeys(("console.css", "console.js", "icon.svg"), "sluice.console")
+STATIC = dict.fromkeys(("console.css", "charts.css", "console.js", "charts.js", "icon.svg"), "sluice.console")
 """The files that pages load, with their package."""
 
 _SHORT = 10
@@ -42,7 +43,7 @@ def console_site(clock: Clock) -> Site:
         "verdict": verdict_of,
         "prose": prose,
     }
-    variables = {"navigation": NAVIGATION, "chart_width": WIDTH, "chart_height": HEIGHT}
+    variables = {"navigation": NAVIGATION, "drawn": drawn}
     return Site("sluice.console", STATIC, clock, filters=filters, variables=variables)
 
 

@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from sluice.console.charts.chart import Chart
 from sluice.console.context.access import VisitorDep, readable
 from sluice.console.context.page_context import ContextDep, SpecName
 from sluice.console.html.paging import PageNumber, paged
+from sluice.console.html.quality_charts import expectation_chart
 from sluice.console.html.site import page
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
-from sluice.quality.intervals import IntervalCheckResult
-from sluice.reports.history import HEIGHT, WIDTH, Picture, picture
+from sluice.reports.history import summary
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.specs.expectations.model import Expectation, Subject
 from sluice.specs.model.model import PipelineSpec
@@ -56,7 +57,6 @@ def of_pipeline(request: Request, pipeline: SpecName, visitor: VisitorDep, conte
         at=at,
         error=error,
         history=_history(project, spec),
-        drawn=(WIDTH, HEIGHT),
         cases=project.records.cases().of(pipeline)[:_MAX_CASES],
         live=LIVE,
         may_ask=context.runner is not None and visitor.may_run(backfill_dag_id(pipeline)),
@@ -75,10 +75,8 @@ def _newest(project: Project, pipeline: str) -> tuple[GateResult | None, datetim
         return None, None, str(error)
 
 
-def _history(
-    project: Project, spec: PipelineSpec
-) -> Sequence[tuple[Expectation, Picture | None, Sequence[IntervalCheckResult]]]:
-    """Return the expectations about intervals, each with its latest results."""
+def _history(project: Project, spec: PipelineSpec) -> Sequence[tuple[Expectation, Chart | None, str]]:
+    """Return the expectations about intervals, each with the chart of its latest results, and these in words."""
     if not spec.has_intervals:
         return ()
     try:
@@ -93,4 +91,7 @@ def _history(
     since = head.closed_until - _SHOWN_INTERVALS * length
     kept = project.records.quality().of(spec.name, [each.key for each in about], since, head.closed_until)
     by_key = {each.key: [one.checked for one in kept if one.checked.key == each.key] for each in about}
-    return [(each, picture(by_key[each.key]), by_key[each.key]) for each in about]
+    return [
+        (each, expectation_chart(f"{each.expect}: {each.subject}", by_key[each.key]), summary(by_key[each.key]))
+        for each in about
+    ]

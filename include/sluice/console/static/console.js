@@ -67,7 +67,7 @@ async function refresh() {
   }
   setTimeout(refresh, seconds * 1000);
 }
-const focusable = () => [...document.querySelectorAll("main a, main button, main input, main pre")];
+const focusable = () => [...document.querySelectorAll("main a, main button, main input, main pre, main .plot, main summary")];
 const focusPlace = () => focusable().indexOf(document.activeElement);
 document.addEventListener("DOMContentLoaded", () => {
   seconds = Number(document.body.dataset.refresh || 0);

@@ -12,9 +12,9 @@ from sluice.provisioning.importing.sample import RecordSample
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.stamping import MAX_AHEAD, bounded
 from sluice.specs.load import scan
 from sluice.specs.model.model import TopicSpec
-from sluice.specs.model.stamping import MAX_AHEAD, bounded
 from sluice.specs.reading.diagnosis import read_spec
 from sluice.specs.reading.document import Document, parse_document
 from sluice.specs.reading.faults import Fault

@@ -10,11 +10,11 @@ from datetime import timedelta
 import yaml
 
 from sluice.provisioning.importing.sample import Form, RecordSample
+from sluice.specs.catalog.stamping import MAX_AHEAD, STAMPED_BY, bounds
 from sluice.specs.model.duration import format_duration, parse_duration
 from sluice.specs.model.model import FieldType
 from sluice.specs.model.sources import CLOCK_SKEW
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.stamping import MAX_AHEAD, STAMPED_BY, bounds
 from sluice.specs.reading.document import parse_document
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED

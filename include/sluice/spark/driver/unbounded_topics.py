@@ -11,8 +11,8 @@ import structlog
 from sluice.errors import SluiceError
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.stamping import longest_skew, unbounded_stamps
 from sluice.specs.model.access import Role
-from sluice.specs.model.stamping import longest_skew, unbounded_stamps
 
 log = structlog.get_logger()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sluice.errors import SpecError
+from sluice.specs.catalog.stamping import bounded
 from sluice.specs.catalog.streams import DeclaredStream, raw_stream, raw_stream_of, streams_of, topic_of_raw
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
@@ -16,7 +17,6 @@ from sluice.specs.model.access import PrincipalSpec
 from sluice.specs.model.alerting import AlertPolicySpec
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.model.model import PipelineSpec, TopicSpec
-from sluice.specs.model.stamping import bounded
 from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 
 

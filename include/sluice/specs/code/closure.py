@@ -32,6 +32,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "resources": True,
     "deadlines": True,
     "alerts": True,
+    "page": True,
     "backfill": True,
     "max_records_per_batch": True,
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing

@@ -86,6 +86,13 @@ class Select:
         """The queries that it names by WITH, by their names in lower case."""
         return {cte.alias.lower(): cte.this for cte in self.tree.find_all(exp.CTE)}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its result's columns, as it writes them; none where it does not name all of them itself."""
+        named = tuple(self.tree.named_selects)
+        listed = len(named) == len(self.tree.selects) and not any(isinstance(s, exp.Aliases) for s in self.tree.selects)
+        return named if listed and not self.tree.is_star else ()
+
     def tables(self, node: exp.Expr | None = None) -> Iterator[exp.Table]:
         """Yield the tables that it names, or that a part of it names; functions that make rows are none."""
         for table in (node or self.tree).find_all(exp.Table):

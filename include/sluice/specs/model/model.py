@@ -32,6 +32,7 @@ from sluice.specs.model.outputs import (
     WrittenTopic,
     faulty_outputs,
 )
+from sluice.specs.model.pages import PageSpec
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
 from sluice.specs.model.sources import (
@@ -248,6 +249,8 @@ class PipelineSpec(Spec):
     """When so much of a batch is quarantined that its streams stop; omitted: never."""
     alerts: tuple[DataAlert, ...] = ()
     """Rules about its newest values, which `sluice serve` watches."""
+    page: PageSpec | None = None
+    """What `sluice serve` shows of its newest values at the address `/<pipeline>`."""
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 

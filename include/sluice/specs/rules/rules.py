@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
+from sluice.specs.catalog.stamping import broker_stamps
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
 from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
-from sluice.specs.model.stamping import broker_stamps
 from sluice.specs.model.start import Edge
 from sluice.specs.reading.diagnosis import nearest
 from sluice.specs.reading.faults import Fault
@@ -28,6 +28,7 @@ from sluice.specs.rules import (
     interval_expectations,
     login_rules,
     output_rules,
+    page_rules,
     record_expectations,
     sink_rules,
     source_rules,
@@ -239,6 +240,7 @@ RULES: tuple[Rule, ...] = (
     output_rules.output_topics_are_declared_once,
     sink_rules.sinks_are_functions_with_a_guarantee,
     output_rules.data_alerts_watch_live_outputs,
+    page_rules.pages_show_live_outputs,
     shapes_are_sound,
     clients_hold_no_secret,
     client_settings.clients_are_understood,

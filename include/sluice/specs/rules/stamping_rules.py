@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sluice.specs.catalog.stamping import MAX_AHEAD, bounds, broker_stamps, longest_skew
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.stamping import MAX_AHEAD, bounds, broker_stamps, longest_skew
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 

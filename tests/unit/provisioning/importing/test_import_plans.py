@@ -13,8 +13,8 @@ from sluice.cli.topics.importing import write
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plans.changes import Risk
 from sluice.provisioning.plans.declared import Declared
+from sluice.specs.catalog.stamping import MAX_AHEAD
 from sluice.specs.load import load_catalog
-from sluice.specs.model.stamping import MAX_AHEAD
 from sluice.topics.administration import TopicCreation, TopicState
 from tests.unit.provisioning.importing.scene import AT, TOPIC, Scene
 

@@ -13,8 +13,8 @@ from sluice.provisioning.growth.effects import growth_effects
 from sluice.quality.arrivals import sent_too_late
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.rhythm import rhythm_of
+from sluice.specs.catalog.stamping import MAX_AHEAD, longest_skew
 from sluice.specs.model.access import Role
-from sluice.specs.model.stamping import MAX_AHEAD, longest_skew
 from tests.twins.clock import START
 from tests.unit.provisioning.access.catalogs import principal, said
 from tests.unit.specs.bench import Bench

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.stamping import MAX_AHEAD, STAMPED_BY, bounds, unbounded_stamps
 from sluice.specs.model.model import TopicSpec
-from sluice.specs.model.stamping import MAX_AHEAD, STAMPED_BY, bounds, unbounded_stamps
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench
 
 
