@@ -16,6 +16,7 @@ from sluice.spark.session.batch_session import batch_session
 
 def main(pipelines: list[str]) -> None:
     project = Project.open_strict(settings())
+    sys.path.insert(0, str(project.settings.home / "spark_jobs"))  # as of a main in that folder
     outcomes = {}
     with batch_session(project, "backfill", pipelines[0]) as spark:
         for pipeline in pipelines:

@@ -1,1 +1,2 @@
-SELECT truck, lat, lon, km_per_hour, km_per_hour >= 3 AS drives, measured_at FROM positions
+SELECT truck, lat, lon, km_per_hour, if(km_per_hour < 3, 'stands', 'drives') AS state, measured_at
+FROM positions

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import StructType
 
 from sluice.intervals.backfill.parity import Counts
 from sluice.intervals.backfill.trial import RowDifference
@@ -129,12 +130,16 @@ def _both(table: DataFrame, computed: DataFrame, column: str) -> DataFrame:
     """
     columns = sorted(table.columns)
     start = F.unix_micros(named(column)).alias("_start")
-    hashed = row_hash(columns).cast("decimal(38,0)").alias("_hash")
     sides = [
-        frame.select(*map(named, columns), start, hashed, F.lit(side).alias("_side"))
+        frame.select(*map(named, columns), start, _hash_of(frame, columns), F.lit(side).alias("_side"))
         for side, frame in zip(_SIDES, (table, computed), strict=True)
     ]
     return sides[0].unionByName(sides[1])
+
+
+def _hash_of(frame: DataFrame, columns: Sequence[str]) -> Column:
+    schema = StructType([frame.schema[name] for name in columns])
+    return row_hash(schema).cast("decimal(38,0)").alias("_hash")
 
 
 def _counted() -> list[Column]:

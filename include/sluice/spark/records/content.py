@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
@@ -33,14 +34,14 @@ def content_of(rows: DataFrame, column: str) -> Mapping[datetime, Content]:
         RefusedError: a row belongs to no interval.
     """
     start = F.unix_micros(column).alias("start")
-    hashed = rows.select(start, row_hash(rows.columns).cast("decimal(38,0)").alias("hash"))
+    hashed = rows.select(start, row_hash(rows.schema).cast("decimal(38,0)").alias("hash"))
     groups = hashed.groupBy("start").agg(F.count("*").alias("rows"), F.sum("hash").alias("checksum")).collect()
     return _contents(((g["start"], g["rows"], g["checksum"]) for g in groups), column)
 
 
 def with_hash(rows: DataFrame) -> DataFrame:
     """Return the rows, of any columns, with `__hash` (long): what `content_of_collected` takes."""
-    return rows.withColumn(HASH, row_hash(rows.columns))
+    return rows.withColumn(HASH, row_hash(rows.schema))
 
 
 def content_of_collected(rows: pa.Table, column: str) -> tuple[pa.Table, Mapping[datetime, Content]]:
@@ -74,13 +75,46 @@ def _contents(groups: Iterable[tuple[int | None, int, Decimal]], column: str) ->
     return dict(sorted(contents.items()))
 
 
-def row_hash(columns: list[str]) -> Column:
+def row_hash(schema: StructType) -> Column:
     """Hash a row over its columns in the order of their names, so that a table's column order does not matter.
 
     Spark's hash passes over nulls. So each value comes with a number that stands for its column: (1, null) is not
     (null, 1), and a row is the same after its table got a column that is null in it.
     """
-    return F.xxhash64(*(part for name in sorted(columns) for part in (_mark(name), named(name))))
+    fields = sorted(schema.fields, key=lambda field: field.name)
+    parts = ((_mark(field.name), _hashable(named(field.name), field.dataType)) for field in fields)
+    return F.xxhash64(*(part for pair in parts for part in pair))
+
+
+def _hashable(value: Column, kind: DataType) -> Column:
+    """Return a value in which each map is the sorted array of its entries: Spark hashes none, as their order varies.
+
+    Around maps, numbers stand for the places of what may be null or empty, which Spark's hash passes over.
+    """
+    if not _has_map(kind):
+        return value
+    match kind:
+        case MapType():
+            entries = F.transform(F.map_entries(value), lambda e: F.struct(e.key, _hashable(e.value, kind.valueType)))
+            return F.array_sort(entries)
+        case ArrayType():
+            return F.transform(value, lambda each, place: F.struct(place, _hashable(each, kind.elementType)))
+        case StructType():
+            held = [(value.getField(each.name), each.dataType) for each in kind.fields]
+            marks = [F.when(part.isNotNull(), F.lit(place)) for place, (part, _) in enumerate(held)]
+            return F.when(value.isNotNull(), F.struct(F.lit(0), *marks, *(_hashable(*each) for each in held)))
+    return value
+
+
+def _has_map(kind: DataType) -> bool:
+    match kind:
+        case MapType():
+            return True
+        case ArrayType():
+            return _has_map(kind.elementType)
+        case StructType():
+            return any(_has_map(field.dataType) for field in kind.fields)
+    return False
 
 
 def _mark(column: str) -> Column:

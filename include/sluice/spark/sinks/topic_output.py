@@ -53,11 +53,12 @@ def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position:
         `key` (JSON of the keys) and `value` (JSON of all columns), both binary, and `headers` (array of key and value).
     """
     keys = [named(key) for key in output.keys]
-    among = Window.partitionBy(*keys).orderBy(row_hash(rows.columns))
+    of_keys = StructType([rows.schema[key] for key in output.keys])
+    among = Window.partitionBy(*keys).orderBy(row_hash(rows.schema))
     number = F.row_number().over(among).cast("string")
-    identity = F.concat_ws("-", F.lit(str(position)), F.hex(row_hash(list(output.keys))), number)
+    identity = F.concat_ws("-", F.lit(str(position)), F.hex(row_hash(of_keys)), number)
     return rows.select(
-        as_json(StructType([rows.schema[key] for key in output.keys])).cast("binary").alias("key"),
+        as_json(of_keys).cast("binary").alias("key"),
         as_json(rows.schema).cast("binary").alias("value"),
         F.array(*delivery_headers(identity, generation=generation, position=position)).alias("headers"),
     )

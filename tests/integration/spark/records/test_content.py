@@ -65,6 +65,29 @@ def test_any_change_of_an_interval_changes_its_content_and_no_other(spark: Spark
     assert after[TEN + timedelta(hours=1)] == before[TEN + timedelta(hours=1)]
 
 
+NESTED = "hour timestamp, loads map<string, array<map<string, int>>>, of struct<names: map<int, string>>"
+
+
+def nested(spark: SparkSession, loads: object, names: object) -> str:
+    return content_of(spark.createDataFrame([(TEN, loads, names)], NESTED), "hour")[TEN].checksum
+
+
+def test_a_map_has_the_checksum_of_its_entries_in_whatever_order_they_are(spark: SparkSession) -> None:
+    loads = {"a": [{"x": 1, "y": 2}, {}], "b": None}
+    turned = {"b": None, "a": [{"y": 2, "x": 1}, {}]}
+    found = nested(spark, loads, ({1: "one", 2: "two"},))
+    assert nested(spark, turned, ({2: "two", 1: "one"},)) == found
+    others = [
+        ({"a": [{"x": 1, "y": 3}, {}], "b": None}, ({1: "one", 2: "two"},)),
+        ({"a": [{}, {"x": 1, "y": 2}], "b": None}, ({1: "one", 2: "two"},)),
+        ({"a": [{"x": 1, "y": 2}, {}]}, ({1: "one", 2: "two"},)),
+        (loads, ({1: "two", 2: "one"},)),
+        (loads, (None,)),
+        (loads, None),
+    ]
+    assert len({found, *(nested(spark, *other) for other in others)}) == len(others) + 1
+
+
 def test_the_sum_outgrows_the_hash(spark: SparkSession) -> None:
     equal = spark.range(1_000).select(F.lit(TEN).alias("hour"), F.lit("AA").alias("carrier"))
     one = content_of(equal.limit(1), "hour")[TEN]

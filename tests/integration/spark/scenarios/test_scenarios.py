@@ -64,10 +64,9 @@ def values_in(topic: str, broker: BrokerProcess) -> Sequence[bytes]:
 
 def verified(place: DriverPlace, pipelines: Sequence[str]) -> Mapping[str, str]:
     """Compute every settled interval by batch, and return how the two compare, by pipeline."""
-    roots = [str(place.home / "spark_jobs"), *sys.path]  # its transforms come first
     done = subprocess.run(
         [sys.executable, "-m", "tests.scenarios.verification", *pipelines],
-        env={**place.environment(), "PYTHONPATH": os.pathsep.join(roots)},
+        env={**place.environment(), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,
