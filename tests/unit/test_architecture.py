@@ -20,6 +20,7 @@ LAYERS = (
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
+    ("specs/feeds",),
     ("settings", "specs/catalog"),
     ("failpoints", "specs/reading", "topics"),
     (

@@ -26,8 +26,8 @@ from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
 from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import Role
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import TopicSpec
 
 app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)

@@ -27,8 +27,8 @@ from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.lines import Fields, read_lines
 from sluice.settings import settings
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.load import scan
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.specs.reading.faults import SpecFaults

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sluice.feeds.lines import Fields, Line, lines_of, read_lines
 from sluice.feeds.record import FeedRecord
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import TopicValue
 from sluice.specs.reading.faults import SpecFaults
 from sluice.topics.json_object import read_object

@@ -13,7 +13,7 @@ from typing import Any
 
 from sluice.errors import SpecError
 from sluice.specs.code.static import locate_file
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import TopicValue, ValueField
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind

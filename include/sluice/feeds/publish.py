@@ -22,7 +22,7 @@ from sluice.feeds.ports import Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
 from sluice.quality.arrivals import sent_too_late
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.topics.records import RecordPosition
 

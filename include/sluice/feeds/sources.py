@@ -7,7 +7,7 @@ from pathlib import Path
 from sluice.feeds.file import FileSource
 from sluice.feeds.record import FeedSource
 from sluice.specs.code.static import locate_file
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import TopicSpec
 
 

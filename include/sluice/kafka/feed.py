@@ -13,7 +13,7 @@ from sluice.feeds.sources import load_source
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 
 

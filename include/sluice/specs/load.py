@@ -13,9 +13,9 @@ from sluice.errors import SpecError
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.expectations.model import ExpectationsSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec
 from sluice.specs.model.alerting import AlertPolicySpec
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.spec import Spec
 from sluice.specs.model.topic_shape import AbsentTopic

@@ -14,7 +14,7 @@ from sluice.feeds.lines import Fields, read_lines
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.publish import Feed
 from sluice.feeds.record import FeedRecord, FeedSource
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import (
     FieldType,
     IntervalsOutput,

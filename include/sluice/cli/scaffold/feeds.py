@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.cli.scaffold.project import filled
-from sluice.specs.model.feeds import FeedSpec
+from sluice.specs.feeds.feed import FeedSpec
 
 FOLDER = "data"
 """The folder in `include/` for data; the folders of specs hold only specs."""

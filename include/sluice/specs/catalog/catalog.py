@@ -11,10 +11,10 @@ from sluice.errors import SpecError
 from sluice.specs.catalog.streams import DeclaredStream, raw_stream, raw_stream_of, streams_of, topic_of_raw
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec
 from sluice.specs.model.alerting import AlertPolicySpec
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.stamping import bounded
 from sluice.specs.model.topic_shape import AbsentTopic, TopicShape

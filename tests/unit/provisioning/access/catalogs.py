@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec, Role, Scram
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import FieldType, PipelineSpec, RawTableSpec, TopicSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import DeadLettersOutput, IntervalsOutput, RowsOutput, TopicOutput
 from sluice.specs.model.sources import TimeRules

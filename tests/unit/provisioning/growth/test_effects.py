@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from sluice.provisioning.growth.effects import MAX_CORES, GrowthEffects, Statefulness, growth_effects
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.load import load_catalog
-from sluice.specs.model.feeds import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.resources import Resources
 
