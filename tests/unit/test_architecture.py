@@ -45,11 +45,12 @@ LAYERS = (
         "specs/rules",
         "streams/life",
     ),
-    ("launch", "spark/sinks", "specs", "streams/health"),
+    ("feeds/following", "launch", "spark/sinks", "specs", "streams/health"),
     (
         "alerts",
         "containers",
         "devstack/airflow",
+        "feeds/connectors",
         "provisioning/growth",
         "provisioning/importing",
         "spark/tables",
@@ -84,6 +85,7 @@ FOREIGN_ALLOWED = {
     "console/metrics": set[str](),
     "control": {"sqlalchemy", "alembic"},
     "delta": {"deltalake", "duckdb"},
+    "feeds/connectors": {"httpx", "websockets"},
     "gx": {"great_expectations", "pyspark"},
     "interactive": {"pyspark"},
     "kafka": {"kafka"},
@@ -100,7 +102,9 @@ FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
     "duckdb",
+    "httpx",
     "openlineage",
+    "websockets",
 }
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 40, 120
