@@ -85,6 +85,7 @@ FOREIGN_ALLOWED = {
     "console/metrics": set[str](),
     "control": {"sqlalchemy", "alembic"},
     "delta": {"deltalake", "duckdb"},
+    "devstack/airflow": {"httpx"},
     "feeds/connectors": {"httpx", "websockets"},
     "gx": {"great_expectations", "pyspark"},
     "interactive": {"pyspark"},

@@ -13,7 +13,7 @@ import httpx
 from pydantic import JsonValue
 
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.connectors.urls import Request
+from sluice.feeds.connectors.urls import SourceRequest
 from sluice.feeds.following.event_stream import EventStreamParser, TooLongError
 from sluice.feeds.following.ports import DisconnectedError, ReceivedEvent, SourceEndedError
 from sluice.specs.feeds.live import SseSpec
@@ -36,7 +36,7 @@ class SseSource:
         Raises:
             NotConfiguredError: a variable that the spec names is not set here.
         """
-        self._spec, self._request = spec, Request.of("sse", spec)
+        self._spec, self._request = spec, SourceRequest.of("sse", spec)
 
     def open(self, cursor: JsonValue) -> SseConnection:
         """Connect, and ask for what follows an id.

@@ -16,7 +16,7 @@ _UNAUTHORIZED, _FORBIDDEN, _TIMEOUT, _TOO_EARLY, _TOO_MANY, _BROKEN = 401, 403, 
 
 
 @dataclass(frozen=True)
-class Request:
+class SourceRequest:
     """What is asked for, and by what.
 
     Attributes:
@@ -34,7 +34,7 @@ class Request:
     credentials: str
 
     @classmethod
-    def of(cls, kind: str, spec: HttpSourceSpec) -> Request:
+    def of(cls, kind: str, spec: HttpSourceSpec) -> SourceRequest:
         """Return that of a spec.
 
         Raises:

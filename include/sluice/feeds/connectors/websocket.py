@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, reconnect
 
 from sluice.errors import SpecError
-from sluice.feeds.connectors.urls import Request
+from sluice.feeds.connectors.urls import SourceRequest
 from sluice.feeds.following.ports import DisconnectedError, ReceivedEvent
 from sluice.specs.feeds.live import WebSocketSpec
 
@@ -34,7 +34,7 @@ class WebSocketSource:
         Raises:
             NotConfiguredError: a variable that the spec names is not set here.
         """
-        self._spec, self._request = spec, Request.of("websocket", spec)
+        self._spec, self._request = spec, SourceRequest.of("websocket", spec)
 
     def open(self, cursor: JsonValue) -> WebSocketConnection:
         """Connect, and ask for what follows a cursor.

@@ -46,7 +46,7 @@ class FollowUntil:
 
 
 @dataclass(frozen=True)
-class Follower:
+class FeedFollower:
     """One feed that follows a live source into its topic."""
 
     feed: str
@@ -111,7 +111,7 @@ class Follower:
 class _Connections:
     """One connection after the other."""
 
-    def __init__(self, follower: Follower, rules: EventRules, progress: FollowProgress, until: FollowUntil) -> None:
+    def __init__(self, follower: FeedFollower, rules: EventRules, progress: FollowProgress, until: FollowUntil) -> None:
         self.progress = progress
         self._follower, self._rules, self._until = follower, rules, until
         self._clock = follower.clock

@@ -245,6 +245,7 @@ RULES: tuple[Rule, ...] = (
     spark_settings.spark_settings_are_safe,
     static_rules.static_inputs_exist,
     feed_rules.feed_files_fit,
+    feed_rules.live_feeds_fit,
     transforms_fit,
     suites.suites_guard_pipelines,
     record_expectations.records_can_be_judged,
