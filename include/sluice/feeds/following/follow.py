@@ -36,7 +36,7 @@ class FollowUntil:
 
     Attributes:
         seconds: after so long; None: never.
-        idle_seconds: after so long without an event; None: never.
+        idle_seconds: after so long without an event that did not come before; None: never.
         stopping: somebody wants it to end.
     """
 
@@ -158,8 +158,8 @@ class _Connections:
             elif self._idle_timeout is not None and now - alive >= self._idle_timeout.total_seconds():
                 raise DisconnectedError(f"Nothing came for {format_duration(self._idle_timeout)}.")
             for each in received or ():
-                self.progress.take(each)
-                self._heard = self._clock.monotonic()
+                if self.progress.take(each):
+                    self._heard = self._clock.monotonic()
             self.progress.collect()
 
     def _done(self) -> bool:

@@ -81,8 +81,8 @@ class FollowProgress:
         if not self._resumes and self.manifest.followed_until is not None:
             self._missed_why = self._missed_why or f"{why} The source cannot be asked for what happened meanwhile."
 
-    def take(self, received: ReceivedEvent) -> None:
-        """Send an event, unless the topic has it."""
+    def take(self, received: ReceivedEvent) -> bool:
+        """Send an event, unless the topic has it; return whether it did not."""
         event = self._rules.read(received, self._clock.now())
         self._account(self._unacknowledged.make_room())
         stored = None if event.identity is None else self._recognition.take(event.identity)
@@ -97,6 +97,7 @@ class FollowProgress:
             self._unacknowledged.add_settled(SettledEvent(event, "refused"))
         else:
             self._send(event)
+        return stored is None
 
     def collect(self) -> None:
         """Count what is acknowledged, without waiting."""
