@@ -52,6 +52,7 @@ class WebSocketSource:
             max_size=_LARGEST,
             max_queue=_WAITING_FRAMES,
             close_timeout=_CLOSE_SECONDS,
+            ping_interval=None,  # while nothing is read because Kafka is slow, no answer to a ping would be either
         )
         stack = ExitStack()
         try:
