@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sluice.errors import RefusedError
 from sluice.feeds.connectors.folder import FolderSource
 from sluice.feeds.following.file_records import UnreadableFileError, file_records
+from sluice.feeds.following.follow import FollowUntil
 from sluice.specs.model.fields import FieldType
 from sluice.specs.model.model import ValueField
 from tests.twins.clock import ManualClock
@@ -52,13 +53,9 @@ def test_the_lines_of_files_are_sent_in_the_order_of_their_changes(tmp_path: Pat
     manifest = follower.follow()
     assert follower.topic.log == [[b"1", b"2", b"3", b"4", b"5"]]
     assert (manifest.records, manifest.following) == (5, False)
-    assert manifest.cursor == {
-        "file": "a",
-        "line": 2,
-        "last": True,
-        "mark": [22 + 2, 20 * 10**9],
-        "sent": {"b": [8, 10**10]},
-    } or (isinstance(manifest.cursor, dict) and manifest.cursor["file"] == "a")
+    size = (tmp_path / "a").stat().st_size
+    marks = {"mark": [size, 20 * 10**9], "sent": {"b": [8, 10 * 10**9]}}
+    assert manifest.cursor == {"file": "a", "line": 2, "last": True, **marks}
 
 
 def test_a_file_is_sent_once_and_another_one_of_its_name_again(tmp_path: Path) -> None:
@@ -129,14 +126,9 @@ def test_however_often_it_is_killed_every_line_is_in_the_topic_once(
 @pytest.mark.parametrize("change", ["remove", "replace"])
 def test_a_file_that_changes_while_it_is_sent_is_refused_until_somebody_decides(tmp_path: Path, change: str) -> None:
     put(tmp_path, "a", b"\n".join(b"%d" % number for number in range(300)), 1)
-    follower = bench(tmp_path, max_unacknowledged=5)
-    with pytest.raises(KilledError):
-        follower.follow(step=Steps(100))
-    follower.store.text = (follower.store.text or "").replace('"cursor":null', '"cursor":null')
-    manifest = follower.store.manifest
-    if manifest.cursor is None:
-        manifest.cursor = {"file": "a", "line": 5, "last": False, "mark": [1, 1], "sent": {}}
-        follower.store.text = manifest.model_dump_json()
+    follower = bench(tmp_path)
+    stopped = follower.follow(until=FollowUntil(stopping=lambda: sum(follower.values().values()) > 0))
+    assert 0 < stopped.records < 300
     (tmp_path / "a").unlink()
     if change == "replace":
         put(tmp_path, "a", b"other\n", 2)

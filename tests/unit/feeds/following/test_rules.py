@@ -133,9 +133,10 @@ def test_lines_are_the_same_however_the_bytes_are_cut(pieces: list[bytes], rest:
 
 def test_bytes_without_a_line_end_are_refused_before_they_fill_the_memory() -> None:
     splitter = LineSplitter()
+    for _ in range(16):
+        assert splitter.feed(b"x" * 1_000_000) == []
     with pytest.raises(RefusedError, match="without a line end"):
-        for _ in range(20):
-            splitter.feed(b"x" * 1_000_000)
+        splitter.feed(b"x" * 1_000_000)
 
 
 def test_the_cursor_of_a_time_is_kept_as_it_was_written() -> None:
