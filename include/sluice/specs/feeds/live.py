@@ -27,7 +27,9 @@ def _sound_path(text: str) -> str:
 
 
 def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
 JsonPath = Annotated[str, AfterValidator(_sound_path)]
