@@ -49,9 +49,9 @@ class SseSource:
         """
         last_id = cursor if isinstance(cursor, str) and self._spec.cursor is not None else ""
         headers = {**self._request.headers, "Accept": _TYPE, "Cache-Control": "no-store"}
-        encoded = {name: value.encode() for name, value in headers.items()}
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         if last_id:
-            encoded["Last-Event-ID"] = last_id.encode()
+            encoded.append((b"Last-Event-ID", last_id.encode()))
         stack = ExitStack()
         try:
             client = stack.enter_context(httpx.Client(timeout=httpx.Timeout(_CONNECT_SECONDS, read=None)))

@@ -44,8 +44,9 @@ class WebSocketSource:
             SpecError: the server refuses the request.
             NotConfiguredError: it refuses the credentials.
         """
-        asked = self._spec.cursor is not None and cursor is not None
-        url = self._request.with_parameter(self._spec.cursor.parameter, cursor) if asked else self._request.url
+        url = self._request.url
+        if self._spec.cursor is not None and cursor is not None:
+            url = self._request.with_parameter(self._spec.cursor.parameter, cursor)
         opening = _WithoutRedirects(
             url,
             additional_headers=dict(self._request.headers),

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from sluice.specs.feeds.feed import FeedSpec
+from sluice.specs.reading.diagnosis import read_spec
+from sluice.specs.reading.document import parse_document
 from tests.unit.specs.bench import FEED, FEED_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
@@ -130,3 +136,16 @@ def test_rows_of_csv_need_a_topic_of_json(bench: Bench) -> None:
     bench.edit(TOPIC_FILE, "  heartbeat: beat\n", "")
     found = [str(fault) for fault in bench.scan().faults]
     assert [each for each in found if "folder.format" in each and "write `format: lines`" in each], found
+
+
+def test_the_examples_of_the_documentation_are_sound() -> None:
+    page = Path(__file__).parents[4] / "docs" / "feed.md"
+    examples = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    read = [read_spec(FeedSpec, parse_document(example.encode(), "feed.md")) for example in examples]
+    assert [each.source for each in read if isinstance(each, FeedSpec)] == [
+        "file",
+        "websocket",
+        "sse",
+        "folder",
+        "socket",
+    ]
