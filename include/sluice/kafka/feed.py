@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.feeds.connectors.live_sources import live_of, live_source
-from sluice.feeds.following.follow import FeedFollower
+from sluice.feeds.following.follow import FeedFollower, FollowedTopic
 from sluice.feeds.following.manifest import FollowManifestStore
 from sluice.feeds.manifest import ManifestStore
 from sluice.feeds.publish import Feed
@@ -81,22 +81,12 @@ def open_follower(
         NotConfiguredError: a variable that the spec names is not set here.
         UnreachableError: no broker answered.
     """
-    clock = clock or SystemClock()
-    live = live_of(spec)
+    clock, live = clock or SystemClock(), live_of(spec)
     source = live_source(live, topic, home, clock, tell)
     with (
         KafkaPythonAdministration(bootstrap, client) as administration,
         KafkaPythonProducer(bootstrap, topic.name, client) as producer,
     ):
         reader, store = KafkaPythonReader(administration, topic.name), FollowManifestStore(folder)
-        yield FeedFollower(
-            spec.name,
-            topic.name,
-            live,
-            source=source,
-            producer=producer,
-            reader=reader,
-            store=store,
-            clock=clock,
-            tell=tell,
-        )
+        into = FollowedTopic(topic.name, producer, reader)
+        yield FeedFollower(spec.name, live, source=source, into=into, store=store, clock=clock, tell=tell)

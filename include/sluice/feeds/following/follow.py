@@ -46,16 +46,29 @@ class FollowUntil:
 
 
 @dataclass(frozen=True)
+class FollowedTopic:
+    """The topic into which a source is followed.
+
+    Attributes:
+        name: of the topic.
+        producer: sends to it.
+        reader: reads it.
+    """
+
+    name: str
+    producer: Producer
+    reader: TopicReader
+
+
+@dataclass(frozen=True)
 class FeedFollower:
     """One feed that follows a live source into its topic."""
 
     feed: str
-    topic: str
     live: LiveSourceSpec
     _: KW_ONLY
     source: EventSource
-    producer: Producer
-    reader: TopicReader
+    into: FollowedTopic
     store: FollowManifestStore
     clock: Clock
     tell: Callable[[str], None] = lambda _: None
@@ -82,13 +95,15 @@ class FeedFollower:
         """
         rules = EventRules.of(self.live)
         with self.store.alone():
-            restarting = Restarting(self.feed, self.topic, rules, self.reader, self.store, self.clock, self.tell)
+            restarting = Restarting(
+                self.feed, self.into.name, rules, self.into.reader, self.store, self.clock, self.tell
+            )
             restart = restarting.restart(from_now=from_now)
             progress = FollowProgress(
                 restart,
                 rules,
                 self.live,
-                producer=self.producer,
+                producer=self.into.producer,
                 store=self.store,
                 clock=self.clock,
                 stopping=until.stopping,

@@ -13,8 +13,8 @@ from sluice.errors import NotConfiguredError, SpecError
 from sluice.feeds.connectors.sse import SseSource
 from sluice.feeds.following.follow import FollowUntil
 from sluice.specs.feeds.live import SseSpec
-from tests.twins.live_feed import live_event
-from tests.twins.live_servers import Script, sse_server
+from tests.twins.feeds.live_servers import Script, sse_server
+from tests.twins.feeds.live_source import live_event
 from tests.unit.feeds.following.follow_bench import Bench, ids
 
 EVENTS = [live_event(number).decode() for number in range(40)]

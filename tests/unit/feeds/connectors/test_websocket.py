@@ -16,8 +16,8 @@ from sluice.feeds.following.follow import FollowUntil
 from sluice.specs.feeds.live import WebSocketSpec
 from sluice.topics.records import RecordPosition
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
-from tests.twins.live_feed import FIRST, live_event, micros
-from tests.twins.live_servers import Script, websocket_server
+from tests.twins.feeds.live_servers import Script, websocket_server
+from tests.twins.feeds.live_source import FIRST, live_event, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, Bench, ids
 
 EVENTS = [live_event(number).decode() for number in range(40)]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sluice.feeds.following.follow import FeedFollower, FollowUntil
+from sluice.feeds.following.follow import FeedFollower, FollowedTopic, FollowUntil
 from sluice.feeds.following.manifest import FollowManifest, FollowManifestStore
 from sluice.feeds.following.ports import EventSource
 from sluice.specs.feeds.live import FolderSpec, LiveSourceSpec, SocketSpec, WebSocketSpec
@@ -104,11 +104,9 @@ class Bench:
         until = options.pop("until", None) or FollowUntil(idle_seconds=idle)
         follower = FeedFollower(
             "posts",
-            "posts",
             self.live,
             source=self.source,
-            producer=producer,
-            reader=self.topic,
+            into=FollowedTopic("posts", producer, self.topic),
             store=self.store,
             clock=self.clock,
             tell=self.told.append,

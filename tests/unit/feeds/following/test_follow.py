@@ -14,7 +14,7 @@ from sluice.feeds.following.follow import FollowUntil
 from sluice.feeds.following.ports import DisconnectedError, SourceEndedError
 from sluice.specs.feeds.live import WebSocketSpec
 from tests.twins.clock import ManualClock
-from tests.twins.live_feed import FIRST, InMemoryLiveSource, live_event, micros
+from tests.twins.feeds.live_source import FIRST, InMemoryLiveSource, live_event, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, PASSING, REPLAYING, Bench, KilledError, Steps, ids
 
 SECOND = timedelta(seconds=1)

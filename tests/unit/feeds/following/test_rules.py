@@ -16,7 +16,7 @@ from sluice.feeds.following.replay_window import ReplayWindow
 from sluice.feeds.following.rules import EventRules
 from sluice.specs.feeds.live import SseSpec, WebSocketSpec
 from tests.twins.clock import START
-from tests.twins.live_feed import FIRST, micros
+from tests.twins.feeds.live_source import FIRST, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, PASSING, REPLAYING, folder_spec
 
 NOW = START
