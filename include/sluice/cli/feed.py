@@ -20,7 +20,8 @@ from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_line
 from sluice.cli.views.follow_view import FollowPrinter, follow_summary, show_follow_manifest
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
-from sluice.feeds.following.follow import FeedFollower, FollowUntil
+from sluice.feeds.following.ending import FollowUntil
+from sluice.feeds.following.follow import FeedFollower
 from sluice.feeds.following.manifest import FollowManifest, FollowManifestStore
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace

@@ -111,14 +111,14 @@ class SseConnection:
             raise RefusedError(message, fix="check that it sends events, each with an empty line behind it.") from error
 
     def close(self) -> None:
-        """Close the connection, and wait for the thread."""
+        """Close the connection, and wait for the thread that reads."""
         self._closed.set()
         stream = self._response.extensions.get("network_stream")
         connected = stream.get_extra_info("socket") if stream is not None else None
         if connected is not None:
             with suppress(OSError):  # it is closed already
                 connected.shutdown(socket.SHUT_RDWR)  # wakes the thread
-        self._thread.join()
+        self._thread.join(_CONNECT_SECONDS)
         self._stack.close()
 
     def _read(self) -> None:

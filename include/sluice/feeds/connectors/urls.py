@@ -45,7 +45,7 @@ class SourceRequest:
         where = f"`{kind}.url`" if spec.connection is None else connection_variable(spec.connection)
         if fault := url_fault(url, spec.schemes):
             raise NotConfiguredError(f"{where} holds no URL of a source: {fault}.", fix=f"set it to {form}.")
-        secret = {name: password(variable) for name, variable in spec.header_variables.items()}
+        secret = {name: _header_value(variable) for name, variable in spec.header_variables.items()}
         holders = [*spec.header_variables.values(), *([where] if spec.connection else [])]
         parts = urlsplit(url)
         place = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
@@ -72,6 +72,16 @@ class SourceRequest:
             fix = f"set {self.credentials} to what the source gave you." if self.credentials else _NAME_CREDENTIALS
             return NotConfiguredError(f"{said}: it refuses {who}.", fix=fix)
         return SpecError(f"{said}, and would do so again.", fix=f"correct {self.where}, or what the request asks for.")
+
+
+def _header_value(variable: str) -> str:
+    """Return what a variable holds; a library would quote what is no value of a header in its error."""
+    value = password(variable)
+    if not (value.isascii() and value.isprintable()):
+        raise NotConfiguredError(
+            f"{variable} holds characters that no header can have.", fix="set it to one line of printable ASCII."
+        )
+    return value
 
 
 _NAME_CREDENTIALS = "name the variable that holds them, such as `header_variables: {Authorization: SLUICE_PASSWORD_…}`."

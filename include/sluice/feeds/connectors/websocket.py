@@ -63,8 +63,9 @@ class WebSocketSource:
         except InvalidStatus as error:
             status, headers = error.response.status_code, error.response.headers
             raise self._request.refusal(status, headers.get("Retry-After")) from None
-        except InvalidURI as error:
-            raise SpecError(f"{self._request.place} is no URL of a WebSocket.", fix=_CORRECT) from error
+        except InvalidURI:  # it quotes the URL
+            message = f"{self._request.place} is no URL of a WebSocket."
+            raise SpecError(message, fix=f"correct {self._request.where}.") from None
         except (OSError, InvalidHandshake, ConnectionClosed) as error:
             raise DisconnectedError(f"No connection to {self._request.place}: {_named(error)}.") from error
         return WebSocketConnection(connection, stack)
@@ -96,9 +97,6 @@ class WebSocketConnection:
     def close(self) -> None:
         """Close the connection."""
         self._stack.close()
-
-
-_CORRECT = "correct `websocket.url`."
 
 
 def _named(error: Exception) -> str:

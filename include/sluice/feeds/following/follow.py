@@ -15,6 +15,7 @@ import tenacity
 
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.feeds.following.ending import FollowEnd, FollowUntil
 from sluice.feeds.following.manifest import FollowManifest, FollowManifestStore
 from sluice.feeds.following.ports import DisconnectedError, EventConnection, EventSource, SourceEndedError
 from sluice.feeds.following.progress import NAP_SECONDS, FollowProgress
@@ -28,21 +29,6 @@ _LONGEST_WAIT, _LONGEST_RETRY_AFTER = 60.0, 3600.0
 _LASTING_SECONDS = 10.0
 """A connection that was open for so long was a good one: the next attempt comes soon."""
 _BACKOFF = tenacity.wait_random_exponential(multiplier=1, max=_LONGEST_WAIT, min=0.2)
-
-
-@dataclass(frozen=True)
-class FollowUntil:
-    """When following ends by itself; `stopping` is asked several times a second.
-
-    Attributes:
-        seconds: after so long; None: never.
-        idle_seconds: after so long without an event that did not come before; None: never.
-        stopping: somebody wants it to end.
-    """
-
-    seconds: float | None = None
-    idle_seconds: float | None = None
-    stopping: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
@@ -75,7 +61,7 @@ class FeedFollower:
 
     def follow(
         self,
-        until: FollowUntil = FollowUntil(),
+        until: FollowUntil = FollowUntil(),  # noqa: B008  frozen
         *,
         from_now: bool = False,
         report: Callable[[FollowManifest], None] = lambda _: None,
@@ -99,6 +85,7 @@ class FeedFollower:
                 self.feed, self.into.name, rules, self.into.reader, self.store, self.clock, self.tell
             )
             restart = restarting.restart(from_now=from_now)
+            end = FollowEnd(until, self.clock)
             progress = FollowProgress(
                 restart,
                 rules,
@@ -106,10 +93,10 @@ class FeedFollower:
                 producer=self.into.producer,
                 store=self.store,
                 clock=self.clock,
-                stopping=until.stopping,
+                ending=end.reached,
                 report=report,
             )
-            self._run(_Connections(self, rules, progress, until))
+            self._run(_Connections(self, rules, progress, end))
             return progress.manifest
 
     def _run(self, connections: _Connections) -> None:
@@ -126,11 +113,10 @@ class FeedFollower:
 class _Connections:
     """One connection after the other."""
 
-    def __init__(self, follower: FeedFollower, rules: EventRules, progress: FollowProgress, until: FollowUntil) -> None:
+    def __init__(self, follower: FeedFollower, rules: EventRules, progress: FollowProgress, end: FollowEnd) -> None:
         self.progress = progress
-        self._follower, self._rules, self._until = follower, rules, until
+        self._follower, self._rules, self._end = follower, rules, end
         self._clock = follower.clock
-        self._started = self._heard = self._clock.monotonic()
         live = follower.live
         self._idle_timeout = live.idle_timeout if isinstance(live, RemoteSourceSpec) else None
 
@@ -139,16 +125,16 @@ class _Connections:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(DisconnectedError),
             wait=_wait,
-            stop=lambda _: self._done(),
+            stop=lambda _: self._end.reached(),
             sleep=self._pause,
             before_sleep=self._note,
             retry_error_callback=lambda _: None,
         )
-        while not self._done():
+        while not self._end.reached():
             retrying(self._connect)
 
     def _connect(self) -> None:
-        if self._done():  # it was told so while it waited
+        if self._end.reached():  # it was told so while it waited
             return
         cursor = self._rules.asked(self.progress.manifest.cursor) if self._rules.replays else None
         connection = self._follower.source.open(cursor)
@@ -164,7 +150,7 @@ class _Connections:
 
     def _listen(self, connection: EventConnection) -> None:
         alive = self._clock.monotonic()
-        while not self._done():
+        while not self._end.reached():
             received = connection.receive(NAP_SECONDS)
             now = self._clock.monotonic()
             if received is not None:
@@ -174,18 +160,12 @@ class _Connections:
                 raise DisconnectedError(f"Nothing came for {format_duration(self._idle_timeout)}.")
             for each in received or ():
                 if self.progress.take(each):
-                    self._heard = self._clock.monotonic()
+                    self._end.heard()
             self.progress.collect()
-
-    def _done(self) -> bool:
-        until, now = self._until, self._clock.monotonic()
-        late = until.seconds is not None and now - self._started >= until.seconds
-        idle = until.idle_seconds is not None and now - self._heard >= until.idle_seconds
-        return late or idle or until.stopping()
 
     def _pause(self, seconds: float) -> None:
         due = self._clock.monotonic() + seconds
-        while (left := due - self._clock.monotonic()) > 0 and not self._done():
+        while (left := due - self._clock.monotonic()) > 0 and not self._end.reached():
             self._clock.sleep(min(left, NAP_SECONDS))
 
     def _note(self, state: tenacity.RetryCallState) -> None:

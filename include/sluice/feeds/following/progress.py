@@ -18,7 +18,7 @@ from sluice.specs.feeds.live import LiveSourceSpec
 from sluice.specs.model.duration import format_duration
 
 MOST_BYTES = 1_000_000
-"""Of a record: by default no broker takes more."""
+"""Of a key and a value: by default, Kafka takes no records that are much larger."""
 NAP_SECONDS = 0.2
 """How often acknowledgements are counted while nothing else happens."""
 _SAVE_SECONDS = 1.0
@@ -37,7 +37,7 @@ class FollowProgress:
         producer: Producer,
         store: FollowManifestStore,
         clock: Clock,
-        stopping: Callable[[], bool],
+        ending: Callable[[], bool],
         report: Callable[[FollowManifest], None],
     ) -> None:
         self.manifest = restart.manifest
@@ -45,7 +45,7 @@ class FollowProgress:
         self._window = ReplayWindow(rules.overlap, restart.manifest.replay_offsets)
         self._missed_why = restart.missed
         self._producer, self._store, self._clock = producer, store, clock
-        self._stopping, self._report = stopping, report
+        self._ending, self._report = ending, report
         self._unacknowledged = UnacknowledgedEvents(live.max_unacknowledged)
         self._rate = live.rate
         self._due = self._saved = clock.monotonic()
@@ -91,8 +91,8 @@ class FollowProgress:
             event, fate = replace(event, at=stored.at), "repeated" if stored.counted else "found"
             position = None if stored.counted else stored.position
             self._unacknowledged.add_settled(SettledEvent(event, fate, position))  # type: ignore[arg-type]
-        elif len(event.value) > MOST_BYTES:
-            why = f"an event of {len(event.value):,} bytes is larger than a record may be, and was not sent"
+        elif (size := len(event.value) + len(event.key or b"")) > MOST_BYTES:
+            why = f"an event of {size:,} bytes is larger than a record may be, and was not sent"
             self.manifest.miss(Gap(since=event.at, until=event.at, why=why))
             self._unacknowledged.add_settled(SettledEvent(event, "refused"))
         else:
@@ -144,10 +144,10 @@ class FollowProgress:
         self._unacknowledged.add(event, self._producer.send(event.key, event.value))
 
     def _keep_pace(self) -> None:
-        """Wait until one more may be sent; not after a signal, which leaves only a few."""
+        """Wait until one more may be sent; at the end not: only what was received already is left."""
         if self._rate is None:
             return
-        while (left := self._due - self._clock.monotonic()) > 0 and not self._stopping():
+        while (left := self._due - self._clock.monotonic()) > 0 and not self._ending():
             self.collect()
             self._clock.sleep(min(left, NAP_SECONDS))
         self._due = max(self._due, self._clock.monotonic()) + 1 / self._rate

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.feeds.connectors.folder import FolderSource
+from sluice.feeds.following.ending import FollowUntil
 from sluice.feeds.following.file_records import UnreadableFileError, file_records
-from sluice.feeds.following.follow import FollowUntil
 from sluice.specs.model.fields import FieldType
 from sluice.specs.model.model import ValueField
 from tests.twins.clock import ManualClock

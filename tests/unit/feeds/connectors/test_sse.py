@@ -11,7 +11,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import NotConfiguredError, SpecError
 from sluice.feeds.connectors.sse import SseSource
-from sluice.feeds.following.follow import FollowUntil
+from sluice.feeds.following.ending import FollowUntil
 from sluice.specs.feeds.live import SseSpec
 from tests.twins.feeds.live_servers import Script, sse_server
 from tests.twins.feeds.live_source import live_event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sluice.clock import SystemClock
 from sluice.feeds.connectors.tcp import SocketSource
-from sluice.feeds.following.follow import FollowUntil
+from sluice.feeds.following.ending import FollowUntil
 from sluice.specs.feeds.live import SocketSpec
 from tests.twins.feeds.live_servers import line_server
 from tests.unit.feeds.following.follow_bench import Bench

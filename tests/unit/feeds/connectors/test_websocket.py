@@ -12,7 +12,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import NotConfiguredError, SpecError
 from sluice.feeds.connectors.websocket import WebSocketSource
-from sluice.feeds.following.follow import FollowUntil
+from sluice.feeds.following.ending import FollowUntil
 from sluice.specs.feeds.live import WebSocketSpec
 from sluice.topics.records import RecordPosition
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
@@ -131,6 +131,16 @@ def test_a_connection_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, u
     monkeypatch.setenv("SLUICE_CONNECTION_VENDOR", url)
     with pytest.raises(NotConfiguredError, match=r"SLUICE_CONNECTION_VENDOR.*wss://host/path"):
         WebSocketSource(spec(1, url=None, connection="vendor"))
+
+
+@pytest.mark.parametrize("secret", ["Bearer hidden\nX: y", "Bearer hiddené"])
+def test_a_secret_that_is_no_header_is_refused_without_being_quoted(
+    monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("SLUICE_PASSWORD_VENDOR", secret)
+    with pytest.raises(NotConfiguredError, match="SLUICE_PASSWORD_VENDOR") as refused:
+        WebSocketSource(spec(1, header_variables={"Authorization": "SLUICE_PASSWORD_VENDOR"}))
+    assert "hidden" not in str(refused.value)
 
 
 def test_messages_are_sent_first_where_the_source_wants_them() -> None:

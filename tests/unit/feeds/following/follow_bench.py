@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sluice.feeds.following.follow import FeedFollower, FollowedTopic, FollowUntil
+from sluice.feeds.following.ending import FollowUntil
+from sluice.feeds.following.follow import FeedFollower, FollowedTopic
 from sluice.feeds.following.manifest import FollowManifest, FollowManifestStore
 from sluice.feeds.following.ports import EventSource
 from sluice.specs.feeds.live import FolderSpec, LiveSourceSpec, SocketSpec, WebSocketSpec

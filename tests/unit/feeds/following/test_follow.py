@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import NotConfiguredError, RefusedError
-from sluice.feeds.following.follow import FollowUntil
+from sluice.feeds.following.ending import FollowUntil
 from sluice.feeds.following.ports import DisconnectedError, SourceEndedError
 from sluice.specs.feeds.live import WebSocketSpec
 from tests.twins.clock import ManualClock
