@@ -33,6 +33,7 @@ class InMemoryLiveSource:
         live: where one begins who asks for nothing.
         cuts: after so many events of a connection it ends, one number for each connection.
         asked: the cursors that it was asked for.
+        disorder: delivers events up to so many seconds later than others, in another order for each connection.
         step: called before everything that it does.
     """
 
@@ -43,6 +44,7 @@ class InMemoryLiveSource:
         self.refusals: list[Exception] = []
         self.asked: list[JsonValue] = []
         self.silent = False
+        self.disorder: Callable[[], float] | None = None
         self.step: Callable[[], None] = lambda: None
         self.clock = clock
         self._batch = batch
@@ -58,10 +60,19 @@ class InMemoryLiveSource:
             start = next((n for n, at in enumerate(times) if at >= cursor), len(times))
         return InMemoryConnection(self, max(start, self.first), self.cuts.pop(0) if self.cuts else None, self._batch)
 
+    def after(self, start: int) -> list[bytes]:
+        """Return the events from one on as a connection delivers them."""
+        found = self.events[start:]
+        if (late := self.disorder) is None:
+            return found
+        return sorted(found, key=lambda event: json.loads(event)["time_us"] / 1_000_000 + late())
+
 
 class InMemoryConnection:
     def __init__(self, source: InMemoryLiveSource, start: int, cut: int | None, batch: int) -> None:
-        self._source, self._next, self._left, self._batch = source, start, cut, batch
+        self._source, self._start, self._left, self._batch = source, start, cut, batch
+        self._order: list[bytes] | None = None if source.disorder is None else source.after(start)
+        self._next = 0
         self.closed = False
 
     def receive(self, seconds: float) -> Sequence[ReceivedEvent] | None:
@@ -69,7 +80,8 @@ class InMemoryConnection:
         if self._left is not None and self._left <= 0:
             raise DisconnectedError("The connection was cut.")
         count = self._batch if self._left is None else min(self._batch, self._left)
-        batch = self._source.events[self._next : self._next + count]
+        events = self._source.after(self._start) if self._order is None else self._order
+        batch = events[self._next : self._next + count]
         if not batch:
             self._source.clock.sleep(seconds)
             return None if self._source.silent else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from sluice.feeds.following.ending import FollowUntil
 from sluice.feeds.following.ports import DisconnectedError, SourceEndedError
 from sluice.specs.feeds.live import WebSocketSpec
 from tests.twins.clock import ManualClock
+from tests.twins.feed_topic import InMemoryTopic
 from tests.twins.feeds.live_source import FIRST, InMemoryLiveSource, live_event, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, PASSING, REPLAYING, Bench, KilledError, Steps, ids
 
@@ -114,6 +117,31 @@ def test_however_often_it_is_killed_and_cut_the_topic_has_what_the_source_had(
     assert follower.values() == Counter(events)
     assert manifest.records == len(events)
     assert [gap.why for gap in manifest.gaps if "cannot be asked" not in gap.why] == []
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    kills=st.lists(st.integers(0, 100), max_size=4),
+    cuts=st.lists(st.integers(0, 12), max_size=4),
+    count=st.integers(1, 40),
+)
+def test_events_in_another_order_are_recognised_within_the_overlap(
+    seed: int, kills: list[int], cuts: list[int], count: int
+) -> None:
+    events = [live_event(number, seconds=number / 3) for number in range(count)]
+    source, follower = bench(events, patience=3)
+    chance = Random(seed)
+    source.cuts, source.disorder = list(cuts), lambda: chance.uniform(0, 2)
+    for last in kills:
+        source.step = dying = Steps(last)
+        try:
+            follower.follow(step=dying)
+        except KilledError:
+            follower.topic.lose_the_sender()
+    source.step = lambda: None
+    manifest = follower.follow()
+    assert follower.values() == Counter(events)
+    assert manifest.records == count
 
 
 def test_what_another_producer_writes_between_is_not_taken_for_ours() -> None:
@@ -322,3 +350,29 @@ def test_a_killed_run_waits_for_an_open_transaction_that_may_hide_its_records() 
     follower.topic.behind_open = {0: 1}
     with pytest.raises(RefusedError, match="hides the last offsets"):
         follower.follow()
+
+
+def test_what_was_still_on_its_way_when_it_died_is_waited_for() -> None:
+    class SlowTopic(InMemoryTopic):
+        """What waits is appended after the first look at the ends, as a broker may do with a dead sender's request."""
+
+        looks = 0
+
+        def ends(self) -> Mapping[int, int]:
+            found = super().ends()
+            self.looks += 1
+            if self.looks == 2:
+                while any(self.waiting):
+                    self.deliver(next(p for p, waiting in enumerate(self.waiting) if waiting))
+            return found
+
+    source, follower = bench()
+    follower.topic = topic = SlowTopic(patience=10**6)
+    source.step = dying = Steps(14)
+    topic.looks = 2
+    with pytest.raises(KilledError):
+        follower.follow(step=dying)
+    assert any(topic.waiting)
+    topic.looks, source.step = 0, lambda: None
+    follower.follow()
+    assert follower.values() == Counter(EVENTS)
