@@ -73,7 +73,7 @@ def open_follower(
         client: settings of the client.
         folder: of the feed's manifest.
         home: the project, below which relative folders are.
-        tell: is told of disconnections and their reasons, in sentences.
+        tell: gets a sentence about each disconnection, with its reason.
         clock: the machine's, unless given.
 
     Raises:

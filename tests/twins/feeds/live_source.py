@@ -43,6 +43,7 @@ class InMemoryLiveSource:
         self.cuts: list[int] = []
         self.refusals: list[Exception] = []
         self.asked: list[JsonValue] = []
+        self.connections: list[InMemoryConnection] = []
         self.silent = False
         self.disorder: Callable[[], float] | None = None
         self.step: Callable[[], None] = lambda: None
@@ -58,7 +59,9 @@ class InMemoryLiveSource:
         if isinstance(cursor, int):
             times = [json.loads(event)["time_us"] if event.startswith(b"{") else 0 for event in self.events]
             start = next((n for n, at in enumerate(times) if at >= cursor), len(times))
-        return InMemoryConnection(self, max(start, self.first), self.cuts.pop(0) if self.cuts else None, self._batch)
+        cut = self.cuts.pop(0) if self.cuts else None
+        self.connections.append(InMemoryConnection(self, max(start, self.first), cut, self._batch))
+        return self.connections[-1]
 
     def after(self, start: int) -> list[bytes]:
         """Return the events from one on as a connection delivers them."""

@@ -44,7 +44,7 @@ class FolderSource:
             spec: which files are meant, and how they are written.
             fields: how the topic declares its fields.
             clock: says how long a file has not changed.
-            tell: is told of each file that is begun.
+            tell: gets a sentence about each file that is begun.
         """
         self._folder, self._spec, self._fields, self._clock, self._tell = folder, spec, fields, clock, tell
 

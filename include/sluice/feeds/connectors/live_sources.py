@@ -37,7 +37,7 @@ def live_source(
         topic: into which it is followed.
         home: the project, below which relative folders are.
         clock: says how long a file has not changed.
-        tell: is told what is worth a line.
+        tell: gets what is worth a line of the log.
 
     Raises:
         NotConfiguredError: a variable that the spec names is not set here.

@@ -48,7 +48,7 @@ class EventConnection(Protocol):
     def receive(self, seconds: float) -> Sequence[ReceivedEvent] | None:
         """Wait so long for events, and return them in their order.
 
-        What was not received stays with the source, or in a buffer of bounded size: whoever receives slowly slows it.
+        What was not received stays with the source, or in a buffer of bounded size: a slow receiver slows it down.
 
         Returns:
             Nothing but an empty sequence is a sign of life; None: nothing came.

@@ -94,7 +94,7 @@ class RemoteSourceSpec(LiveSourceSpec):
     """What sources on a network have."""
 
     idle_timeout: Duration = timedelta(minutes=1)
-    """After so long without a sign of life the connection is opened anew."""
+    """After so long without a sign of life, the connection is closed and opened again."""
 
     @field_validator("idle_timeout")
     @classmethod

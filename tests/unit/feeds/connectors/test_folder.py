@@ -83,6 +83,7 @@ def test_what_was_sent_is_remembered_no_longer_than_it_is_there(tmp_path: Path) 
 
 def test_a_file_is_complete_when_it_has_not_changed_for_a_while(tmp_path: Path) -> None:
     follower = bench(tmp_path, complete_after="10 s")
+    follower.clock.sleep(100)
     put(tmp_path, "a", b"1\n")
     assert follower.follow(idle=9).records == 0
     assert follower.follow(idle=11).records == 1

@@ -76,7 +76,10 @@ def test_however_the_bytes_are_cut_the_events_are_the_same(text: str, cuts: list
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     parser = EventStreamParser()
     pieces = [stream[first:last] for first, last in pairwise(places)]
-    assert [event for piece in pieces for event in parser.feed(piece)] == read(stream)
+    whole = read(stream)
+    assert [event for piece in pieces for event in parser.feed(piece)] == whole
+    single = EventStreamParser()
+    assert [event for number in stream for event in single.feed(bytes([number]))] == whole
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"])), min_size=1))

@@ -267,7 +267,7 @@ def test_the_rate_is_kept_by_the_clock() -> None:
     assert follower.clock.monotonic() - before == pytest.approx(14.5 + 1, abs=0.5)
 
 
-def test_a_source_without_a_sign_of_life_is_connected_to_anew() -> None:
+def test_a_source_without_a_sign_of_life_is_reconnected() -> None:
     source, follower = bench()
     source.silent = True
     manifest = follower.follow(idle=100)
@@ -276,8 +276,32 @@ def test_a_source_without_a_sign_of_life_is_connected_to_anew() -> None:
 
 
 def test_signs_of_life_keep_a_silent_connection() -> None:
-    _, follower = bench()
+    source, follower = bench()
     assert follower.follow(idle=600).disconnects == 0
+    source, follower = bench()
+    count = 0
+
+    def live_now_and_then() -> None:
+        nonlocal count
+        count += 1
+        source.silent = count % 100 != 0
+
+    source.step = live_now_and_then
+    assert follower.follow(idle=600).disconnects == 0
+
+
+def test_events_that_come_again_long_after_they_came_first_are_recognised() -> None:
+    live = WebSocketSpec.model_validate(
+        {"url": "wss://x.example.org/", "cursor": {"path": "$.time_us", "parameter": "cursor"}, "identity": "$.id"}
+    )
+    source, follower = bench(EVENTS[:5], live=live)
+    opened = source.open
+    source.open = lambda cursor: opened(None if cursor is None else micros(FIRST))  # type: ignore[method-assign]
+    source.silent = True
+    manifest = follower.follow(until=FollowUntil(seconds=400))
+    assert (manifest.records, manifest.disconnects) == (5, 6)
+    assert follower.follow(until=FollowUntil(seconds=90)).records == 5
+    assert follower.values() == Counter(EVENTS[:5])
 
 
 def test_attempts_come_later_and_later_and_never_before_the_source_wants_them() -> None:
@@ -338,6 +362,15 @@ def test_a_signal_ends_it_when_all_is_acknowledged() -> None:
     assert manifest.records == sum(follower.values().values()) >= 5
     assert not manifest.following
     assert len(source.asked) == 1
+    assert [connection.closed for connection in source.connections] == [True]
+
+
+def test_a_signal_between_two_connections_makes_no_further_one() -> None:
+    source, follower = bench()
+    source.refusals = [DisconnectedError("Away.") for _ in range(3)]
+    until = FollowUntil(stopping=lambda: len(follower.told) == 2)
+    follower.follow(until=until)
+    assert len(source.asked) == 2
 
 
 def test_a_killed_run_waits_for_an_open_transaction_that_may_hide_its_records() -> None:
