@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice.feeds.following.event_stream import EventStreamParser, ServerSentEvent, TooLongError
@@ -32,6 +32,7 @@ def read(stream: bytes) -> list[ServerSentEvent]:
         ("other: x\ndata: a\n\n", [("a", "message", "")]),
         ("data: a\r\n\r\ndata: b\r\rdata: c\n\n", [(text, "message", "") for text in "abc"]),
         ("\ufeffdata: a\n\n\ufeffdata: b\n\n", [("a", "message", "")]),
+        ("data: a\r\ndata: b\r\n\r\n", [("a\nb", "message", "")]),
         ("data: a", []),
         ("data: a\n", []),
     ],
@@ -68,9 +69,11 @@ _FIELDS = ["data: a", "data", "data:ü", "id: 1", "id", "id: \0", "event: x", ":
 _ENDS = ["\n", "\r", "\r\n"]
 
 
-@given(
-    st.lists(st.sampled_from([*_FIELDS, *_ENDS]), max_size=40).map("".join), st.lists(st.integers(0, 200), max_size=8)
-)
+_lines = st.tuples(st.sampled_from([*_FIELDS, ""]), st.sampled_from(_ENDS)).map("".join)
+
+
+@given(st.lists(_lines, max_size=30).map("".join), st.lists(st.integers(0, 200), max_size=8))
+@example("data: a\r\ndata: b\r\n\r\n", [])
 def test_however_the_bytes_are_cut_the_events_are_the_same(text: str, cuts: list[int]) -> None:
     stream = text.encode()
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
 from sluice.feeds.following.line_splitter import LineSplitter
+from sluice.feeds.following.manifest import FollowManifest
 from sluice.feeds.following.ports import ReceivedEvent
 from sluice.feeds.following.recognition import ByContent, ByIdentity, StoredEvent
 from sluice.feeds.following.replay_window import ReplayWindow
 from sluice.feeds.following.rules import EventRules
 from sluice.specs.feeds.live import SseSpec, WebSocketSpec
+from sluice.topics.records import RecordPosition
 from tests.twins.clock import START
 from tests.twins.feeds.live_source import FIRST, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, PASSING, REPLAYING, folder_spec
@@ -143,3 +145,11 @@ def test_the_cursor_of_a_time_is_kept_as_it_was_written() -> None:
     at = micros(FIRST)
     event = rules().read(ReceivedEvent(f'{{"id": 1, "time_us": {at}}}'.encode()), NOW)
     assert (event.cursor, event.at) == (at, FIRST)
+
+
+def test_records_that_are_found_in_another_order_take_no_offset_back() -> None:
+    manifest = FollowManifest(feed="f", topic="t", topic_id="x", cursor_of="c", started_at=NOW)
+    event = rules().read(ReceivedEvent(b'{"id": 1}'), NOW)
+    for offset in (5, 3):
+        manifest.settle(event, "found", RecordPosition(0, offset), ordered=True)
+    assert (manifest.known_offsets, manifest.records) == ({0: 6}, 2)
