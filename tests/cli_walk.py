@@ -85,6 +85,7 @@ contracts publish flights
 control rebuild
 control compact
 feed check flights
+feed follow flights
 feed send flights --from 2013-01-01 --to 2013-01-01
 feed manifest flights
 alerts open

@@ -210,8 +210,18 @@ def inherited(names: Collection[str] = (), beginnings: tuple[str, ...] = ()) -> 
     return {**found, **LOCALE}
 
 
-def connection_url(name: str) -> str:
+def connection_url(
+    name: str,
+    *,
+    owner: str = "an output or a static input",
+    form: str = "postgresql+psycopg://user:password@host/database",
+) -> str:
     """Return the URL of a connection that a spec names: it holds a password, so it is in no spec.
+
+    Args:
+        name: of the connection.
+        owner: what needs it, in words.
+        form: what its URL looks like.
 
     Raises:
         NotConfiguredError: this process has no such variable.
@@ -219,8 +229,7 @@ def connection_url(name: str) -> str:
     variable = connection_variable(name)
     if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
         raise NotConfiguredError(
-            f"an output or a static input needs the connection {name!r}, and {variable} is not set here.",
-            fix="set it to postgresql+psycopg://user:password@host/database.",
+            f"{owner} needs the connection {name!r}, and {variable} is not set here.", fix=f"set it to {form}."
         )
     return url
 

@@ -19,7 +19,8 @@ LAYERS = (
     ("errors", "clock", "wording"),
     ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
     ("intervals/backfill", "specs/model"),
-    ("live", "settling", "specs/deployments", "specs/expectations", "specs/feeds"),
+    ("live", "settling", "specs/deployments", "specs/expectations"),
+    ("specs/feeds",),
     ("settings", "specs/catalog"),
     ("failpoints", "specs/reading", "topics"),
     (
@@ -44,11 +45,12 @@ LAYERS = (
         "specs/rules",
         "streams/life",
     ),
-    ("console/charts", "launch", "spark/sinks", "specs", "streams/health"),
+    ("console/charts", "feeds/following", "launch", "spark/sinks", "specs", "streams/health"),
     (
         "alerts",
         "containers",
         "devstack/airflow",
+        "feeds/connectors",
         "provisioning/growth",
         "provisioning/importing",
         "spark/tables",
@@ -83,6 +85,8 @@ FOREIGN_ALLOWED = {
     "console/metrics": set[str](),
     "control": {"sqlalchemy", "alembic"},
     "delta": {"deltalake", "duckdb"},
+    "devstack/airflow": {"httpx"},
+    "feeds/connectors": {"httpx", "websockets"},
     "gx": {"great_expectations", "pyspark"},
     "interactive": {"pyspark"},
     "kafka": {"kafka"},
@@ -99,7 +103,9 @@ FOREIGN = {
     *("airflow", "pyspark", "py4j", "delta", "deltalake", "kafka", "sqlalchemy", "alembic", "fastapi", "typer"),
     "great_expectations",
     "duckdb",
+    "httpx",
     "openlineage",
+    "websockets",
 }
 
 MODULE_LINES, FUNCTION_LINES, DAG_LINES = 400, 40, 120

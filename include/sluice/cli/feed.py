@@ -1,11 +1,11 @@
-"""`sluice feed`: send a feed to its topic, show what was sent, and check how the records are validated."""
+"""`sluice feed`: send a feed to its topic or follow it, show what was sent, and check how records are validated."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date, datetime, timedelta
 from typing import Annotated
 
@@ -15,12 +15,18 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from sluice.cli.terminal.arguments import FeedArgument
+from sluice.cli.terminal.interruption import stopping_on_signals
 from sluice.cli.terminal.output import Output, OutputOption, emit, err, err_lines, out, out_lines
+from sluice.cli.views.follow_view import FollowPrinter, follow_summary, show_follow_manifest
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
+from sluice.feeds.following.ending import FollowUntil
+from sluice.feeds.following.follow import FeedFollower
+from sluice.feeds.following.manifest import FollowManifest, FollowManifestStore
 from sluice.feeds.manifest import Manifest, ManifestStore
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed, Sending, SendProgress
+from sluice.feeds.sources import live_refusal
 from sluice.project.project import Project
 from sluice.quality.arrivals import arrival_hint
 from sluice.quality.census import Census
@@ -28,9 +34,10 @@ from sluice.quality.reasons import advice_of, in_short
 from sluice.settings import settings
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import Role
+from sluice.specs.model.duration import parse_duration
 from sluice.specs.model.model import TopicSpec
 
-app = typer.Typer(help="Send reproducible data to a topic.", no_args_is_help=True)
+app = typer.Typer(help="Send reproducible data to a topic, or follow a live source.", no_args_is_help=True)
 
 _DAY = ["%Y-%m-%d"]
 _INTERRUPTED = 130
@@ -77,17 +84,58 @@ def send(  # noqa: PLR0917  typer turns each into an option
 
 
 @app.command()
+def follow(
+    name: FeedArgument,
+    duration: Annotated[
+        str, typer.Option("--for", metavar="DURATION", help="End after so long, such as '2 hours'.")
+    ] = "",
+    until_idle: Annotated[
+        str, typer.Option("--until-idle", metavar="DURATION", help="End when no event came for so long.")
+    ] = "",
+    from_now: Annotated[
+        bool, typer.Option("--from-now", help="Give up what happened meanwhile; the manifest has a gap.")
+    ] = False,
+) -> None:
+    """Send the events of a live source as they come, until you interrupt it (Ctrl-C, SIGTERM).
+
+    The same command goes on where it stopped, also after a kill: events that come again are not sent again.
+
+    Exit codes: 0 it ended, and all that came is in the topic; 2 an argument is wrong, or the source refuses the
+    request; 3 the stack is not up, or credentials are missing or refused; 4 no broker answered; 5 another process
+    follows, or the source cannot be read.
+    """
+    project = Project.open_strict(settings())
+    until = FollowUntil(_seconds("--for", duration), _seconds("--until-idle", until_idle))
+    spec, printer = _spec(project, name), FollowPrinter(SystemClock())
+    with (
+        open_project_follower(project, spec, printer.tell) as follower,
+        stopping_on_signals() as stopping,
+    ):
+        reached = follower.follow(replace(until, stopping=stopping), from_now=from_now, report=printer.report)
+    out_lines.print(follow_summary(reached))
+
+
+@app.command()
 def manifest(name: FeedArgument, output: OutputOption = Output.TABLE) -> None:
-    """Show what was sent of a feed, by range, day and key, from the manifest of the last run.
+    """Show what was sent of a feed, by range, day and key; of one that is followed its cursor, counts and gaps.
 
     Exit codes: 0; 2 the feed does not exist; 6 the manifest cannot be read.
     """
     project = Project.open_strict(settings())
-    spec = _spec(project, name)
-    sent = ManifestStore(project.folder.feeds / name).load()
-    nothing = f"Nothing of {spec.name} was sent."
+    spec, folder = _spec(project, name), project.folder.feeds / name
+    sent = ManifestStore(folder).load() if spec.live is None else FollowManifestStore(folder).load()
     data = sent.model_dump(mode="json") if sent else None
-    emit(output, data, lambda: out_lines.print(nothing) if sent is None else _show(sent))
+    emit(output, data, lambda: _show_manifest(spec, sent))
+
+
+def _show_manifest(spec: FeedSpec, sent: Manifest | FollowManifest | None) -> None:
+    match sent:
+        case Manifest():
+            _show(sent)
+        case FollowManifest():
+            show_follow_manifest(sent)
+        case None:
+            out_lines.print(f"Nothing of {spec.name} was sent.")
 
 
 @app.command()
@@ -168,6 +216,8 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
     from sluice.kafka.feed import open_feed  # noqa: PLC0415 - other commands and completion do not import the client
 
     spec = _spec(project, name)
+    if spec.live is not None:
+        raise live_refusal(spec)  # before a broker is looked for
     with open_feed(
         spec,
         project.catalog.topics[spec.topic],
@@ -178,6 +228,31 @@ def open_project_feed(project: Project, name: str) -> Iterator[Feed]:
         include=project.settings.home / "include",
     ) as feed:
         yield feed
+
+
+@contextmanager
+def open_project_follower(project: Project, spec: FeedSpec, tell: Callable[[str], None]) -> Iterator[FeedFollower]:
+    """Connect a live feed of the project to its topic.
+
+    Raises:
+        SpecError: the feed has no live source.
+        NotReadyError: the stack is not up, or a variable that the spec names is not set.
+        UnreachableError: no broker answered.
+    """
+    from sluice.feeds.connectors.live_sources import live_of  # noqa: PLC0415 - before the broker is looked for
+    from sluice.kafka.feed import open_follower  # noqa: PLC0415 - other commands and completion do not import the client
+
+    live_of(spec)
+    with open_follower(
+        spec,
+        project.catalog.topics[spec.topic],
+        bootstrap=project.kafka.bootstrap(),
+        client=project.kafka.client(Role.FEED),
+        folder=project.folder.feeds / spec.name,
+        home=project.settings.home,
+        tell=tell,
+    ) as follower:
+        yield follower
 
 
 @contextmanager
@@ -243,6 +318,15 @@ def _spec(project: Project, name: str) -> FeedSpec:
     if name not in feeds:
         raise SpecError(f"There is no feed {name!r}.", fix=f"include/feeds has {', '.join(sorted(feeds)) or 'none'}.")
     return feeds[name]
+
+
+def _seconds(option: str, text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise SpecError(f"{option}: {error}.", fix="write it as a spec does.") from error
 
 
 def _day(moment: datetime | None) -> date | None:

@@ -6,18 +6,14 @@ found out from the topic itself (`sluice.feeds.recovery`), so a manifest may be 
 
 from __future__ import annotations
 
-import fcntl
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
-from sluice.disk import sync_folder, write_text
-from sluice.errors import CorruptionError, NotReadyError, RefusedError
+from sluice.feeds.manifest_file import ManifestFile, TopicManifest
 from sluice.feeds.record import FeedRecord
 from sluice.topics.records import RecordPosition
 
@@ -49,11 +45,10 @@ class SentRange(BaseModel):
     finished: bool = False
 
 
-class Manifest(BaseModel):
+class Manifest(TopicManifest):
     """One feed in one topic.
 
     Attributes:
-        topic_id: the cluster's UUID: a topic that was created again has another one, and another manifest.
         sending: a run began and did not end, or not cleanly.
         known_offsets: per partition, the offset up to which this manifest is the truth.
         latest_event: the greatest event time in the topic, heartbeats included (UTC).
@@ -62,12 +57,6 @@ class Manifest(BaseModel):
         ranges: in the order in which they were asked for.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
-    schema_version: Literal[1] = 1
-    feed: str
-    topic: str
-    topic_id: str
     sending: bool = False
     known_offsets: dict[int, int] = Field(default_factory=dict)
     latest_event: datetime | None = None
@@ -138,62 +127,13 @@ class Manifest(BaseModel):
         return {day: sorted(partial[day]) for day in sorted(partial)}
 
 
-class ManifestStore:
-    """Keeps one feed's manifest in a folder, and lets one process at a time send."""
+class ManifestStore(ManifestFile[Manifest]):
+    """Keeps the manifest of a feed that is sent by ranges of days."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.path = folder / "manifest.json"
-
-    def load(self) -> Manifest | None:
-        """Return the manifest, or None if nothing was ever sent.
-
-        Raises:
-            CorruptionError: the file is no manifest.
-        """
-        try:
-            return Manifest.model_validate_json(self.path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValidationError as error:
-            raise CorruptionError(
-                f"{self.path} is no manifest of a feed: {error.errors()[0]['msg']}.",
-                fix="move it away; the next `sluice feed send` finds out from the topic what was sent.",
-            ) from error
-
-    def save(self, manifest: Manifest) -> None:
-        """Replace the manifest: whoever reads it sees the old one or the new one, also after a power cut.
-
-        Raises:
-            NotReadyError: the disk does not take it.
-        """
-        try:
-            write_text(self.path, manifest.model_dump_json(indent=1))
-            sync_folder(self.folder)
-        except OSError as error:
-            raise NotReadyError(
-                f"{self.path} cannot be written: {error.strerror}.",
-                fix="free some space, then run the command again: it resumes where it stopped.",
-            ) from error
-
-    def retire(self, manifest: Manifest) -> None:
-        """Put aside the manifest of a topic that no longer exists."""
-        self.path.replace(self.folder / f"manifest-{manifest.topic_id}.json")
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the feed's lock; the operating system releases it with the process, however that ends.
-
-        Raises:
-            RefusedError: another process is sending this feed.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("a+", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RefusedError(
-                    f"Another process is sending this feed (it holds {lock.name}).",
-                    fix="wait until it is done, or stop it; then run the command again.",
-                ) from None
-            yield
+        super().__init__(
+            folder,
+            Manifest,
+            name="manifest",
+            rebuilt="the next `sluice feed send` finds out from the topic what was sent",
+        )

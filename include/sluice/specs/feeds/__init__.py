@@ -1,1 +1,1 @@
-"""The specs of feeds: where their records come from, and what a simulator is told."""
+"""What can be declared of a feed: where its records come from, what a simulator makes, how a live one is followed."""

@@ -1,1 +1,1 @@
-"""What can be declared of topics, pipelines, feeds, principals and alerting."""
+"""What can be declared of topics, pipelines, principals and alerting."""

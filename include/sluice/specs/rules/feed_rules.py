@@ -1,4 +1,4 @@
-"""What feeds over files and simulators need of their topic. What lines need is checked by `sluice.feeds.lines`."""
+"""What feeds need of their topics. What the lines of a file need is checked by `sluice.feeds.lines`."""
 
 from __future__ import annotations
 
@@ -95,6 +95,18 @@ def _line_misfits(
     for fault in ("missing", "mistyped"):
         if lined and simulation.faults.by_kind[fault]:
             yield ("simulate", "faults"), f"a line of text is never {fault}.", "take `unreadable`."
+
+
+def live_feeds_fit(reading: Reading) -> Iterator[Finding]:
+    """Rows of CSV become JSON objects, so the topic of a folder of CSV holds JSON."""
+    for name, feed in reading.catalog.feeds.items():
+        topic = reading.catalog.topics.get(feed.topic)
+        if topic is None or feed.folder is None or feed.folder.format != "csv":
+            continue
+        if topic.value.format != "json" or topic.value.framing != "none":
+            message = f"rows of CSV become JSON objects, and the values of the topic {topic.name!r} are no plain JSON."
+            fix = "send them to a topic of plain JSON; or write `format: lines`, which sends each line as it is."
+            yield reading.finding(Kind.FEED, name, ("folder", "format"), message, fix)
 
 
 def misfits(topic: TopicSpec, key: str | None, arrival_time: str | None) -> Iterator[Misfit]:

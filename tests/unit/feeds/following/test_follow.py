@@ -1,0 +1,411 @@
+"""Following a live source: everything that came is in the topic once, and what is missing is on record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.errors import NotConfiguredError, RefusedError
+from sluice.feeds.following.ending import FollowUntil
+from sluice.feeds.following.ports import DisconnectedError, SourceEndedError
+from sluice.specs.feeds.live import WebSocketSpec
+from tests.twins.clock import ManualClock
+from tests.twins.feed_topic import InMemoryTopic
+from tests.twins.feeds.live_source import FIRST, InMemoryLiveSource, live_event, micros
+from tests.unit.feeds.following.follow_bench import CURSOR, PASSING, REPLAYING, Bench, KilledError, Steps, ids
+
+SECOND = timedelta(seconds=1)
+EVENTS = [live_event(number) for number in range(30)]
+
+
+def bench(
+    events: list[bytes] = EVENTS, *, patience: int = 0, live: object = REPLAYING
+) -> tuple[InMemoryLiveSource, Bench]:
+    clock = ManualClock()
+    source = InMemoryLiveSource(events, clock)
+    return source, Bench(source, live, clock, patience=patience)  # type: ignore[arg-type]
+
+
+def test_events_become_records_with_their_keys_in_their_order() -> None:
+    _, follower = bench()
+    manifest = follower.follow()
+    assert follower.values() == Counter(EVENTS)
+    assert follower.topic.log[sum(b"A") % 4] == EVENTS[0::3]
+    assert (manifest.records, manifest.repeated, manifest.gaps) == (30, 0, [])
+    assert (manifest.cursor, manifest.cursor_at) == (micros(FIRST + 29 * SECOND), FIRST + 29 * SECOND)
+    assert not manifest.following
+
+
+def test_after_a_stop_the_source_is_asked_from_the_overlap_before_the_cursor() -> None:
+    source, follower = bench(EVENTS[:20])
+    follower.follow()
+    source.events.extend(EVENTS[20:])
+    manifest = follower.follow()
+    assert source.asked == [None, micros(FIRST + 14 * SECOND)]
+    assert follower.values() == Counter(EVENTS)
+    assert (manifest.records, manifest.repeated, manifest.gaps) == (30, 6, [])
+
+
+def test_after_a_cut_it_goes_on_and_sends_nothing_twice() -> None:
+    source, follower = bench(patience=5)
+    source.cuts = [4, 1, 0, 11, 2]
+    manifest = follower.follow()
+    assert follower.values() == Counter(EVENTS)
+    assert (manifest.disconnects, manifest.records, manifest.gaps) == (5, 30, [])
+    assert [each for each in follower.told if "The connection was cut. The next attempt is in" in each]
+
+
+def test_an_event_that_a_source_delivers_twice_is_sent_once() -> None:
+    _, follower = bench([EVENTS[0], EVENTS[1], EVENTS[0], EVENTS[1], EVENTS[2]], patience=3)
+    manifest = follower.follow()
+    assert ids(follower) == [0, 1, 2]
+    assert (manifest.records, manifest.repeated) == (3, 2)
+
+
+def test_wherever_it_is_killed_every_event_is_in_the_topic_once() -> None:
+    whole = Steps()
+    source, follower = bench(patience=4)
+    source.step, source.cuts = whole, [13]
+    follower.follow(step=whole)
+    assert whole.taken > 60
+    for last in range(whole.taken):
+        source, follower = bench(patience=4)
+        source.cuts = [13]
+        source.step = dying = Steps(last)
+        with pytest.raises(KilledError):
+            follower.follow(step=dying)
+        follower.topic.lose_the_sender()
+        source.step = lambda: None
+        knew = follower.store.load() is not None and follower.store.manifest.cursor is not None
+        manifest = follower.follow()
+        assert follower.values() == Counter(EVENTS), f"killed before step {last}"
+        assert manifest.records == 30
+        assert manifest.gaps == [] or not knew
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    kills=st.lists(st.integers(0, 120), max_size=5),
+    cuts=st.lists(st.integers(0, 12), max_size=5),
+    patience=st.sampled_from([0, 3, 20]),
+    seconds=st.lists(st.floats(0, 3), min_size=1, max_size=40),
+)
+def test_however_often_it_is_killed_and_cut_the_topic_has_what_the_source_had(
+    seed: int, kills: list[int], cuts: list[int], patience: int, seconds: list[float]
+) -> None:
+    at, events = 0.0, []
+    for number, passed in enumerate(seconds):
+        at += passed
+        events.append(live_event(number, seconds=at))
+    source, follower = bench(events, patience=patience)
+    follower.topic._random.seed(seed)
+    source.cuts = list(cuts)
+    for last in kills:
+        source.step = dying = Steps(last)
+        try:
+            follower.follow(step=dying)
+        except KilledError:
+            follower.topic.lose_the_sender()
+    source.step = lambda: None
+    manifest = follower.follow()
+    assert follower.values() == Counter(events)
+    assert manifest.records == len(events)
+    assert [gap.why for gap in manifest.gaps if "cannot be asked" not in gap.why] == []
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    kills=st.lists(st.integers(0, 100), max_size=4),
+    cuts=st.lists(st.integers(0, 12), max_size=4),
+    count=st.integers(1, 40),
+)
+def test_events_in_another_order_are_recognised_within_the_overlap(
+    seed: int, kills: list[int], cuts: list[int], count: int
+) -> None:
+    events = [live_event(number, seconds=number / 3) for number in range(count)]
+    source, follower = bench(events, patience=3)
+    chance = Random(seed)
+    source.cuts, source.disorder = list(cuts), lambda: chance.uniform(0, 2)
+    for last in kills:
+        source.step = dying = Steps(last)
+        try:
+            follower.follow(step=dying)
+        except KilledError:
+            follower.topic.lose_the_sender()
+    source.step = lambda: None
+    manifest = follower.follow()
+    assert follower.values() == Counter(events)
+    assert manifest.records == count
+
+
+def test_what_another_producer_writes_between_is_not_taken_for_ours() -> None:
+    source, follower = bench(EVENTS[:10])
+    follower.follow()
+    for value in (b"x", None, b'{"id": 99}', EVENTS[25]):
+        follower.topic.append(value)
+    source.events.extend(EVENTS[10:20])
+    assert follower.follow().records == 20
+
+
+def test_a_source_that_forgot_what_follows_the_cursor_leaves_a_gap() -> None:
+    source, follower = bench(EVENTS[:10])
+    follower.follow()
+    source.events.extend(EVENTS[10:])
+    source.first = 15
+    manifest = follower.follow()
+    (gap,) = manifest.gaps
+    assert (gap.since, gap.until) == (FIRST + 9 * SECOND, FIRST + 15 * SECOND)
+    assert "the source no longer had the events" in gap.why
+    assert manifest.records == 25
+
+
+def test_an_outage_longer_than_the_declared_retention_is_a_gap() -> None:
+    live = WebSocketSpec.model_validate(
+        {"url": "wss://x.example.org/", "cursor": {**CURSOR, "retention": "1 hour"}, "identity": "$.id"}
+    )
+    source, follower = bench(EVENTS[:10], live=live)
+    stopped = follower.follow().followed_until
+    assert stopped is not None
+    follower.clock.sleep(3 * 3600)
+    source.silent = True
+    (gap,) = follower.follow().gaps
+    assert gap.since == stopped
+    assert timedelta(hours=1, minutes=59) < gap.until - gap.since < timedelta(hours=2, minutes=1)
+
+
+def test_a_source_that_cannot_replay_leaves_a_gap_from_its_last_sign_of_life() -> None:
+    source, follower = bench(live=PASSING)
+    source.cuts = [10]
+    source.refusals = []
+    source.live = 0
+    manifest = follower.follow()
+    (gap,) = manifest.gaps
+    assert gap.since < gap.until
+    assert gap.why == "The connection was cut. The source cannot be asked for what happened meanwhile."
+    assert manifest.followed_until is not None
+
+
+def test_while_nobody_follows_a_source_that_cannot_replay_there_is_a_gap() -> None:
+    source, follower = bench(live=PASSING)
+    stopped = follower.follow().followed_until
+    follower.clock.sleep(600)
+    source.live = 30
+    begun = follower.clock.now()
+    (gap,) = follower.follow().gaps
+    assert (gap.since, gap.until) == (stopped, begun)
+    assert "the feed was not followed" in gap.why
+
+
+def test_from_now_gives_up_the_cursor_and_says_so() -> None:
+    source, follower = bench(EVENTS[:10])
+    follower.follow()
+    source.events.extend(EVENTS[10:])
+    source.live = 25
+    manifest = follower.follow(from_now=True)
+    assert source.asked == [None, None]
+    assert [gap.why for gap in manifest.gaps] == ["the feed was told to go on from now"]
+    assert manifest.records == 15
+
+
+def test_a_cursor_of_another_meaning_is_not_used() -> None:
+    source, follower = bench(EVENTS[:10])
+    follower.follow()
+    follower.live = WebSocketSpec.model_validate(
+        {"url": "wss://x.example.org/", "cursor": {"path": "$.id", "parameter": "since"}, "identity": "$.id"}
+    )
+    manifest = follower.follow()
+    assert source.asked == [None, None]
+    assert "its cursor means something else" in manifest.gaps[0].why
+
+
+def test_a_topic_that_was_created_again_gets_a_manifest_of_its_own() -> None:
+    _, follower = bench()
+    follower.follow()
+    follower.topic.id = "topic-2"
+    follower.topic.log = [[] for _ in range(4)]
+    manifest = follower.follow()
+    assert follower.store.retired == ["topic-1"]
+    assert (manifest.topic_id, manifest.records, follower.values()) == ("topic-2", 30, Counter(EVENTS))
+
+
+def test_what_is_no_object_is_sent_as_it_is_and_counted() -> None:
+    _, follower = bench([EVENTS[0], b"hello", b"\xff", b'{"id": null}', EVENTS[1]])
+    manifest = follower.follow()
+    assert follower.values() == Counter([EVENTS[0], b"hello", b"\xff", b'{"id": null}', EVENTS[1]])
+    assert (manifest.records, manifest.no_object, manifest.no_identity) == (5, 2, 3)
+
+
+def test_an_event_larger_than_a_record_is_a_gap_and_stops_nothing() -> None:
+    _, follower = bench([EVENTS[0], b"x" * 1_000_001, EVENTS[1]])
+    manifest = follower.follow()
+    assert ids(follower) == [0, 1]
+    assert ["1,000,001 bytes" in gap.why for gap in manifest.gaps] == [True]
+
+
+def test_a_cursor_from_the_future_is_not_believed() -> None:
+    _, follower = bench([EVENTS[0], live_event(1, seconds=10**9), EVENTS[2]])
+    assert follower.follow().cursor_at == FIRST + 2 * SECOND
+
+
+def test_never_more_records_are_unacknowledged_than_declared() -> None:
+    _, follower = bench(patience=10**6)
+    follower.follow()
+    assert follower.most == REPLAYING.max_unacknowledged
+    assert follower.values() == Counter(EVENTS)
+
+
+def test_the_rate_is_kept_by_the_clock() -> None:
+    _, follower = bench(live=REPLAYING.model_copy(update={"rate": 2.0}))
+    before = follower.clock.monotonic()
+    follower.follow(until=FollowUntil(idle_seconds=1))
+    assert follower.clock.monotonic() - before == pytest.approx(14.5 + 1, abs=0.5)
+
+
+def test_a_source_without_a_sign_of_life_is_reconnected() -> None:
+    source, follower = bench()
+    source.silent = True
+    manifest = follower.follow(idle=100)
+    assert manifest.disconnects == 1
+    assert "Nothing came for 1 minute." in follower.told[0]
+
+
+def test_signs_of_life_keep_a_silent_connection() -> None:
+    source, follower = bench()
+    assert follower.follow(idle=600).disconnects == 0
+    source, follower = bench()
+    count = 0
+
+    def live_now_and_then() -> None:
+        nonlocal count
+        count += 1
+        source.silent = count % 100 != 0
+
+    source.step = live_now_and_then
+    assert follower.follow(idle=600).disconnects == 0
+
+
+def test_events_that_come_again_long_after_they_came_first_are_recognised() -> None:
+    live = WebSocketSpec.model_validate(
+        {"url": "wss://x.example.org/", "cursor": {"path": "$.time_us", "parameter": "cursor"}, "identity": "$.id"}
+    )
+    source, follower = bench(EVENTS[:5], live=live)
+    opened = source.open
+    source.open = lambda cursor: opened(None if cursor is None else micros(FIRST))  # type: ignore[method-assign]
+    source.silent = True
+    manifest = follower.follow(until=FollowUntil(seconds=400))
+    assert (manifest.records, manifest.disconnects) == (5, 6)
+    assert follower.follow(until=FollowUntil(seconds=90)).records == 5
+    assert follower.values() == Counter(EVENTS[:5])
+
+
+def test_attempts_come_later_and_later_and_never_before_the_source_wants_them() -> None:
+    source, follower = bench()
+    source.refusals = [DisconnectedError("Away.") for _ in range(12)] + [DisconnectedError("Busy.", retry_after=900)]
+    waits: list[float] = []
+    before = follower.clock.monotonic()
+
+    def note() -> None:
+        nonlocal before
+        waits.append(follower.clock.monotonic() - before)
+        before = follower.clock.monotonic()
+
+    opened = source.open
+    source.open = lambda cursor: (note(), opened(cursor))[1]  # type: ignore[method-assign]
+    follower.follow(until=FollowUntil(seconds=3600))
+    assert max(waits[1:13]) <= 60.5
+    assert sum(waits[1:4]) < 15
+    assert waits[13] == pytest.approx(900, abs=1)
+
+
+def test_a_refusal_for_good_ends_it_in_order() -> None:
+    source, follower = bench()
+    source.cuts, source.refusals = [5], []
+    opened = source.open
+
+    def refuse_later(cursor: object) -> object:
+        if source.asked:
+            raise NotConfiguredError("401")
+        return opened(cursor)  # type: ignore[arg-type]
+
+    source.open = refuse_later  # type: ignore[method-assign,assignment]
+    with pytest.raises(NotConfiguredError):
+        follower.follow()
+    assert ids(follower) == [0, 1, 2, 3, 4]
+    assert (follower.store.manifest.records, follower.store.manifest.following) == (5, False)
+
+
+def test_a_source_that_ends_ends_it() -> None:
+    source, follower = bench()
+    source.cuts = [5]
+    source.refusals = []
+    opened = source.open
+    source.open = lambda cursor: opened(cursor) if not source.asked else _end()  # type: ignore[method-assign]
+    assert follower.follow().records == 5
+    assert follower.told[-1] == "posts: That was all."
+
+
+def _end() -> None:
+    raise SourceEndedError("That was all.")
+
+
+def test_a_signal_ends_it_when_all_is_acknowledged() -> None:
+    source, follower = bench(patience=10**6)
+    sent: list[int] = []
+    until = FollowUntil(stopping=lambda: sum(map(len, follower.topic.waiting)) >= 5 or bool(sent.append(1)))
+    manifest = follower.follow(until=until)
+    assert manifest.records == sum(follower.values().values()) >= 5
+    assert not manifest.following
+    assert len(source.asked) == 1
+    assert [connection.closed for connection in source.connections] == [True]
+
+
+def test_a_signal_between_two_connections_makes_no_further_one() -> None:
+    source, follower = bench()
+    source.refusals = [DisconnectedError("Away.") for _ in range(3)]
+    until = FollowUntil(stopping=lambda: len(follower.told) == 2)
+    follower.follow(until=until)
+    assert len(source.asked) == 2
+
+
+def test_a_killed_run_waits_for_an_open_transaction_that_may_hide_its_records() -> None:
+    source, follower = bench(patience=4)
+    source.step = dying = Steps(30)
+    with pytest.raises(KilledError):
+        follower.follow(step=dying)
+    follower.topic.lose_the_sender()
+    source.step = lambda: None
+    follower.topic.behind_open = {0: 1}
+    with pytest.raises(RefusedError, match="hides the last offsets"):
+        follower.follow()
+
+
+def test_what_was_still_on_its_way_when_it_died_is_waited_for() -> None:
+    class SlowTopic(InMemoryTopic):
+        """What waits is appended after the first look at the ends, as a broker may do with a dead sender's request."""
+
+        looks = 0
+
+        def ends(self) -> Mapping[int, int]:
+            found = super().ends()
+            self.looks += 1
+            if self.looks == 2:
+                while any(self.waiting):
+                    self.deliver(next(p for p, waiting in enumerate(self.waiting) if waiting))
+            return found
+
+    source, follower = bench()
+    follower.topic = topic = SlowTopic(patience=10**6)
+    source.step = dying = Steps(14)
+    topic.looks = 2
+    with pytest.raises(KilledError):
+        follower.follow(step=dying)
+    assert any(topic.waiting)
+    topic.looks, source.step = 0, lambda: None
+    follower.follow()
+    assert follower.values() == Counter(EVENTS)
