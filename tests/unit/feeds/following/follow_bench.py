@@ -16,6 +16,7 @@ from sluice.feeds.following.ports import EventSource
 from sluice.specs.feeds.live import FolderSpec, LiveSourceSpec, SocketSpec, WebSocketSpec
 from tests.twins.clock import ManualClock
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
+from tests.twins.feeds.live_source import InMemoryLiveSource, live_event
 
 CURSOR = {"path": "$.time_us", "parameter": "cursor", "epoch": "microseconds", "overlap": "5 s"}
 REPLAYING = WebSocketSpec.model_validate(
@@ -119,6 +120,18 @@ class Bench:
 
     def values(self) -> Counter[bytes]:
         return Counter(value for value in self.topic.values() if value is not None)
+
+
+EVENTS = [live_event(number) for number in range(30)]
+"""A second apart."""
+
+
+def bench(
+    events: list[bytes] = EVENTS, *, patience: int = 0, live: object = REPLAYING
+) -> tuple[InMemoryLiveSource, Bench]:
+    clock = ManualClock()
+    source = InMemoryLiveSource(events, clock)
+    return source, Bench(source, live, clock, patience=patience)  # type: ignore[arg-type]
 
 
 def ids(bench: Bench) -> list[int]:
