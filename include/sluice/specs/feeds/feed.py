@@ -48,7 +48,8 @@ class FeedSpec(Spec):
     def _block_is_of_the_source(cls, block: Block, info: ValidationInfo) -> Block:
         source, name = info.data.get("source"), info.field_name
         if block is None and source == name:
-            raise ValueError(f"the source is {name}, and nothing says what it is; write its keys below `{name}:`")
+            what = "what it makes" if name == "simulate" else "where it is"
+            raise ValueError(f"the source is {name}, and nothing says {what}; write its keys below `{name}:`")
         if block is not None and source not in (name, None):  # a source that is unknown is a fault of its own
             raise ValueError(f"it is of `source: {name}`, and this one is {source}; remove it, or correct `source`")
         return block

@@ -144,6 +144,7 @@ def test_the_examples_of_the_documentation_are_sound() -> None:
     read = [read_spec(FeedSpec, parse_document(example.encode(), "feed.md")) for example in examples]
     assert [each.source for each in read if isinstance(each, FeedSpec)] == [
         "file",
+        "simulate",
         "websocket",
         "sse",
         "folder",
