@@ -10,14 +10,11 @@ from rich.table import Table
 
 from sluice.cli.scaffold.examples import examples_folder
 from sluice.cli.stack.example import demo_settings, scenario_settings
-from sluice.cli.stack.flights_demo import FlightsDemo
-from sluice.cli.stack.scenario_demo import ScenarioDemo, show_scenario
-from sluice.cli.stack.up import print_component
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err, err_lines, out, out_lines
 from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.devstack.doctor import checks
-from sluice.devstack.stack import down
 from sluice.errors import NotReadyError, SluiceError
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.project.project import Project
@@ -30,7 +27,11 @@ _FIRST, _LAST = (datetime(2013, 1, day) for day in (1, 7))  # noqa: DTZ001  cale
 def demo(
     scenario: Annotated[
         str,
-        typer.Argument(help="An example instead of the flights, such as trending.", show_default=False),
+        typer.Argument(
+            help="An example instead of the flights, such as trending.",
+            show_default=False,
+            autocompletion=completion.examples,
+        ),
     ] = "",
     first: Annotated[
         datetime, typer.Option("--from", formats=_DAY, help="The first local day of the flights.")
@@ -60,18 +61,29 @@ def demo(
         report = _scenario(project) if scenario else _flights(project, first.date(), last.date())
     finally:
         if leave:
-            down(project.settings, print_component)
+            _stop(project)
     if not report["ok"]:
         raise SluiceError(f"the demo's numbers do not add up: {report}")
 
 
+def _stop(project: Project) -> None:
+    from sluice.cli.stack.up import print_component  # noqa: PLC0415 - completion imports this module, and needs no Kafka
+    from sluice.devstack.stack import down  # noqa: PLC0415 - the same
+
+    down(project.settings, print_component)
+
+
 def _scenario(project: Project) -> dict[str, Any]:
+    from sluice.cli.stack.scenario_demo import ScenarioDemo, show_scenario  # noqa: PLC0415 - the same
+
     report = ScenarioDemo(project, SystemClock()).run(seconds_to_feed=60)
     show_scenario(project, report)
     return report
 
 
 def _flights(project: Project, first: date, last: date) -> dict[str, Any]:
+    from sluice.cli.stack.flights_demo import FlightsDemo  # noqa: PLC0415 - the same
+
     report = FlightsDemo(project, SystemClock()).run(first, last, seconds_to_feed=12)
     _show(project, report, read_endpoints(project.folder))
     return report
