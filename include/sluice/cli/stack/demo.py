@@ -58,7 +58,7 @@ def demo(
         err.print(f"[bold]==> Use the example, a project of its own: {place.home}[/bold]", soft_wrap=True)
         err_lines.print("    There, `sluice status` shows its stack and `sluice down` stops it.")
     try:
-        report = _scenario(project) if scenario else _flights(project, first.date(), last.date())
+        report = _scenario(project, keep=not leave) if scenario else _flights(project, first.date(), last.date())
     finally:
         if leave:
             _stop(project)
@@ -73,11 +73,18 @@ def _stop(project: Project) -> None:
     down(project.settings, print_component)
 
 
-def _scenario(project: Project) -> dict[str, Any]:
+def _scenario(project: Project, *, keep: bool) -> dict[str, Any]:
+    from sluice.cli.stack.page_server import PageServer  # noqa: PLC0415 - the same
     from sluice.cli.stack.scenario_demo import ScenarioDemo, show_scenario  # noqa: PLC0415 - the same
 
-    report = ScenarioDemo(project, SystemClock()).run(seconds_to_feed=60)
-    show_scenario(project, report)
+    pages = PageServer(project)
+    try:
+        report = ScenarioDemo(project, SystemClock(), pages).run(seconds_to_feed=60)
+        show_scenario(project, report)
+        if keep:
+            pages.wait()
+    finally:
+        pages.stop()
     return report
 
 

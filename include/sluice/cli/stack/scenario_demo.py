@@ -12,6 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from sluice.cli.feed import open_project_feed
+from sluice.cli.stack.page_server import PageServer
 from sluice.cli.stack.stack_steps import StackSteps
 from sluice.cli.terminal.output import out, out_lines
 from sluice.clock import Clock
@@ -33,9 +34,10 @@ _SHOWN = 12
 class ScenarioDemo:
     """Runs the steps in order, in a project that is an example."""
 
-    def __init__(self, project: Project, clock: Clock) -> None:
+    def __init__(self, project: Project, clock: Clock, pages: PageServer) -> None:
         self._project = project
         self._clock = clock
+        self._pages = pages
         self._steps = StackSteps(project, clock)
 
     def run(self, *, seconds_to_feed: float) -> dict[str, Any]:
@@ -49,11 +51,10 @@ class ScenarioDemo:
             steps.start_stack()
         with steps.step("topics", "Create the declared topics (DAG `topics`)"):
             steps.create_topics()
-        with steps.step(
-            "streams", f"Start the streams (DAGs {', '.join(f'`stream_{unit}`' for unit in catalog.units())})"
-        ):
-            for unit in catalog.units():
+        for unit in catalog.units():
+            with steps.step(f"stream_{unit}", f"Start its streams (DAG `stream_{unit}`)"):
                 steps.start_unit(unit)
+        self._pages.start()
         with ExitStack() as opened:
             feeds = [opened.enter_context(open_project_feed(self._project, name)) for name in sorted(catalog.feeds)]
             with steps.step("feeds", f"Send {', '.join(feed.spec.name for feed in feeds)}"):
@@ -71,17 +72,21 @@ class ScenarioDemo:
             "records": sent,
             "parity": outcomes,
             "intervals": {name: len(ledger.rows) for name, ledger in ledgers.items()},
+            "pages": self._pages.pages,
             "seconds": steps.seconds,
         }
         self._project.folder.demo.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return report
 
     def _settle(self, pipeline: PipelineSpec, feeds: Sequence[Feed]) -> Ledger:
-        """Wait until the interval with the last event of all feeds is settled."""
+        """Wait until the interval with the last event of all feeds is settled.
+
+        Without a heartbeat nothing completes that one, so the one before it is the last.
+        """
         events = [feed.source.last_event(*_days(feed)) for feed in feeds]
-        last = min(event for event in events if event is not None)
-        until = interval_of(last, pipeline.intervals.interval_length).end
-        return self._steps.settled(pipeline.driver, pipeline.name, until)
+        last = interval_of(min(event for event in events if event is not None), pipeline.intervals.interval_length)
+        closed = all(feed.topic.value.heartbeat for feed in feeds)
+        return self._steps.settled(pipeline.driver, pipeline.name, last.end if closed else last.start)
 
 
 def show_scenario(project: Project, report: dict[str, Any]) -> None:
