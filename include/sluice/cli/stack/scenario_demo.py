@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
+import pandas as pd
 from rich.table import Table
 
 from sluice.cli.feed import open_project_feed
@@ -93,12 +94,12 @@ def show_scenario(project: Project, report: dict[str, Any]) -> None:
     """Print the newest rows of each settled table, and the numbers of the report."""
     for name in report["parity"]:
         intervals = project.catalog.pipelines[name].intervals
-        frame = read_rows(project.folder.table(intervals.table)).to_pandas()
+        frame = read_rows(project.folder.table(intervals.table)).to_pandas().convert_dtypes()
         newest = frame[frame[intervals.time_column] == frame[intervals.time_column].max()]
         columns = [column for column in frame.columns if column != "interval_start"]
         table = Table(*columns, title=f"{name}, its newest rows")
         for row in newest[columns].head(_SHOWN).itertuples(index=False):
-            table.add_row(*(str(value) for value in row))
+            table.add_row(*(_text(value) for value in row))
         out.print(table)
     out.print("records     " + ", ".join(f"{count:,} of {feed}" for feed, count in report["records"].items()))
     out.print("intervals   " + ", ".join(f"{count} of {name}" for name, count in report["intervals"].items()))
@@ -106,6 +107,12 @@ def show_scenario(project: Project, report: dict[str, Any]) -> None:
     out_lines.print(f"seconds     {', '.join(f'{name} {value}' for name, value in report['seconds'].items())}")
     out.print(f"Airflow     {read_endpoints(project.folder).airflow_url}")
     out_lines.print(f"report      {project.folder.demo}")
+
+
+def _text(value: object) -> str:
+    if value is None or value is pd.NA or value is pd.NaT:
+        return ""
+    return f"{value:%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
 
 
 def _send(feeds: Sequence[Feed], seconds: float) -> dict[str, int]:
