@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from sluice.errors import SpecError
@@ -32,13 +34,7 @@ def load_source(spec: FeedSpec, topic: TopicSpec, include: Path) -> FeedSource:
             path = locate_file(spec.package, spec.path or "", include)
             return InMemorySource(read_file(path, spec, topic.value))
         case "simulate":
-            records = enumerate(simulated_records(spec, topic.value, include), 1)
-            return InMemorySource(
-                [
-                    Line(number, each.value, each.key, each.moments.event, each.moments.arrival)
-                    for number, each in records
-                ]
-            )
+            return _simulated(spec, topic, include)
         case _:
             raise live_refusal(spec)
 
@@ -49,3 +45,27 @@ def live_refusal(spec: FeedSpec) -> SpecError:
         f"The feed {spec.name} (`source: {spec.source}`) follows a live source, which has no days.",
         fix=f"run `sluice feed follow {spec.name}`.",
     )
+
+
+class SimulatedSource(InMemorySource):
+    """The records of a simulator, which knows that nothing happens between the last of them and its end."""
+
+    def __init__(self, lines: Sequence[Line], end: datetime) -> None:
+        super().__init__(lines)
+        self._newest = end - timedelta(milliseconds=1)
+
+    def last_event(self, first: date, last: date) -> datetime | None:
+        """Return the last moment of the range (UTC) that was simulated; None if it has no record."""
+        found = super().last_event(first, last)
+        ended = first <= self._newest.date() <= last
+        return self._newest if ended and found is not None else found
+
+
+def _simulated(spec: FeedSpec, topic: TopicSpec, include: Path) -> SimulatedSource:
+    if spec.simulate is None:
+        raise ValueError(f"the feed {spec.name} is not simulated")
+    lines = [
+        Line(number, each.value, each.key, each.moments.event, each.moments.arrival)
+        for number, each in enumerate(simulated_records(spec, topic.value, include), 1)
+    ]
+    return SimulatedSource(lines, spec.simulate.end)

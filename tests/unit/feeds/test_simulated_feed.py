@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_a_simulated_feed_is_sent_once_however_often_the_sender_dies(home: Path)
     extent = topic.extent()
     sent = Counter(record.value for record in topic.read(extent.beginnings, extent.ends))
     assert sent == Counter(record.payload for record in made.records(day, day))
+
+
+def test_the_heartbeat_of_a_quiet_simulator_lies_behind_its_end_and_not_behind_its_last_record(home: Path) -> None:
+    (home / "include" / "feeds" / "posts.yaml").write_text(
+        FEED.replace("rate: 1\n", "rate: 0.002\n").replace("10 min", "2 hours")
+    )
+    made = source(home)
+    (day,) = made.days()
+    assert max(record.event for record in made.records(day, day)).hour < 2
+    assert made.last_event(day, day) == datetime(2026, 1, 5, 1, 59, 59, 999_000, tzinfo=UTC)
+    assert made.last_event(date(2026, 1, 4), date(2026, 1, 4)) is None
 
 
 @pytest.mark.parametrize(

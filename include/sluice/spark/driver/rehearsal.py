@@ -8,7 +8,7 @@ does nothing. The checkpoint itself is only read.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,10 @@ from sluice.streams.position.checkpoint import Checkpoint, location
 _STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")
 """Where Spark's state stores keep what their rows look like, below the folder of an operator: beside their partitions
 or in the first of them."""
-_COMMITS_ARE_VALIDATED = "spark.sql.streaming.stateStore.commitValidation.enabled"
+_WITHOUT_EXECUTION = {
+    "spark.sql.streaming.stateStore.commitValidation.enabled": "false",  # no state is committed
+    "spark.sql.autoBroadcastJoinThreshold": "-1",  # Spark executes what it broadcasts while it plans, state and all
+}
 _SECONDS = 120.0
 
 
@@ -86,7 +89,7 @@ def _plan_a_batch(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
         .trigger(processingTime="1 hour")  # one batch, and then nothing until it is stopped
         .foreachBatch(lambda _rows, _batch_id: planned.set())
     )
-    with _set(rows.sparkSession, _COMMITS_ARE_VALIDATED, "false"):  # nothing is executed, so no state is committed
+    with _set(rows.sparkSession, _WITHOUT_EXECUTION):
         query = writer.start()
     try:
         wait_until(lambda: planned.is_set() or not query.isActive, SystemClock(), deadline_seconds=_SECONDS)
@@ -102,11 +105,13 @@ def _plan_a_batch(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
 
 
 @contextmanager
-def _set(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """Set an option of the session for the queries that start inside this block."""
-    before = spark.conf.get(name)
-    spark.conf.set(name, value)
+def _set(spark: SparkSession, options: Mapping[str, str]) -> Iterator[None]:
+    """Set options of the session for the queries that start inside this block."""
+    before = {name: str(spark.conf.get(name)) for name in options}
+    for name, value in options.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.set(name, str(before))
+        for name, value in before.items():
+            spark.conf.set(name, value)
