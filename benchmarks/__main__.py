@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, floor, gate, house, idle, poison, shapes, tax
+from benchmarks import console, floor, gate, house, idle, poison, scenarios, shapes, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.placement import placement
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "console": console.run,
     "backfill": backfill.run,
     "poison": poison.run,
+    "scenarios": scenarios.run,
     "publish": publish.run,
     "floor": floor.run,
     "gate": gate.run,

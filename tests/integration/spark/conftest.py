@@ -170,6 +170,11 @@ class DriverPlace:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
+    @property
+    def draining(self) -> list[str]:
+        """The command of the first driver, which ends when it has read everything."""
+        return [*self._command(1), "--available-now"]
+
     def _command(self, generation: int) -> list[str]:
         main = self.home / "spark_jobs" / "stream.py"
         return [sys.executable, str(main), "--unit", self.unit, "--generation", str(generation)]

@@ -1,0 +1,65 @@
+"""Every example over its simulator, drained by one driver: rows that differ from its oracle, rates, detection."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.trials import run_counted
+from sluice.cli.scaffold.examples import example_names, examples_folder
+from sluice.devstack.kafka.broker import BrokerProcess
+from sluice.settings import settings
+from tests.integration.brokers import free_ports, running
+from tests.scenarios import fraud, logs, scoring
+from tests.scenarios.detection import detection
+from tests.scenarios.example_place import scenario, values_in
+from tests.shapes.oracle import differences
+
+_SEEDS = (9001, 9002, 9003)
+_DETECTORS = ((fraud, "judged_payments"), (logs, "service_anomalies"), (scoring, "score_quality"))
+_SECONDS = 900.0
+
+
+def run(*names: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return `scenarios`, `wrong_rows`, `precision` and `recall` (the lowest), and the rates of each example."""
+    drained = {name: _drained(name) for name in names or example_names(examples_folder())}
+    found = [detection(oracle, table, seed) for oracle, table in _DETECTORS for seed in _SEEDS]
+    figures = {
+        "scenarios": len(drained),
+        "wrong_rows": sum(each["wrong_rows"] for each in drained.values()),
+        "precision": round(min(each["precision"] for each in found), 3),
+        "recall": round(min(each["recall"] for each in found), 3),
+        "records_per_s": {name: each["records_per_s"] for name, each in drained.items()},
+    }
+    return figures, {"examples": drained, "seeds": _SEEDS}
+
+
+def _drained(name: str) -> dict[str, Any]:
+    """Drain an example by a driver that starts for it, and compare its settled tables."""
+    with tempfile.TemporaryDirectory(prefix="sluice-scenario-") as root:
+        broker = BrokerProcess(Path(root) / "broker", *free_ports(), settings().jars)
+        broker.prepare()
+        with running(broker):
+            place = scenario(name, Path(root), broker)
+            cost = run_counted(place.draining, place.environment(), timeout=_SECONDS)
+            sent = {topic: values_in(topic, broker) for topic in place.project().catalog.topics}
+        oracle = importlib.import_module(f"tests.scenarios.{name}")
+        wrong, rows = 0, 0
+        for table, wanted in oracle.tables(sent, place.home).items():
+            at = place.project().catalog.pipelines[table].intervals.time_column
+            settled = wanted[wanted[at] < pd.Timestamp(place.project().tables.ledger(table).closed_until)]
+            wrong += len(differences(table, oracle.comparable(place.table(table)), settled))
+            rows += len(settled)
+    records = sum(map(len, sent.values()))
+    return {
+        "records": records,
+        "rows": rows,
+        "wrong_rows": wrong,
+        "records_per_s": round(records / cost.wall),
+        "wall_s": round(cost.wall, 1),
+        "cpu_s": round(cost.cpu, 1),
+    }
