@@ -41,7 +41,7 @@ def tables(sent: dict[str, Sequence[bytes]], project: Path) -> dict[str, pd.Data
         score = 1 / (1 + math.exp(-exponent))
         numbers = {f"{name}_e3": round(each[name] * 1000) for name in FEATURES}
         labelled.append({**named, **numbers, "breaks": breaks})
-        scored.append({**named, "score_e4": round(score * 10_000)})
+        scored.append({**named, "score_e6": round(score * 1_000_000)})
         hours[each["measured_at"].replace(minute=0, second=0, microsecond=0)].append((score > 0.5, breaks))
     quality = [{"hour": hour, **measured(pairs)} for hour, pairs in hours.items()]
     return {
@@ -71,5 +71,5 @@ def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a table as the oracle has them: features and scores as whole numbers."""
     whole = {f"{name}_e3": (rows[name] * 1000).round().astype(int) for name in FEATURES if name in rows}
     if "score" in rows:
-        whole["score_e4"] = (rows["score"] * 10_000).round().astype(int)
+        whole["score_e6"] = (rows["score"] * 1_000_000).round().astype(int)
     return rows.assign(**whole)
