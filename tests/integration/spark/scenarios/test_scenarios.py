@@ -40,11 +40,13 @@ def test_its_settled_tables_equal_the_oracle_over_a_killed_driver(
     sent = {topic: values_in(topic, own_broker) for topic in project.catalog.topics}
     wanted = oracle.tables(sent, place.home)
     assert set(wanted) == set(oracle.TABLES)
+    closed = all(topic.value.heartbeat for topic in project.catalog.topics.values())
+    least = 0.9 if closed else 0.7  # lines of text have no heartbeat, and leave the last of five hours open
     for table, rows in wanted.items():
         pipeline = project.catalog.pipelines[table]
         ledger = project.tables.ledger(table)
         at = rows[pipeline.intervals.time_column]
         settled = rows[at < pd.Timestamp(ledger.closed_until)]
-        assert len(settled) > 0.9 * len(rows), "the heartbeat at the end of the feed closes nearly all"
+        assert len(settled) > least * len(rows)
         assert differences(table, oracle.comparable(place.table(table)), settled) == []
     assert verified(place, oracle.TABLES) == dict.fromkeys(oracle.TABLES, ParityOutcome.IDENTICAL)
