@@ -33,10 +33,12 @@ def test_its_settled_tables_equal_the_oracle_over_a_killed_driver(
     kill = f"after_write_before_commit@{first}"
     died = place.run(generation=1, failpoint=kill)
     assert place.fired(kill), f"{died.stdout[-4_000:]}{died.stderr[-4_000:]}"
-    done = place.run(generation=2)
-    assert done.returncode == ExitCode.STOPPED, f"{done.stdout[-4_000:]}{done.stderr[-4_000:]}"
-
     project = place.project()
+    chained = any(pipeline.tables for pipeline in project.catalog.pipelines.values())
+    for generation in (2, 3) if chained else (2,):  # it reads the settled tables that there are when it starts
+        done = place.run(generation=generation)
+        assert done.returncode == ExitCode.STOPPED, f"{done.stdout[-4_000:]}{done.stderr[-4_000:]}"
+
     sent = {topic: values_in(topic, own_broker) for topic in project.catalog.topics}
     wanted = oracle.tables(sent, place.home)
     assert set(wanted) == set(oracle.TABLES)
