@@ -59,6 +59,7 @@ def write_specs(home: Path, topic: str, port: int) -> None:
         (home / "include" / file).write_text(text.format(topic=topic, port=port))
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 def test_a_follower_that_is_killed_goes_on_and_the_topic_has_every_event_once(
     broker: BrokerProcess, topic_name: str, tmp_path: Path

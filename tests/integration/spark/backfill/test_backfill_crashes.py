@@ -38,11 +38,6 @@ def batch(state: Path, *arguments: str, failpoint: str = "") -> subprocess.Compl
     )
 
 
-@pytest.mark.timeout(600)
-def test_a_kill_in_the_middle_of_the_publish_leaves_nothing_half_published_and_nothing_twice(drained: Drained) -> None:
-    check_kills(drained, ["mid_publish"])
-
-
 @pytest.mark.verify
 @pytest.mark.timeout(900)
 def test_kills_at_every_point_leave_nothing_half_published_and_nothing_twice(drained: Drained) -> None:

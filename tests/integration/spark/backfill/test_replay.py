@@ -37,7 +37,7 @@ from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, values_of
 from tests.oracle import departures, differences, flights
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 
 DAY = "2013-01-01"
 PERSON = "Jane-Canary-7731"

@@ -84,7 +84,7 @@ def _same(read: Any, kept: Any) -> bool:  # noqa: ANN401, PLR0911  JSON is any
     return bool(read == kept)
 
 
-@settings(max_examples=25, deadline=None, phases=_PHASES, suppress_health_check=_SLOW)
+@settings(max_examples=8, deadline=None, phases=_PHASES, suppress_health_check=_SLOW)
 @given(case=_cases())
 def test_nested_records_are_judged_as_the_oracle_does(
     spark: SparkSession, case: tuple[dict[str, Any], list[bytes]]
