@@ -31,8 +31,6 @@ from tests.shapes.oracle import differences
 from tests.shapes.specs import IN_SQL
 from tests.shapes.weather import TOPIC, topic, values, weather
 
-_SAMPLE = {"joined_inner_in_sql"}
-"""What `make test` takes; the others are as dear, and go through the same code."""
 MAY_BE_EMPTY = ExpectationsSpec(
     name="rare",
     pipeline="rare",
@@ -83,9 +81,8 @@ def shape_over(drained: Drained, name: str, **declared: dict[str, str]) -> Shape
     return Shape.of_pipeline(drained, joined_pipeline(name, **declared))
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in _SAMPLE else pytest.param(name, marks=pytest.mark.verify) for name in JOINED]
-)
+@pytest.mark.verify
+@pytest.mark.parametrize("name", JOINED)
 def test_every_shape_over_two_topics_is_settled_verified_corrected_and_tried(both: Drained, name: str) -> None:
     may_be_empty = both.with_catalog(expectations={name: MAY_BE_EMPTY.model_copy(update={"pipeline": name})})
     shape = shape_over(may_be_empty if name == "joined_anti" else both, name)
