@@ -47,7 +47,8 @@ def whole_days(rows: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     return days_of(rows)[lambda days: days["at"] < pd.Timestamp(ledger.closed_until)]
 
 
-@pytest.mark.parametrize("name", ["days", pytest.param(DAYS[1], marks=pytest.mark.verify)])
+@pytest.mark.verify
+@pytest.mark.parametrize("name", DAYS)
 def test_days_are_settled_from_hours_marked_with_them_and_repaired(hours: Shape, name: str) -> None:
     hours.settle()
     days = over(hours, name)
