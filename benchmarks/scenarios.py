@@ -45,7 +45,7 @@ def _drained(name: str) -> dict[str, Any]:
         broker.prepare()
         with running(broker):
             place = scenario(name, Path(root), broker)
-            cost = run_counted(place.draining, place.environment(), timeout=_SECONDS)
+            cost = run_counted(place.draining(), place.environment(), timeout=_SECONDS)
             if any(pipeline.tables for pipeline in place.project().catalog.pipelines.values()):
                 place.run(generation=2)  # tables over settled tables, which were not there when the first one started
             sent = {topic: values_in(topic, broker) for topic in place.project().catalog.topics}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from sluice.simulators.draws import generator
-from tests.scenarios.records import on_time
+from tests.scenarios.records import on_time, simulator
 
 TABLES = ("judged_payments",)
 KINDS = {"payment": (str,), "card": (str,), "amount": (int, float), "lat": (int, float), "lon": (int, float)}
@@ -81,11 +80,7 @@ def comparable(rows: pd.DataFrame) -> pd.DataFrame:
 
 def quality(rows: pd.DataFrame, project: Path, seed: int, start: datetime, end: datetime) -> dict[str, float]:
     """Return the share of suspicions that are right, and the share of episodes of fraud with a suspicion."""
-    spec = importlib.util.spec_from_file_location("cards", project / "include" / "simulators" / "cards.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cards = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cards)
+    cards = simulator("cards", project)
     labels = {fields["payment"]: episode for _, fields, episode in cards.labelled(generator(seed, "cards"), start, end)}
     suspicious = rows[rows["reasons"].notna()]
     right = [labels[payment] > 0 for payment in suspicious["payment"]]

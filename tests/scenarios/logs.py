@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from sluice.simulators.draws import generator
+from tests.scenarios.records import simulator
 
 TABLES = ("service_minutes", "service_anomalies", "message_templates")
 MINUTE = timedelta(minutes=1)
@@ -90,11 +90,7 @@ def templates(requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def quality(rows: pd.DataFrame, project: Path, seed: int, start: datetime, end: datetime) -> dict[str, float]:
     """Return the share of anomalies that are in an incident, and the share of incidents with an anomaly."""
-    spec = importlib.util.spec_from_file_location("web", project / "include" / "simulators" / "web.py")
-    assert spec is not None
-    assert spec.loader is not None
-    web = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(web)
+    web = simulator("web", project)
     injected = web.incidents(Random(generator(seed, "web").random()), start, end)
     found = list(zip(rows["service"], rows["minute"], strict=True))
 

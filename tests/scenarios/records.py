@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 Kinds = Mapping[str, tuple[type, ...]]
@@ -36,3 +39,13 @@ def on_time(
         happened, known = (datetime.fromisoformat(record[name]) for name in (event, arrival))
         if -skew <= known - happened <= lateness:
             yield {**record, event: happened, arrival: known}
+
+
+def simulator(name: str, project: Path) -> ModuleType:
+    """Return a module of a project's simulators: it knows what it has injected."""
+    spec = importlib.util.spec_from_file_location(name, project / "include" / "simulators" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.errors import SpecError
 from sluice.simulators.draws import generator
-from sluice.specs.feeds.simulation import SIMULATORS, Simulation
+from sluice.specs.feeds.simulation import SIMULATORS, Simulation, simulator_file
 
 Event = tuple[datetime, dict[str, Any]]
 Function = Callable[[Random, datetime, datetime], Any]
@@ -49,10 +49,9 @@ def _file(reference: str, include: Path) -> Path:
     Raises:
         SpecError: there is none.
     """
-    module = reference.partition(":")[0]
-    path = include / SIMULATORS / f"{module}.py"
+    path = simulator_file(reference, include)
     if not path.is_file():
-        raise SpecError(f"there is no file include/{SIMULATORS}/{module}.py.", fix="write it, or correct `function`.")
+        raise SpecError(f"there is no file include/{SIMULATORS}/{path.name}.", fix="write it, or correct `function`.")
     return path
 
 

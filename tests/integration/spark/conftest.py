@@ -133,7 +133,7 @@ class DriverPlace:
             master: where it finds its cores; empty: on this machine, or where the stack of this state folder says.
         """
         return subprocess.run(
-            [*self._command(generation), "--available-now"],
+            self.draining(generation),
             env=self.environment(failpoint, master),
             start_new_session=True,  # a driver leads its process group, as under a keeper
             capture_output=True,
@@ -170,10 +170,9 @@ class DriverPlace:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    @property
-    def draining(self) -> list[str]:
-        """The command of the first driver, which ends when it has read everything."""
-        return [*self._command(1), "--available-now"]
+    def draining(self, generation: int = 1) -> list[str]:
+        """Return the command of a driver that ends when it has read everything."""
+        return [*self._command(generation), "--available-now"]
 
     def _command(self, generation: int) -> list[str]:
         main = self.home / "spark_jobs" / "stream.py"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sluice
@@ -41,10 +41,14 @@ def example_files(name: str, folder: Path) -> Mapping[str, bytes]:
     names = example_names(folder)
     if name not in names:
         raise SpecError(f"there is no example {name!r}.", fix=f"choose one of {', '.join(names)}.")
-    example = folder / name
-    paths = [path for part in _OF_PROJECT for path in sorted((example / part).rglob("*"))]
+    return files_below(folder / name, _OF_PROJECT)
+
+
+def files_below(folder: Path, parts: Sequence[str] = (".",)) -> Mapping[str, bytes]:
+    """Return the content of all files in some parts of a folder, by their paths in it; no byte-code."""
+    paths = [path for part in parts for path in sorted((folder / part).rglob("*"))]
     return {
-        path.relative_to(example).as_posix(): path.read_bytes()
+        path.relative_to(folder).as_posix(): path.read_bytes()
         for path in paths
         if path.is_file() and "__pycache__" not in path.parts
     }

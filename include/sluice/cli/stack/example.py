@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sluice import __version__
-from sluice.cli.scaffold.examples import example_files
+from sluice.cli.scaffold.examples import example_files, files_below
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.errors import NotReadyError
 from sluice.settings import Settings
@@ -31,8 +31,7 @@ def demo_settings(current: Settings, example: Path = _EXAMPLE) -> Settings:
         raise NotReadyError(
             f"this project declares no flights, and {example} does not exist.", fix="install the wheel of Sluice again."
         )
-    files = (path for path in sorted(example.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
-    return _written(current, "example", {path.relative_to(example).as_posix(): path.read_bytes() for path in files})
+    return _written(current, "example", files_below(example))
 
 
 def scenario_settings(current: Settings, name: str, folder: Path) -> Settings:

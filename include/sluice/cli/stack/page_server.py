@@ -32,7 +32,7 @@ class PageServer:
 
     def start(self) -> None:
         """Serve them from now on, if there is one, and say where."""
-        if not any(pipeline.page for pipeline in self._project.catalog.pipelines.values()):
+        if not self.pages:
             return
         settings, port = self._project.settings, _free_port()
         self.address = f"http://{HOST}:{port}"

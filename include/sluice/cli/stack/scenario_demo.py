@@ -127,8 +127,8 @@ def _send(feeds: Sequence[Feed], seconds: float) -> dict[str, int]:
 
 
 def _span(feed: Feed) -> timedelta:
-    arrivals = [record.arrival for record in feed.source.records(*_days(feed))]
-    return max(max(arrivals) - min(arrivals), timedelta(seconds=1))
+    first, last = next(feed.source.records(*_days(feed))), feed.source.last_event(*_days(feed))
+    return max((last or first.event) - first.arrival, timedelta(seconds=1))
 
 
 def _days(feed: Feed) -> tuple[date, date]:

@@ -13,7 +13,7 @@ import httpx
 from pydantic import JsonValue
 
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.connectors.urls import SourceRequest
+from sluice.feeds.connectors.urls import SourceRequest, named
 from sluice.feeds.following.event_stream import EventStreamParser, TooLongError
 from sluice.feeds.following.ports import DisconnectedError, ReceivedEvent, SourceEndedError
 from sluice.specs.feeds.live import SseSpec
@@ -59,7 +59,7 @@ class SseSource:
             self._refuse(response)
         except httpx.HTTPError as error:
             stack.close()
-            raise DisconnectedError(f"No connection to {self._request.place}: {_named(error)}.") from error
+            raise DisconnectedError(f"No connection to {self._request.place}: {named(error)}.") from error
         except BaseException:
             stack.close()
             raise
@@ -129,14 +129,10 @@ class SseConnection:
                     return
             self._hand_over(DisconnectedError("The source closed the connection."))
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            self._hand_over(DisconnectedError(f"The connection broke: {_named(error)}."))
+            self._hand_over(DisconnectedError(f"The connection broke: {named(error)}."))
 
     def _hand_over(self, piece: bytes | DisconnectedError) -> None:
         while not self._closed.is_set():
             with suppress(Full):
                 self._pieces.put(piece, timeout=_NAP_SECONDS)
                 return
-
-
-def _named(error: Exception) -> str:
-    return str(error).rstrip(".") or type(error).__name__

@@ -74,6 +74,11 @@ class SourceRequest:
         return SpecError(f"{said}, and would do so again.", fix=f"correct {self.where}, or what the request asks for.")
 
 
+def named(error: Exception) -> str:
+    """Return what a library says of a connection, to be put into a sentence."""
+    return str(error).rstrip(".") or type(error).__name__
+
+
 def _header_value(variable: str) -> str:
     """Return what a variable holds; a library would quote what is no value of a header in its error."""
     value = password(variable)

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, reconnect
 
 from sluice.errors import SpecError
-from sluice.feeds.connectors.urls import SourceRequest
+from sluice.feeds.connectors.urls import SourceRequest, named
 from sluice.feeds.following.ports import DisconnectedError, ReceivedEvent
 from sluice.specs.feeds.live import WebSocketSpec
 
@@ -67,7 +67,7 @@ class WebSocketSource:
             message = f"{self._request.place} is no URL of a WebSocket."
             raise SpecError(message, fix=f"correct {self._request.where}.") from None
         except (OSError, InvalidHandshake, ConnectionClosed) as error:
-            raise DisconnectedError(f"No connection to {self._request.place}: {_named(error)}.") from error
+            raise DisconnectedError(f"No connection to {self._request.place}: {named(error)}.") from error
         return WebSocketConnection(connection, stack)
 
 
@@ -91,13 +91,9 @@ class WebSocketConnection:
         except TimeoutError:
             return None
         except ConnectionClosed as error:
-            raise DisconnectedError(f"The connection ended: {_named(error)}.") from error
+            raise DisconnectedError(f"The connection ended: {named(error)}.") from error
         return [ReceivedEvent(bytes(message))]
 
     def close(self) -> None:
         """Close the connection."""
         self._stack.close()
-
-
-def _named(error: Exception) -> str:
-    return str(error).rstrip(".") or type(error).__name__

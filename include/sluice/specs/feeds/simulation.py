@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, StringConstraints, WithJsonSchema, model_validator
@@ -42,6 +43,11 @@ Instant = Annotated[
     PlainSerializer(lambda at: at.strftime("%Y-%m-%dT%H:%M:%SZ"), return_type=str),
     WithJsonSchema({"type": "string", "examples": ["2026-01-05", "2026-01-05T08:00:00Z"]}),
 ]
+
+
+def simulator_file(function: str, include: Path) -> Path:
+    """Return the file in which a simulation's function stands."""
+    return include / SIMULATORS / f"{function.partition(':')[0]}.py"
 
 
 class Disorder(Spec):

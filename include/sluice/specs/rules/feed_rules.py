@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from sluice.errors import SpecError
 from sluice.specs.code.static import locate_file
 from sluice.specs.feeds.distribution import names_in
-from sluice.specs.feeds.simulation import SIMULATORS, Simulation
+from sluice.specs.feeds.simulation import Simulation, simulator_file
 from sluice.specs.model.encoding import LINES, UNDER_SCHEMAS
 from sluice.specs.model.model import FieldType, TopicSpec, TopicValue
 from sluice.specs.reading.kinds import Kind
@@ -38,15 +37,14 @@ def simulations_fit(reading: Reading) -> Iterator[Finding]:
         topic = reading.catalog.topics.get(feed.topic)
         if feed.simulate is None:
             continue
-        if feed.simulate.function is not None and not (path := _simulator(feed.simulate.function, reading)).is_file():
+        if (
+            feed.simulate.function is not None
+            and not (path := simulator_file(feed.simulate.function, reading.include)).is_file()
+        ):
             message = f"there is no file {reading.file(path)}."
             yield reading.finding(Kind.FEED, name, ("simulate", "function"), message, "write it, or correct its name.")
         for keys, message, fix in () if topic is None else _simulation_misfits(feed.simulate, topic.value, feed.key):
             yield reading.finding(Kind.FEED, name, keys, message, fix)
-
-
-def _simulator(function: str, reading: Reading) -> Path:
-    return reading.include / SIMULATORS / f"{function.partition(':')[0]}.py"
 
 
 def _simulation_misfits(
