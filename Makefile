@@ -122,6 +122,10 @@ references: $(READY) ## Write the pages and schemas that are made from the code
 screenshots: $(READY) ## Take the pictures of the console (Chromium is needed); DIR=<folder> ARGS=--all: of every page
 	@PYTHONPATH=. $(BIN)/python -m tests.verify.screenshots $(or $(DIR),docs/images) $(ARGS)
 
+.PHONY: pictures
+pictures: $(READY) ## Run examples and take the pictures of their pages (Chromium is needed); NAMES=<examples>: only these
+	@PYTHONPATH=. $(BIN)/python -m tests.scenarios.page_pictures $(NAMES)
+
 .PHONY: lock
 lock: $(READY) ## Resolve pyproject.toml and requirements/*.in into new hashed locks
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt

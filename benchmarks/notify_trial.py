@@ -8,11 +8,7 @@ with everything between: the broker, a batch of Spark, the output, the rule, the
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
@@ -37,6 +33,7 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
+from tests.integration.serving import background, running_serve
 
 PIPELINE = """\
 name: delays
@@ -128,8 +125,11 @@ def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[s
             shapes = load_catalog(home / "include").kafka_topics()
             apply(Declared({"delays_topic": shapes["delays_topic"]}), administration)
         service = stack.enter_context(Service().running())
-        stack.enter_context(_process("driver", _driver(home), folder, home, {}))
-        stack.enter_context(_serving(folder, home, service))
+        variables = surroundings(folder.root, home)
+        stack.enter_context(background("driver", _driver(home), folder.root, variables))
+        told = {"path": f"json://127.0.0.1:{service.server_port}/told"}
+        connections = {"sluice_alerts": {"conn_type": "apprise", "extra": {"config": told}}}
+        stack.enter_context(running_serve(folder.root, variables, connections))
         sent = _send(bootstrap, service, records, per_second)
     rules = ("by_topic", "by_table")
     took = {
@@ -174,42 +174,3 @@ def _send(bootstrap: str, service: Service, records: int, per_second: float) -> 
 
 def _driver(home: Path) -> list[str]:
     return [sys.executable, str(home / "spark_jobs" / "stream.py"), "--unit", "flights", "--generation", "1"]
-
-
-@contextmanager
-def _serving(folder: StateFolder, home: Path, service: Service) -> Iterator[None]:
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.set_inheritable(True)
-    address = f"json://127.0.0.1:{service.server_port}/told"
-    connection = {"conn_type": "apprise", "extra": {"config": {"path": address}}}
-    variables = {
-        "AIRFLOW_HOME": str(folder.root / "airflow"),
-        "AIRFLOW_CONN_SLUICE_ALERTS": json.dumps(connection),
-        "_AIRFLOW_PROCESS_CONTEXT": "server",
-    }
-    command = [sys.executable, "-m", "sluice.airflow.web.live_server", f"--descriptor={listening.fileno()}"]
-    command += ["--url=http://127.0.0.1", "--without-login"]
-    with _process("serve", command, folder, home, variables, listening.fileno()):
-        yield
-    listening.close()
-
-
-@contextmanager
-def _process(
-    name: str, command: list[str], folder: StateFolder, home: Path, more: dict[str, str], *descriptors: int
-) -> Iterator[None]:
-    variables = {**os.environ, **surroundings(folder.root, home), **more}  # noqa: TID251  a child inherits it
-    folder.root.mkdir(parents=True, exist_ok=True)
-    with (folder.root / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, env=variables, start_new_session=True, stdout=log, stderr=log, pass_fds=descriptors
-        )
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()

@@ -1,14 +1,19 @@
-"""Every example over its simulator, drained by one driver: rows that differ from its oracle, rates, detection."""
+"""Every example over its simulator, drained by one driver: rows that differ from its oracle, rates, detection, alerts.
+
+`alert_p95_s` is how long it takes from a payment in the topic to the bank's webhook that is told of it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
+from benchmarks.alert_trial import seconds_to_alert
 from benchmarks.trials import run_counted
 from sluice.cli.scaffold.examples import example_names, examples_folder
 from sluice.devstack.kafka.broker import BrokerProcess
@@ -25,7 +30,9 @@ _SECONDS = 900.0
 
 
 def run(*names: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `scenarios`, `wrong_rows`, `precision` and `recall` (the lowest), and the rates of each example."""
+    """Return `scenarios`, `wrong_rows`, `precision` and `recall` (the lowest), the rates, and how long alerts take."""
+    with tempfile.TemporaryDirectory(prefix="sluice-alerts-") as root:
+        took = sorted(seconds_to_alert(Path(root)))
     drained = {name: _drained(name) for name in names or example_names(examples_folder())}
     found = [detection(oracle, table, seed) for oracle, table in _DETECTORS for seed in _SEEDS]
     figures = {
@@ -33,9 +40,11 @@ def run(*names: str) -> tuple[dict[str, Any], dict[str, Any]]:
         "wrong_rows": sum(each["wrong_rows"] for each in drained.values()),
         "precision": round(min(each["precision"] for each in found), 3),
         "recall": round(min(each["recall"] for each in found), 3),
+        "alert_p95_s": round(took[int(0.95 * len(took))], 2),
         "records_per_s": {name: each["records_per_s"] for name, each in drained.items()},
     }
-    return figures, {"examples": drained, "seeds": _SEEDS}
+    alerts = {"count": len(took), "median_s": round(median(took), 2), "max_s": round(took[-1], 2)}
+    return figures, {"examples": drained, "seeds": _SEEDS, "alerts": alerts}
 
 
 def _drained(name: str) -> dict[str, Any]:

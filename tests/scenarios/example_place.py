@@ -25,15 +25,22 @@ from tests.integration.spark.conftest import DriverPlace, place_at
 
 def scenario(name: str, folder: Path, broker: BrokerProcess) -> DriverPlace:
     """Return a project that is the example, with its topics in the broker and its feeds in its topics."""
+    place = prepared(name, folder, broker)
+    project = place.project()
+    for feed in project.catalog.feeds:
+        with open_project_feed(project, feed) as opened:
+            assert opened.send().sent > 0
+    return place
+
+
+def prepared(name: str, folder: Path, broker: BrokerProcess) -> DriverPlace:
+    """Return a project that is the example, with its topics, which are empty, in the broker."""
     home = folder / "project"
     write_project(home, {**project_files(name, __version__), **example_files(name, examples_folder())})
     place = replace(place_at(folder / "state", broker), home=home, unit=name)
     project = place.project()
     with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
         apply(Declared(project.catalog.kafka_topics()), administration)
-    for feed in project.catalog.feeds:
-        with open_project_feed(project, feed) as opened:
-            assert opened.send().sent > 0
     return place
 
 

@@ -79,6 +79,7 @@ LOOSE = {"errors", "clock", "wording", "disk", "settings", "failpoints"}
 
 FOREIGN_ALLOWED = {
     "airflow": {"airflow"},
+    "airflow/alerts": {"airflow", "httpx"},
     "airflow/web": {"airflow", "fastapi"},
     "cli": {"typer", "pyspark"},
     "console": {"fastapi"},

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, JsonValue
 
 from sluice.alerts.json_record import JsonRecord
 from sluice.specs.catalog.dag_ids import unit_of
@@ -51,6 +51,7 @@ class Alert(JsonRecord):
         runbook: where the runbook says what to do about its class.
         successes: how many runs of the DAG had succeeded by then; None if that could not be seen.
         since: since when it is so (UTC), such as when the driver ended; None if that is not on record.
+        row: of a rule about data, the row that it is about, as JSON values: programs act on it. None for all others.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Alert(JsonRecord):
     runbook: str = ""
     successes: int | None = None
     since: AwareDatetime | None = None
+    row: dict[str, JsonValue] | None = None
 
     def __post_init__(self) -> None:
         """Escape control characters: errors quote records, and an alert is read in terminals, mails and chats."""
@@ -107,6 +109,7 @@ class Alert(JsonRecord):
             why=change(self.why),
             evidence=tuple(change(fact) for fact in self.evidence),
             what_to_do=change(self.what_to_do),
+            row=None if self.row is None else {name: _with_text(value, change) for name, value in self.row.items()},
         )
 
     def text(self) -> str:
@@ -139,6 +142,17 @@ class Alert(JsonRecord):
         tried = "" if self.try_number is None else f", try {self.try_number}"
         host = f" on {self.host}" if self.host else ""
         return f"Alert {self.id}, {self.at:%Y-%m-%d %H:%M:%S} UTC{host}{tried}."
+
+
+def _with_text(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_with_text(each, change) for each in value]
+        case dict():
+            return {name: _with_text(each, change) for name, each in value.items()}
+    return value
 
 
 def _code(text: str) -> str:

@@ -11,12 +11,14 @@ from dataclasses import replace
 from queue import Empty, Full, Queue
 from secrets import token_hex
 
+from pydantic import JsonValue
+
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import open_incidents
 from sluice.clock import Clock
-from sluice.live.rules import RuleEvent, Transition
-from sluice.live.values import Key, as_text
+from sluice.live.rules import RuleEvent, Transition, missing_column
+from sluice.live.values import Key, Value, as_text
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.data_alerts import DataAlert
 from sluice.specs.model.model import PipelineSpec
@@ -24,6 +26,7 @@ from sluice.specs.model.model import PipelineSpec
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
+MAX_PAYLOAD_BYTES = 8_000
 _THREADS = 4
 """A service that hangs holds one of them for 15 s."""
 
@@ -114,7 +117,20 @@ def alert_of(pipeline: PipelineSpec, event: RuleEvent, page: str, clock: Clock) 
         return alert
     row = ", ".join(f"{column} {as_text(cell)}" for column, cell in event.value.fields.items())
     delivered = f"delivered at {event.value.at:%Y-%m-%d %H:%M:%S.%f} UTC"
-    return replace(alert, since=event.value.at, evidence=(*alert.evidence, delivered, f"the row: {row}"))
+    payload, notes = _payload(rule, event.value)
+    evidence = (*alert.evidence, delivered, f"the row: {row}", *notes)
+    return replace(alert, since=event.value.at, evidence=evidence, row=payload)
+
+
+def _payload(rule: DataAlert, value: Value) -> tuple[dict[str, JsonValue] | None, list[str]]:
+    """Return what a program gets of a row, and what it lacks: the journal has no room for rows of any size."""
+    row = {column: value.fields.get(column) for column in rule.payload or value.fields}
+    notes = [missing_column(column, value) for column in rule.payload if column not in value.fields]
+    text = json.dumps(row)
+    if len(text) > MAX_PAYLOAD_BYTES:
+        size = f"{len(text):,} bytes of JSON, and {MAX_PAYLOAD_BYTES:,} are sent; name columns in `payload`"
+        return None, [*notes, f"webhooks get no row: it has {size}"]
+    return json.loads(text, parse_constant=lambda _: None), notes  # JSON has neither NaN nor infinity
 
 
 def _why(event: RuleEvent) -> str:

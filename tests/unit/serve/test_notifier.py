@@ -17,7 +17,7 @@ from sluice.alerts.incidents import open_incidents, recorded_by_another
 from sluice.alerts.journal import Journal
 from sluice.live.rules import RuleEvent, Transition
 from sluice.live.values import Value
-from sluice.serve.notifier import AlertNotifier, alert_of
+from sluice.serve.notifier import MAX_PAYLOAD_BYTES, AlertNotifier, alert_of
 from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import START, ManualClock
 from tests.unit.serve.conftest import RULE, with_rules
@@ -52,6 +52,30 @@ def test_an_alert_says_what_why_where_and_what_to_do() -> None:
 def test_what_a_spec_says_is_to_be_done_is_said() -> None:
     rule = LONG_DELAYS.model_copy(update={"message": "Call the tower."})
     assert alert_of(PIPELINE, replace(HOLDS, rule=rule), PAGE, ManualClock()).what_to_do == "Call the tower."
+
+
+def test_programs_get_the_row_or_the_columns_that_the_rule_names() -> None:
+    value = replace(VALUE, fields={**VALUE.fields, "share": float("nan"), "routes": [{"to": "LAX"}]})
+    holds = replace(HOLDS, value=value)
+    alert = alert_of(PIPELINE, holds, PAGE, ManualClock())
+    assert alert.row == {"origin": "JFK", "delay_max_min": 75.5, "share": None, "routes": [{"to": "LAX"}]}
+    assert Alert.from_dict(alert.as_dict()) == alert
+
+    rule = LONG_DELAYS.model_copy(update={"payload": ("origin", "carrier")})
+    named = alert_of(PIPELINE, replace(holds, rule=rule), PAGE, ManualClock())
+    assert named.row == {"origin": "JFK", "carrier": None}
+    assert named.evidence[-1].startswith("there is no column 'carrier' in ")
+
+
+def test_a_row_that_the_journal_has_no_room_for_is_not_sent_to_programs() -> None:
+    value = replace(VALUE, fields={**VALUE.fields, "text": "x" * MAX_PAYLOAD_BYTES})
+    alert = alert_of(PIPELINE, replace(HOLDS, value=value), PAGE, ManualClock())
+    assert alert.row is None
+    assert "8,000 are sent; name columns in `payload`" in alert.evidence[-1]
+
+
+def test_an_end_without_a_value_has_no_row() -> None:
+    assert alert_of(PIPELINE, replace(OVER, value=None), PAGE, ManualClock()).row is None
 
 
 def test_more_keys_and_their_end_are_one_subject() -> None:

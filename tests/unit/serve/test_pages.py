@@ -78,7 +78,7 @@ def test_without_values_every_panel_says_so(follow: Callable[..., HubByHand]) ->
     hub.live("departures_live").follower.take(module_read())
     page = browser(hub)
     cast(ManualClock, hub.clock).sleep(1)
-    assert page.get("/departures").text.count("No values yet.") > 0
+    assert page.get("/departures").text.count("No values now.") > 0
 
 
 def module_read() -> Any:  # noqa: ANN401 - what a source gives

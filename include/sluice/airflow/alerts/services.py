@@ -1,4 +1,4 @@
-"""The services behind an Airflow connection: chat, pagers and webhooks through Apprise, mail through Airflow's SMTP.
+"""The services behind an Airflow connection: people through Apprise and Airflow's SMTP, programs through webhooks.
 
 A service's address is a secret as a whole: of many, the host name is a token. So no part of an address is ever sent or
 logged, and every part of it is redacted from error messages.
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from airflow.sdk import BaseHook, Connection
 
+from sluice.airflow.alerts.webhook import Webhook
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.redaction import Redaction
 from sluice.errors import SluiceError
@@ -73,6 +74,8 @@ def services_of_channel(channel: Channel) -> Sequence[Service | Unusable]:
     connection = BaseHook.get_connection(channel.connection)
     if connection.conn_type == "smtp":
         return [MailService(channel, connection)]
+    if connection.conn_type == "http":
+        return [Webhook(connection)]
     return services_of(connection.extra_dejson, channel.connection)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pandas as pd
@@ -18,9 +17,8 @@ from sluice.cli.stack.stack_steps import StackSteps
 from sluice.cli.terminal.output import out, out_lines
 from sluice.clock import Clock
 from sluice.delta.reading import read_rows
-from sluice.errors import SluiceError
-from sluice.feeds.pace import Pace
 from sluice.feeds.publish import Feed
+from sluice.feeds.side_by_side import first_and_last_day, send_side_by_side
 from sluice.intervals.alignment import interval_of
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
@@ -59,7 +57,7 @@ class ScenarioDemo:
         with ExitStack() as opened:
             feeds = [opened.enter_context(open_project_feed(self._project, name)) for name in sorted(catalog.feeds)]
             with steps.step("feeds", f"Send {', '.join(feed.spec.name for feed in feeds)}"):
-                sent = _send(feeds, seconds_to_feed)
+                sent = send_side_by_side(feeds, seconds_to_feed)
             settled = [pipeline for pipeline in catalog.pipelines.values() if pipeline.has_intervals]
             with steps.step("settle", "Wait until the streams have settled every interval"):
                 ledgers = {each.name: self._settle(each, feeds) for each in settled}
@@ -84,7 +82,7 @@ class ScenarioDemo:
 
         Without a heartbeat nothing completes that one, so the one before it is the last.
         """
-        events = [feed.source.last_event(*_days(feed)) for feed in feeds]
+        events = [feed.source.last_event(*first_and_last_day(feed)) for feed in feeds]
         last = interval_of(min(event for event in events if event is not None), pipeline.intervals.interval_length)
         closed = all(feed.topic.value.heartbeat for feed in feeds)
         return self._steps.settled(pipeline.driver, pipeline.name, last.end if closed else last.start)
@@ -113,24 +111,3 @@ def _text(value: object) -> str:
     if value is None or value is pd.NA or value is pd.NaT:
         return ""
     return f"{value:%Y-%m-%d %H:%M:%S}" if isinstance(value, datetime) else str(value)
-
-
-def _send(feeds: Sequence[Feed], seconds: float) -> dict[str, int]:
-    """Send all feeds side by side, so that none runs far ahead of another; return how many records each has sent."""
-    if not feeds:
-        raise SluiceError("the example has no feed.", fix="write one in include/feeds.")
-    longest = max(_span(feed) for feed in feeds)
-    pace = Pace(speed=longest.total_seconds() / seconds)
-    with ThreadPoolExecutor(len(feeds)) as pool:
-        running = [(feed.spec.name, pool.submit(feed.send, pace=pace)) for feed in feeds]
-        return {name: each.result().manifest.records for name, each in running}
-
-
-def _span(feed: Feed) -> timedelta:
-    first, last = next(feed.source.records(*_days(feed))), feed.source.last_event(*_days(feed))
-    return max((last or first.event) - first.arrival, timedelta(seconds=1))
-
-
-def _days(feed: Feed) -> tuple[date, date]:
-    days = list(feed.source.days())
-    return days[0], days[-1]

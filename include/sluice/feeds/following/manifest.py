@@ -88,16 +88,24 @@ class FollowManifest(TopicManifest):
             ordered: cursors are times, of which the greatest counts.
         """
         if fate in {"sent", "found"}:
-            self.records += 1
-            self.no_object += not event.is_object
+            self.count(event)
         self.repeated += fate == "repeated"
         if position is not None:
-            known = self.known_offsets.get(position.partition, 0)
-            self.known_offsets[position.partition] = max(known, position.offset + 1)
+            self.know(position)
         self.followed_until = event.received
         if event.cursor is None or (ordered and self.cursor_at is not None and event.at < self.cursor_at):
             return
         self.cursor, self.cursor_at, self.last_identity = event.cursor, event.at, event.identity
+
+    def count(self, event: FeedEvent) -> None:
+        """Count an event that is in the topic."""
+        self.records += 1
+        self.no_object += not event.is_object
+
+    def know(self, position: RecordPosition) -> None:
+        """Note that the record at a position, and those before it, are counted."""
+        known = self.known_offsets.get(position.partition, 0)
+        self.known_offsets[position.partition] = max(known, position.offset + 1)
 
     def miss(self, gap: Gap) -> None:
         """Put a gap on record."""

@@ -70,6 +70,8 @@ class Restarting:
         recognition: Recognition = ByContent() if self.rules.by_content else ByIdentity()
         if self.rules.replays and (manifest.following or not self.rules.by_content):
             self._recognise(manifest, recognition, extent.beginnings, ends)
+        elif manifest.following:
+            self._count(manifest, extent.beginnings, ends)
         return Restart(manifest, recognition, missed)
 
     def _manifest(self, topic_id: str, ends: Mapping[int, int]) -> FollowManifest:
@@ -125,6 +127,14 @@ class Restarting:
                 position = RecordPosition(record.partition, record.offset)
                 counted = record.offset < manifest.known_offsets.get(record.partition, 0)
                 recognition.found(event.identity, StoredEvent(event.at, position, counted=counted))
+
+    def _count(self, manifest: FollowManifest, beginnings: Mapping[int, int], ends: Mapping[int, int]) -> None:
+        """Count what a killed run has sent behind its manifest: it never comes again, so nothing else would."""
+        now = self.clock.now()
+        for record in self.reader.read(manifest.tail_start(beginnings, exactly=True), ends):
+            if record.value is not None:
+                manifest.count(self.rules.read(ReceivedEvent(record.value), now))
+            manifest.know(RecordPosition(record.partition, record.offset))
 
     def _tell_of_lost(self, manifest: FollowManifest, beginnings: Mapping[int, int]) -> None:
         lost = {p: first for p, first in beginnings.items() if manifest.known_offsets.get(p, first) < first}

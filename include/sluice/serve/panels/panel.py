@@ -27,7 +27,7 @@ def panel_view(panel: Panel, rows: Sequence[Value]) -> PanelView:
     counts_none = isinstance(panel, NumberPanel) and panel.aggregate == "count"
     if not selected.rows and not selected.left_out and not counts_none:
         if not rows:
-            return PanelView(None, "No values yet.")
+            return PanelView(None, "No values now.")
         return PanelView(None, f"None of {len(rows):,} rows fits: {where_words(panel.where)}.")
     return _computed(panel, selected)
 

@@ -22,7 +22,7 @@ def row_table(panel: TablePanel, selected: SelectedRows) -> PanelView:
         if all(isinstance(row[place], int | float | None) and not isinstance(row[place], bool) for row in cells)
     )
     content = RowTable(panel.columns, [["" if c is None else text_of(c) for c in row] for row in cells], figures)
-    return selected.view(content if cells else None, lacking="No values yet.", more=len(read) - len(cells))
+    return selected.view(content if cells else None, lacking="No values now.", more=len(read) - len(cells))
 
 
 _Read = tuple[Value, list[object]]

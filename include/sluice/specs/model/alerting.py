@@ -53,7 +53,7 @@ class Channel(Spec):
     """A way to people: one Airflow connection."""
 
     connection: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,200}$")]
-    """Its id; of type `apprise` (chat, pagers, webhooks) or `smtp` (mail). The address stays there, as a secret."""
+    """Its id; of type `apprise` (chat, pagers), `smtp` (mail) or `http` (a program). The address is a secret of it."""
     to: tuple[Annotated[str, StringConstraints(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")], ...] = ()
     """Who gets the mails of an `smtp` connection."""
 

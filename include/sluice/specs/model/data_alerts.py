@@ -58,6 +58,8 @@ class DataAlert(Spec):
     """By column; all of them must hold."""
     message: Annotated[str, StringConstraints(max_length=500)] = ""
     """What it means and what to do, for its recipient."""
+    payload: tuple[Column, ...] = ()
+    """The columns of the row that a webhook gets as `row`; omitted: all of them."""
     most_per_hour: int = Field(default=20, ge=1, le=1_000)
     """For how many keys an alert is sent in an hour; the others share one."""
 

@@ -190,6 +190,24 @@ def test_while_nobody_follows_a_source_that_cannot_replay_there_is_a_gap() -> No
     assert "the feed was not followed" in gap.why
 
 
+def test_wherever_it_is_killed_what_cannot_come_again_is_counted() -> None:
+    whole = Steps()
+    source, follower = bench(live=PASSING, patience=4)
+    source.step = whole
+    follower.follow(step=whole)
+    for last in range(whole.taken):
+        source, follower = bench(live=PASSING, patience=4)
+        source.step = dying = Steps(last)
+        with pytest.raises(KilledError):
+            follower.follow(step=dying)
+        follower.topic.lose_the_sender()
+        source.step = lambda: None
+        knew = follower.store.load() is not None and follower.store.manifest.followed_until is not None
+        manifest = follower.follow()
+        assert manifest.records == sum(follower.values().values()), f"killed before step {last}"
+        assert bool(manifest.gaps) == knew, f"killed before step {last}"
+
+
 def test_from_now_gives_up_the_cursor_and_says_so() -> None:
     source, follower = bench(EVENTS[:10])
     follower.follow()

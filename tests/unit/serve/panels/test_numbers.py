@@ -103,7 +103,7 @@ def test_rows_that_cannot_be_shown_are_counted_beside_the_others() -> None:
 
 
 def test_without_rows_a_panel_says_whether_there_are_none_or_none_fits() -> None:
-    assert view_of(values(), kind="number", value="total").sentence == "No values yet."
+    assert view_of(values(), kind="number", value="total").sentence == "No values now."
     view = view_of(values(*ROWS), kind="number", value="total", where={"shop": "x", "total": {"above": 3}})
     assert view.sentence == "None of 3 rows fits: shop is one of x and total is above 3."
 
