@@ -27,6 +27,7 @@ status
 status -o json
 doctor
 check
+check --explain departures
 logs
 topics plan
 topics apply

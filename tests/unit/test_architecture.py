@@ -66,7 +66,7 @@ LAYERS = (
     ("console", "interactive", "spark/backfill"),
     ("serve", "spark/jobs"),
     ("airflow/web", "cli/terminal"),
-    ("airflow/topics", "cli/views", "cli/glossary"),
+    ("airflow/topics", "cli/views", "cli/glossary", "cli/checking"),
     ("cli/upgrades",),
     ("cli/streams",),
     ("airflow/dags", "cli", "cli/topics"),

@@ -23,7 +23,7 @@ COMMANDS = {
     "down": "sluice.cli.stack.up:down",
     "status": "sluice.cli.stack.status:status",
     "doctor": "sluice.cli.stack.doctor:doctor",
-    "check": "sluice.cli.check:check",
+    "check": "sluice.cli.checking.check:check",
     "new": "sluice.cli.new:app",
     "run": "sluice.cli.run:run",
     "logs": "sluice.cli.stack.logs:logs",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-_SHORT_MEMORY: Mapping[str, str] = {
+NEWEST_VALUES: Mapping[str, str] = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": "interval 1 hours",
     "delta.enableExpiredLogCleanup": "false",
@@ -68,7 +68,7 @@ class DeltaLatest:
 
     def open(self) -> None:
         """See the port."""
-        ensure_table(self._folder, self._schema, configuration=_SHORT_MEMORY)
+        ensure_table(self._folder, self._schema, configuration=NEWEST_VALUES)
         self._log = WriterLog(self._folder, self.writer, self.generation)
         self._log.open()
 

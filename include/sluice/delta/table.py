@@ -21,7 +21,7 @@ from sluice.intervals.backfill.trial import ColumnChanges
 log = structlog.get_logger()
 
 # Without these features pandas, DuckDB and delta-rs read the table as well as Spark does.
-_PLAIN = {"delta.enableDeletionVectors": "false", "delta.columnMapping.mode": "none"}
+PLAIN_TABLE = {"delta.enableDeletionVectors": "false", "delta.columnMapping.mode": "none"}
 
 _TRIES = 5
 
@@ -48,7 +48,7 @@ def ensure_table(
             Schema.from_json(schema),
             mode="ignore",
             partition_by=list(partition_by),
-            configuration={**_PLAIN, **(configuration or {})},
+            configuration={**PLAIN_TABLE, **(configuration or {})},
         )
         return
     for attempt in range(1, _TRIES + 1):

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sluice.cli.check import check
+from sluice.cli.checking.check import check
 from sluice.gx.vocabulary import expectations_are_known, expectations_are_known_since
 from sluice.settings import settings
 from sluice.specs.load import scan

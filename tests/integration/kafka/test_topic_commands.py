@@ -19,7 +19,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 from typer.testing import CliRunner, Result
 
-from sluice.cli.check import check as check_specs
+from sluice.cli.checking.check import check as check_specs
 from sluice.cli.topics import commands as topics
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import SpecError

@@ -131,3 +131,79 @@ def test_records_of_a_consumer_are_told_apart_by_partition() -> None:
 def test_what_no_topic_output_has_sent_passes() -> None:
     foreign = [Record(0, "x"), Record(0, "x"), Record(0, "y", (("sluice-position", b"soon"),))]
     assert list(deduplicated(foreign)) == foreign
+
+
+@dataclass
+class RealtimeDriver:
+    """Reads two source partitions from where a batch ended, and makes a record of each that its filter takes.
+
+    Attributes:
+        generation: its number.
+        at: the next offset to read, by source partition.
+    """
+
+    generation: int
+    at: dict[int, int]
+
+    def send(self, topic: Topic, source: int, count: int, last: int) -> None:
+        """Read so many records of a partition, and send what is made of them."""
+        for offset in range(self.at[source], min(self.at[source] + count, last)):
+            if made := target_of(source, offset):
+                name = f"flights/{source}"
+                topic.partitions[made - 1].append(DeliveryHeaders(f"{name}-{offset}", self.generation, offset, name))
+            self.at[source] = offset + 1
+
+
+def target_of(source: int, offset: int) -> int:
+    """Return the partition, from 1, of the record that is made of one; 0 for one that the filter drops."""
+    return (source * 7 + offset * 5) % (PARTITIONS + 1)
+
+
+@st.composite
+def realtime_histories(draw: st.DrawFn) -> tuple[Topic, list[str]]:
+    """Draw drivers that die anywhere behind the last commit; some go on beside their successors, and commit, too."""
+    topic, length, committed, drivers = (
+        Topic(),
+        draw(st.integers(1, 30)),
+        {0: 0, 1: 0},
+        [RealtimeDriver(1, {0: 0, 1: 0})],
+    )
+    steps = st.tuples(
+        st.integers(0, 3), st.integers(0, 1), st.integers(1, 6), st.sampled_from(["on", "commit", "dies"])
+    )
+    for number, source, count, then in draw(st.lists(steps, max_size=25)):
+        driver = drivers[min(number, len(drivers) - 1)]
+        driver.send(topic, source, count, length)
+        if then == "commit":
+            committed = dict(driver.at)
+        elif then == "dies":
+            drivers.append(RealtimeDriver(drivers[-1].generation + 1, dict(committed)))
+    for source in (0, 1):
+        drivers[-1].send(topic, source, length, length)
+    return topic, [f"flights/{s}-{o}" for s in (0, 1) for o in range(length) if target_of(s, o)]
+
+
+@given(realtime_histories())
+def test_in_real_time_every_record_is_taken_exactly_once(history: tuple[Topic, list[str]]) -> None:
+    topic, expected = history
+    assert sorted(topic.consumed()) == sorted(expected)
+
+
+@given(realtime_histories(), st.data())
+def test_in_real_time_a_consumer_may_restart_anywhere(history: tuple[Topic, list[str]], data: st.DataObject) -> None:
+    topic, expected = history
+    taken, state = [], None
+    for number, log in enumerate(topic.partitions):
+        cut = data.draw(st.integers(0, len(log)))
+        for part in (log[:cut], log[cut:]):
+            memory = Deduplication(state)
+            taken += [d.id for d in part if memory.is_new(str(number), d)]
+            state = json.loads(json.dumps(memory.state()))
+    assert sorted(taken) == sorted(expected)
+
+
+def test_in_real_time_the_memory_is_one_number_per_source() -> None:
+    memory = Deduplication()
+    for offset in range(200):
+        assert memory.is_new(0, DeliveryHeaders(f"flights/1-{offset}", 1, offset, "flights/1"))
+    assert memory.state() == {0: {"generation": 1, "position": 0, "ids": [], "sources": {"flights/1": 199}}}

@@ -18,6 +18,7 @@ from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
 from sluice.specs.model.alerting import AlertClass
+from sluice.specs.model.lanes import Lane
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
 from sluice.tracing.intervals import Part
@@ -40,6 +41,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "risks of a plan": Risk,
     "classes of an alert": AlertClass,
     "deliveries of an alert": DeliveryOutcome,
+    "lanes of a pipeline": Lane,
 }
 
 

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import structlog
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
 from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.sinks.preparation import DirectSink
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.governor import chance
 from sluice.streams.life.retrying import StreamEnd, again_at
@@ -32,9 +35,9 @@ class Stream:
     Attributes:
         name: the stream's name; also the query's name.
         rows: what to write.
-        sink: the foreachBatch function; whatever it raises ends the stream.
+        sink: the foreachBatch function, and whatever it raises ends the stream; or Spark's own sink, in real time.
         checkpoint: the checkpoint folder.
-        trigger_seconds: least time between two micro-batches.
+        trigger_seconds: least time between two micro-batches; in real time how long a batch lasts.
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         give_up: lets a batch end that waits for something, because the driver stops.
@@ -46,7 +49,7 @@ class Stream:
 
     name: str
     rows: DataFrame
-    sink: Callable[[DataFrame, int], None]
+    sink: Callable[[DataFrame, int], None] | DirectSink
     checkpoint: Path
     trigger_seconds: float
     output_mode: str = "append"
@@ -100,7 +103,9 @@ class StreamRun:
 
     @property
     def busy(self) -> bool:
-        """Whether a batch runs."""
+        """Whether a batch runs whose end is worth waiting for. In real time one always does."""
+        if isinstance(self.stream.sink, DirectSink):
+            return False
         return self._query is not None and self.active and bool(self._query.status["isTriggerActive"])
 
     @property
@@ -117,15 +122,23 @@ class StreamRun:
             stream.rows.writeStream.queryName(stream.name)
             .outputMode(stream.output_mode)
             .option("checkpointLocation", location(stream.checkpoint))
-            .foreachBatch(self._sink())
-        )
-        trigger = (
-            writer.trigger(availableNow=True)
-            if self._available_now
-            else writer.trigger(processingTime=f"{stream.trigger_seconds} seconds")
         )
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
-        self._query = trigger.start()
+        self._query = self._triggered(self._written(writer)).start()
+
+    def _written(self, writer: DataStreamWriter) -> DataStreamWriter:
+        sink = self.stream.sink
+        if isinstance(sink, DirectSink):
+            return writer.format("kafka").options(**sink.options)
+        return writer.foreachBatch(self._sink(sink))
+
+    def _triggered(self, writer: DataStreamWriter) -> DataStreamWriter:
+        if self._available_now:
+            return writer.trigger(availableNow=True)
+        length = f"{self.stream.trigger_seconds} seconds"
+        if isinstance(self.stream.sink, DirectSink):
+            return cast(DataStreamWriter, writer.trigger(realTime=length))  # type: ignore[call-overload]  # not in its types
+        return writer.trigger(processingTime=length)
 
     def start_again_if_due(self) -> None:
         """Start a stream again that has ended alone, if it is time. What fails at that is another end of it."""
@@ -181,9 +194,9 @@ class StreamRun:
             return
         progress = self._query.lastProgress
         self.at_rest = progress is not None and progress.numInputRows == 0
-        if progress is None:
+        if progress is None and not isinstance(self.stream.sink, DirectSink):
             return
-        if self._progress is not None:
+        if self._progress is not None and progress is not None:
             self._progress.update(progress)
         try:
             self.stream.between_batches()
@@ -197,13 +210,13 @@ class StreamRun:
             return False
         return self._raised is not None if self.active or self._query is None else self.error is not None
 
-    def _sink(self) -> Callable[[DataFrame, int], None]:
+    def _sink(self, sink: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
         stream = self.stream
 
         def run_batch(rows: DataFrame, batch_id: int) -> None:
             try:
                 stream.check_fence()
-                stream.sink(rows, batch_id)
+                sink(rows, batch_id)
                 stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
             except Exception as error:
                 if not self._interrupted:

@@ -16,9 +16,10 @@ from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.unbounded_topics import unbounded_topics
 from sluice.spark.driver.unit_streams import refuse_unstartable, unit_streams
-from sluice.spark.session.session import session
+from sluice.spark.session.preset import merged, unit_layers
+from sluice.spark.session.session import session_with
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.needs import application_of, resources_of
+from sluice.specs.catalog.needs import application_of
 from sluice.streams.failures.exits import ExitCode
 
 
@@ -91,15 +92,6 @@ def run_streams(
 
 
 def unit_session(project: Project, unit: Unit) -> SparkSession:
-    """Start the session that a unit's streams share: the largest resources that one of them asks for."""
-    pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
-    overrides = {key: value for pipeline in pipelines for key, value in pipeline.spark.items()}
-    return session(
-        application_of(project.settings.deployment, unit.name),
-        resources_of(project.catalog, unit),
-        jars=project.settings.jars / "spark",
-        warehouse=project.settings.state / "warehouse",
-        master=project.processes.spark().master,
-        overrides=overrides,
-        archive=project.processes.archive(),
-    )
+    """Start the session that a unit's streams share."""
+    settings = merged(unit_layers(project, unit, project.processes.archive()))
+    return session_with(application_of(project.settings.deployment, unit.name), settings)

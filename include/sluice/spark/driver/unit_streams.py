@@ -31,11 +31,14 @@ from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
-from sluice.spark.sinks.preparation import Prepared
+from sluice.spark.sinks.preparation import DirectSink, Prepared
 from sluice.spark.sinks.raw import prepare_raw
+from sluice.spark.sinks.realtime_output import prepare_realtime
 from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.rhythm import raw_trigger
 from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, streams_of
 from sluice.specs.model.access import Role
+from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.start import Edge
 from sluice.streams.life.driver_files import settling_status
@@ -46,9 +49,6 @@ from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
 
 log = structlog.get_logger()
-
-_RAW_SECONDS = 5.0
-"""Least time between two micro-batches of a raw stream whose topic no pipeline reads."""
 
 BatchFunction = Callable[[DataFrame, int], None]
 
@@ -79,7 +79,7 @@ class PreparedStream:
         return Stream(
             self.name,
             found.rows,
-            _under(self.epoch, self.guarded(found.sink)),
+            found.sink if isinstance(found.sink, DirectSink) else _under(self.epoch, self.guarded(found.sink)),
             self.epoch.checkpoint,
             self.trigger_seconds,
             output_mode=self.prepared.output_mode,
@@ -263,8 +263,7 @@ class _Preparation:
         prepared = prepare_raw(
             self._spark, topic, source, table=table, epoch=epoch, generation=self._generation, staging=staging
         )
-        readers = [p for p in self._project.catalog.pipelines.values() if topic.name in p.topics]
-        seconds = min((p.trigger.total_seconds() for p in readers), default=_RAW_SECONDS)
+        seconds = raw_trigger(self._project.catalog, topic.name).total_seconds()
         return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
@@ -303,7 +302,8 @@ class _Preparation:
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)
         epoch = self._epoch(name, *context.sources)
-        prepared = prepare_outputs(self._spark, code, context, stream=name, epoch=epoch, generation=self._generation)
+        prepare = prepare_realtime if pipeline.lane is Lane.REALTIME else prepare_outputs
+        prepared = prepare(self._spark, code, context, stream=name, epoch=epoch, generation=self._generation)
         return self._of_pipeline(name, prepared, epoch, code)
 
     def _dead_letters(self, pipeline: PipelineSpec, name: str) -> PreparedStream:

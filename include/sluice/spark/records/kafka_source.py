@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.reach import topic_name
 from sluice.kafka.client.java_client import java_settings
+from sluice.kafka.client.stream_options import KAFKA_SOURCE
 from sluice.streams.position.epochs import joined_ids
 
 
@@ -67,10 +68,9 @@ def read_stream(
         most: records per batch; None for all there are, as it should be: a cap lets partitions drift apart in time.
     """
     options = {
+        **KAFKA_SOURCE,
         "subscribe": topic.name,
         "startingOffsets": _starting(topic, start) if start else "earliest",
-        # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
-        "kafka.fetch.max.wait.ms": "100",
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
     }
     return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
@@ -125,9 +125,8 @@ def read_between(
 
 
 def _common(topic: KafkaTopic) -> dict[str, str]:
-    # Records of a transaction that was aborted are none, and offsets end before one that is open.
-    committed = {"kafka.isolation.level": "read_committed"}
-    return {"failOnDataLoss": "true", "includeHeaders": "true", **topic.spark_options, **committed}
+    always = {name: KAFKA_SOURCE[name] for name in ("failOnDataLoss", "includeHeaders", "kafka.isolation.level")}
+    return {**topic.spark_options, **always}
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:

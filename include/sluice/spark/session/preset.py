@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeAlias
 
 from sluice.errors import NotReadyError
 from sluice.launch.master_address import LOCAL, on_this_machine
 from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
+from sluice.specs.catalog.catalog import Unit
+from sluice.specs.catalog.needs import resources_of
 from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -116,9 +120,35 @@ def effective_settings(
     Raises:
         NotReadyError: the jars are missing.
     """
-    found = _jars_in(jars)
-    return {
-        **preset(resources),
+    places = _of_place(resources, jars=jars, warehouse=warehouse, master=master, archive=archive)
+    return merged([*places, (Origin.PIPELINE, overrides or {})])
+
+
+class Origin(StrEnum):
+    """Where a setting comes from. A later one wins over those before it."""
+
+    PRESET = "preset"  # what Sluice measured or needs
+    RESOURCES = "resources"  # of the pipeline
+    INSTALLATION = "installation"  # where Sluice and its state are, and the deployment's master
+    DEPLOYMENT = "deployment"  # its `spark.settings`
+    LANE = "lane"  # of the pipeline
+    PIPELINE = "pipeline"  # its own keys
+
+
+Layer: TypeAlias = tuple[Origin, Mapping[str, str]]
+"""Settings of one origin."""
+_OF_RESOURCES = ("spark.driver.memory", "spark.sql.shuffle.partitions", "spark.default.parallelism")
+
+
+def merged(layers: Sequence[Layer]) -> dict[str, str]:
+    """Return the settings in force: of several values of one setting the last one."""
+    return {name: value for _, settings in layers for name, value in settings.items()}
+
+
+def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str, archive: Path | None) -> list[Layer]:
+    """Return what a session has before anybody says anything else."""
+    found, base = _jars_in(jars), preset(resources)
+    place = {
         "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
         **(_local(found) if on_this_machine(master) else {}),
         **({} if master == LOCAL else _cluster(resources, embedded=on_this_machine(master))),
@@ -128,8 +158,12 @@ def effective_settings(
         "spark.pyspark.driver.python": sys.executable,
         **(_code(archive) if archive else {}),
         **({CLASS_OPTIONS: options} if (options := ClassArchive(jars).options()) else {}),
-        **(overrides or {}),
     }
+    return [
+        (Origin.PRESET, {name: value for name, value in base.items() if name not in _OF_RESOURCES}),
+        (Origin.RESOURCES, {name: base[name] for name in _OF_RESOURCES}),
+        (Origin.INSTALLATION, place),
+    ]
 
 
 def _code(archive: Path) -> dict[str, str]:
@@ -168,18 +202,58 @@ def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
     return {**settings, "spark.executor.extraJavaOptions": _JVM_OPTIONS} if embedded else settings
 
 
+def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], archive: Path | None) -> list[Layer]:
+    """Return the settings of a session in a project, by their origin.
+
+    Args:
+        project: where it runs.
+        resources: cores and memory.
+        own: what the specs of its pipelines set.
+        archive: the code that executors import.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    places = _of_place(
+        resources,
+        jars=project.settings.jars / "spark",
+        warehouse=project.settings.state / "warehouse",
+        master=project.processes.spark().master,
+        archive=archive,
+    )
+    return [*places, (Origin.DEPLOYMENT, project.deployment.spark.settings), (Origin.PIPELINE, own)]
+
+
 def batch_settings(project: Project, pipeline: str) -> dict[str, str]:
     """Return the settings of a pipeline's backfills, by Spark's names.
 
     Raises:
         NotReadyError: the jars are missing.
     """
+    return merged(batch_layers(project, pipeline, project.processes.archive()))
+
+
+def batch_layers(project: Project, pipeline: str, archive: Path | None = None) -> list[Layer]:
+    """Return the settings of a pipeline's backfills by their origin; `archive` is the code that executors import.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
     spec = project.catalog.pipelines[pipeline]
-    return effective_settings(
-        spec.resources,
-        jars=project.settings.jars / "spark",
-        warehouse=project.settings.state / "warehouse",
-        master=project.processes.spark().master,
-        overrides=spec.spark,
-        archive=project.processes.archive(),
-    )
+    return _layers_of(project, spec.resources, spec.spark, archive)
+
+
+def unit_layers(project: Project, unit: Unit, archive: Path | None = None) -> list[Layer]:
+    """Return the settings of the session that a unit's streams share: the largest resources that one of them asks for.
+
+    Args:
+        project: where it runs.
+        unit: whose.
+        archive: the code that executors import.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
+    own = {key: value for pipeline in pipelines for key, value in pipeline.spark.items()}
+    return _layers_of(project, resources_of(project.catalog, unit), own, archive)

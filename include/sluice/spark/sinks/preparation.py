@@ -6,7 +6,7 @@ them, tables are created or get their new columns, and are marked for this gener
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,18 +24,31 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
+class DirectSink:
+    """Spark's own sink for Kafka, without a function for each batch: for streams in real time.
+
+    Attributes:
+        options: of the sink.
+        check_fence: raises FencedError if a newer generation owns what it writes.
+    """
+
+    options: Mapping[str, str]
+    check_fence: Callable[[], None]
+
+
+@dataclass(frozen=True)
 class Opened:
     """A stream whose outputs are marked for this generation.
 
     Attributes:
         rows: what to stream.
-        sink: where to write them.
+        sink: where to write them: a function for each batch, or Spark's own sink.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         give_up: lets a batch end that waits for something, because its driver stops.
     """
 
     rows: DataFrame
-    sink: Sink
+    sink: Sink | DirectSink
     between_batches: Callable[[], None] = lambda: None
     give_up: Callable[[], None] = lambda: None
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from sluice.delta.writer_log import WriterLog
 from sluice.failpoints import failpoint
 from sluice.intervals.entries import StreamEntry
+from sluice.kafka.client.stream_options import KAFKA_SINK
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.content import named, row_hash
 from sluice.spark.records.kafka_source import KafkaTopic
@@ -75,7 +76,7 @@ def text_header(name: str, value: Column) -> Column:
     return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))
 
 
-_POSITIONS_PER_EPOCH = 1 << 48
+POSITIONS_PER_EPOCH = 1 << 48
 """More than a topic can hold records. After a reset positions go on above all that were sent, though offsets begin
 again: what is sent a second time on purpose is no repetition."""
 
@@ -105,7 +106,7 @@ class TopicRecords(LoggedOutput):
         super().__init__(topic.name, log, code_hash)
         self._topic = topic
         self._make = make
-        self._positions_from = epoch * _POSITIONS_PER_EPOCH
+        self._positions_from = epoch * POSITIONS_PER_EPOCH
         self._at_most_once = at_most_once
 
     def write(self, rows: DataFrame, batch: MicroBatch) -> None:
@@ -136,6 +137,5 @@ class TopicRecords(LoggedOutput):
             computed.unpersist()
 
     def _send(self, records: DataFrame) -> None:
-        durable = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
         address = {**self._topic.spark_options, "topic": self._topic.name}
-        records.write.format("kafka").options(**durable, **address).save()
+        records.write.format("kafka").options(**KAFKA_SINK, **address).save()

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.model.lanes import LANES, Lane
 
-DEFAULT_TRIGGER = timedelta(seconds=5)
+DEFAULT_TRIGGER = LANES[Lane.BALANCED].trigger
+_OF_HURRIED = {Lane.LATENCY: timedelta(seconds=1), Lane.REALTIME: DEFAULT_TRIGGER}
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     if pipeline is not None:
         return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
     topic = topics[0] if topics else None
-    readers = [reader.trigger for reader in catalog.readers.get(topic.name, ())] if topic else []
     cap = None if topic is None else topic.raw.max_records_per_batch
-    return Rhythm(min(readers, default=DEFAULT_TRIGGER), cap, retention)
+    return Rhythm(raw_trigger(catalog, "" if topic is None else topic.name), cap, retention)
+
+
+def raw_trigger(catalog: Catalog, topic: str) -> timedelta:
+    """Return the least time between two batches of a topic's raw stream.
+
+    It keeps up with the fastest reader. Live outputs do not wait for it, so those that are in a hurry need no more
+    commits than once a second.
+    """
+    readers = catalog.readers.get(topic, ())
+    return min((_OF_HURRIED.get(reader.lane, reader.trigger) for reader in readers), default=DEFAULT_TRIGGER)

@@ -28,6 +28,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "description": True,
     "owner": True,
     "driver": True,
+    "lane": True,
     "trigger": True,
     "resources": True,
     "deadlines": True,

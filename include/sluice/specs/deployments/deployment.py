@@ -29,6 +29,8 @@ class SparkPlace(Spec):
     --spark-workers` has started; else a master URL."""
     page: str | None = None
     """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Spark settings of all drivers and batches here; those of a pipeline win over them."""
 
     @field_validator("master")
     @classmethod

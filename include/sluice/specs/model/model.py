@@ -7,7 +7,6 @@ Rules inside one spec are checked here; rules between specs in `sluice.specs.rul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -23,6 +22,7 @@ from sluice.specs.model.encoding import LINES, Encoding
 from sluice.specs.model.fields import WITH_PARTS
 from sluice.specs.model.fields import FieldType as FieldType  # noqa: PLC0414 - exported
 from sluice.specs.model.fields import ValueField as ValueField  # noqa: PLC0414 - exported
+from sluice.specs.model.lanes import OF_LANE, Lane, trigger_of_lane, without_default
 from sluice.specs.model.outputs import (
     DeadLettersOutput,
     IntervalsOutput,
@@ -231,8 +231,10 @@ class PipelineSpec(Spec):
     """What it delivers: any number of `latest` and `topic`, and at most one of each other kind."""
     driver: Name
     """Streams that name the same driver form one unit and share a process."""
-    trigger: Duration = timedelta(seconds=5)
-    """Least time between two micro-batches."""
+    lane: Lane = Lane.BALANCED
+    """How its live outputs trade latency for cost: `throughput`, `balanced`, `latency` or `realtime`."""
+    trigger: Duration = Field(default=OF_LANE, validate_default=True, json_schema_extra=without_default)
+    """Least time between two micro-batches; of `realtime` how long a batch lasts. Omitted: the lane's."""
     resources: Resources = Resources()
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """A cap lets partitions drift apart in time while a backlog is drained: live values lack records then, which the
@@ -260,6 +262,11 @@ class PipelineSpec(Spec):
         if value is None and info.mode == "json":  # a default is not asked: the key is in the file
             raise ValueError(f"found nothing where {'text' if info.field_name == 'source' else 'a mapping'} is needed")
         return value
+
+    @field_validator("trigger", mode="before")
+    @classmethod
+    def _lane_sets_it(cls, trigger: object, info: ValidationInfo) -> object:
+        return trigger_of_lane(trigger, info.data)
 
     @field_validator("sources")
     @classmethod

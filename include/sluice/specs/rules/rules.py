@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sluice.contracts.breach import Loc
-from sluice.specs.catalog.stamping import broker_stamps
+from sluice.specs.catalog.stamping import MAX_AHEAD, bounds, broker_stamps, longest_skew
 from sluice.specs.catalog.streams import StreamKind, raw_stream, streams_of
 from sluice.specs.code.transforms import transforms_fit
 from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.model.duration import format_duration
 from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
@@ -26,6 +27,7 @@ from sluice.specs.rules import (
     client_settings,
     feed_rules,
     interval_expectations,
+    lane_rules,
     login_rules,
     output_rules,
     page_rules,
@@ -33,7 +35,6 @@ from sluice.specs.rules import (
     sink_rules,
     source_rules,
     spark_settings,
-    stamping_rules,
     static_rules,
     suites,
     table_rules,
@@ -181,6 +182,22 @@ def broker_stamps_arrival(reading: Reading) -> Iterator[Finding]:
             yield reading.finding(Kind.TOPIC, name, ("value", "arrival_time"), message, fix)
 
 
+def timestamps_are_bounded(reading: Reading) -> Iterator[Finding]:
+    """A bound that is written down is no wider than what the pipelines believe of their producers' clocks."""
+    for name, topic in reading.catalog.topics.items():
+        skew = longest_skew(name, reading.catalog.readers.get(name, ()))
+        for loc, value in topic.written_configs():
+            shape = topic if loc[0] == "configs" else topic.in_deployment(loc[1])
+            if loc[-1] == MAX_AHEAD and not broker_stamps(shape) and not bounds(value, skew):
+                message = (
+                    f"it is {value or 'the default of the broker'}, and lets a producer's timestamp lie further ahead "
+                    f"of the broker's clock than the {format_duration(skew)} that the topic's readers believe "
+                    "(clock_skew): one record from the future would close every interval until then."
+                )
+                fix = "leave it away, the topic plan sets it; or declare a longer `time.clock_skew` in a pipeline."
+                yield reading.finding(Kind.TOPIC, name, loc, message, fix)
+
+
 def records_are_kept(reading: Reading) -> Iterator[Finding]:
     """A compacted topic forgets records before the raw stream has read them."""
     for name, topic in reading.catalog.topics.items():
@@ -220,6 +237,7 @@ RULES: tuple[Rule, ...] = (
     tables_are_unique,
     streams_are_unique,
     units_agree,
+    lane_rules.realtime_pipelines_can_run,
     source_rules.sources_have_names_of_their_own,
     source_rules.carried_tables_have_names_of_their_own,
     source_rules.source_columns_are_free,
@@ -233,7 +251,7 @@ RULES: tuple[Rule, ...] = (
     values_name_versions,
     groups_are_unique,
     broker_stamps_arrival,
-    stamping_rules.timestamps_are_bounded,
+    timestamps_are_bounded,
     records_are_kept,
     output_rules.output_columns_are_free,
     output_rules.output_conditions_are_about_rows,

@@ -60,11 +60,16 @@ REFUSED: Mapping[str, Refusal] = {
 
 def spark_settings_are_safe(reading: Reading) -> Iterator[Finding]:
     """No override breaks what Sluice promises."""
-    for name, pipeline in reading.catalog.pipelines.items():
-        for key, value in pipeline.spark.items():
+    of_pipelines = [(Kind.PIPELINE, name, ("spark",), each.spark) for name, each in reading.catalog.pipelines.items()]
+    of_deployments = [
+        (Kind.DEPLOYMENT, name, ("spark", "settings"), each.spark.settings)
+        for name, each in reading.catalog.deployments.items()
+    ]
+    for kind, name, place, settings in (*of_pipelines, *of_deployments):
+        for key, value in settings.items():
             if refusal := _refusal(key, value):
                 message = f"{key}={value} is refused: {refusal.reason}." if not is_secret(key) else f"{refusal.reason}."
-                yield reading.finding(Kind.PIPELINE, name, ("spark", key), message, refusal.fix)
+                yield reading.finding(kind, name, (*place, key), message, refusal.fix)
 
 
 def _refusal(key: str, value: str) -> Refusal | None:

@@ -20,6 +20,10 @@ from tests.unit.feeds.following.follow_bench import CURSOR, EVENTS, PASSING, Kil
 SECOND = timedelta(seconds=1)
 
 
+LONGER_THAN_ALL_PAUSES = 120
+"""Seconds. After five cuts in a row a follower has waited for up to a minute; the usual end is 20 s of silence."""
+
+
 def test_events_become_records_with_their_keys_in_their_order() -> None:
     _, follower = bench()
     manifest = follower.follow()
@@ -43,7 +47,7 @@ def test_after_a_stop_the_source_is_asked_from_the_overlap_before_the_cursor() -
 def test_after_a_cut_it_goes_on_and_sends_nothing_twice() -> None:
     source, follower = bench(patience=5)
     source.cuts = [4, 1, 0, 11, 2]
-    manifest = follower.follow()
+    manifest = follower.follow(LONGER_THAN_ALL_PAUSES)
     assert follower.values() == Counter(EVENTS)
     assert (manifest.disconnects, manifest.records, manifest.gaps) == (5, 30, [])
     assert [each for each in follower.told if "The connection was cut. The next attempt is in" in each]
@@ -101,7 +105,7 @@ def test_however_often_it_is_killed_and_cut_the_topic_has_what_the_source_had(
         except KilledError:
             follower.topic.lose_the_sender()
     source.step = lambda: None
-    manifest = follower.follow()
+    manifest = follower.follow(LONGER_THAN_ALL_PAUSES)
     assert follower.values() == Counter(events)
     assert manifest.records == len(events)
     assert [gap.why for gap in manifest.gaps if "cannot be asked" not in gap.why] == []
@@ -127,7 +131,7 @@ def test_events_in_another_order_are_recognised_within_the_overlap(
         except KilledError:
             follower.topic.lose_the_sender()
     source.step = lambda: None
-    manifest = follower.follow()
+    manifest = follower.follow(LONGER_THAN_ALL_PAUSES)
     assert follower.values() == Counter(events)
     assert manifest.records == count
 

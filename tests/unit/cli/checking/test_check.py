@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from sluice.cli.check import check
+from sluice.cli.checking.check import check
 from sluice.settings import settings
 from tests.unit.specs.bench import FEED_FILE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench, sound_project
 

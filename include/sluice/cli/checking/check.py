@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.variables import variables_of_unit
 from sluice.specs.load import Scan, scan
@@ -27,17 +30,37 @@ _EMPTY = (
 
 def check(
     output: OutputOption = Output.TABLE,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PIPELINE",
+            autocompletion=completion.pipelines,
+            help="Show every setting of Spark, Kafka and Delta with which a pipeline runs, and where it comes from.",
+        ),
+    ] = None,
 ) -> None:
     """Check all specs and transforms, without starting or contacting anything.
 
     Exit codes: 0 all are valid; 2 some are not; each fault is printed as `file:line`.
     """
+    if explain is not None:
+        _explain(explain, output)
+        return
     config = settings()
     rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(config.folder.known_suites))
     scanned = scan(config.home / "include", deployment=config.deployment, rules=rules)
     emit(output, report(scanned, config), lambda: _show(scanned, config))
     if scanned.faults:
         raise typer.Exit(_WRONG)
+
+
+def _explain(name: str, output: Output) -> None:
+    from sluice.cli.checking.explained import as_values, explained, show  # noqa: PLC0415 - the reader of Delta tables comes along
+
+    project = Project.open_strict(settings())
+    pipeline = scan(project.settings.home / "include", deployment=project.settings.deployment).pipeline(name)
+    found = explained(project, pipeline)
+    emit(output, as_values(pipeline, found), lambda: show(pipeline, found))
 
 
 def report(scanned: Scan, config: Settings) -> dict[str, object]:

@@ -1,0 +1,77 @@
+"""`sluice check --explain`: the settings in force, where they come from, and what they won over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sluice.cli.checking.explained import Explained, as_values, explained
+from sluice.project.project import Project
+from sluice.settings import Settings
+from sluice.spark.session.preset import Origin, batch_settings, merged, unit_layers
+from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, PIPELINE_FILE, sound_project
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+TIMEOUT = "spark.sql.streaming.stopTimeout"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project whose deployment and pipeline both have settings of their own."""
+    bench = sound_project(tmp_path / "project")
+    jars = tmp_path / "jars" / "spark"
+    jars.mkdir(parents=True)
+    (jars / "sluice-1.jar").touch()
+    bench.edit(PIPELINE_FILE, "driver: shop\n", "driver: shop\ntrigger: 7 seconds\n")
+    settings = f"spark: {{settings: {{{TIMEOUT}: 30s, {PARTITIONS}: '3'}}}}\n"
+    bench.write(DEPLOYMENT_FILE, DEPLOYMENT + settings)
+    place = Settings(home=bench.home, state=tmp_path / "state", jars=tmp_path / "jars", deployment="prod")
+    return Project.open_strict(place)
+
+
+def found_in(project: Project) -> dict[str, Explained]:
+    return {each.name: each for each in explained(project, project.catalog.pipelines["sales"])}
+
+
+def test_each_setting_says_where_it_comes_from_and_what_it_won_over(project: Project) -> None:
+    found = found_in(project)
+    assert found[PARTITIONS] == Explained(
+        "the driver shop", PARTITIONS, "4", Origin.PIPELINE, ("2 (resources)", "3 (deployment)")
+    )
+    assert found[TIMEOUT] == Explained("the driver shop", TIMEOUT, "30s", Origin.DEPLOYMENT, ("60s (preset)",))
+    assert found["spark.master"].origin is Origin.INSTALLATION
+    assert found["kafka.isolation.level"].value == "read_committed"
+    assert found["trigger"] == Explained("its streams", "trigger", "7 seconds", Origin.PIPELINE, ("5 seconds (lane)",))
+    assert found["delta.enableDeletionVectors"].of == "the table sales"
+
+
+def test_it_is_what_drivers_and_batches_run_with(project: Project) -> None:
+    (unit,) = project.catalog.units().values()
+    of_driver = {each.name: each.value for each in found_in(project).values() if each.of == "the driver shop"}
+    assert of_driver == merged(unit_layers(project, unit))
+    batches = batch_settings(project, "sales")
+    assert {name: batches[name] for name in (PARTITIONS, TIMEOUT)} == {PARTITIONS: "4", TIMEOUT: "30s"}
+
+
+def test_nothing_is_written(project: Project) -> None:
+    found_in(project)
+    assert not project.settings.state.exists()
+
+
+def test_programs_get_the_lane_with_what_it_means(project: Project) -> None:
+    pipeline = project.catalog.pipelines["sales"]
+    values = as_values(pipeline, explained(project, pipeline))
+    assert values["lane"] == {
+        "name": "balanced",
+        "meaning": "a batch every few seconds",
+        "why": "few commits, and values of the last seconds",
+    }
+
+
+def test_a_deployments_setting_that_would_break_a_promise_is_refused(tmp_path: Path) -> None:
+    bench = sound_project(tmp_path / "project")
+    bench.write(DEPLOYMENT_FILE, DEPLOYMENT + "spark: {settings: {spark.sql.session.timeZone: Europe/Oslo}}\n")
+    (fault,) = bench.scan().faults
+    assert 'spark.settings["spark.sql.session.timeZone"]: ' in str(fault)
+    assert "intervals are UTC" in str(fault)
