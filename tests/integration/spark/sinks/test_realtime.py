@@ -57,6 +57,7 @@ def in_real_time(place: DriverPlace, topic: str, transform: str = DELAYS_TRANSFO
     return replace(own, unit="quick")
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(400)
 def test_every_record_once_over_a_kill_and_a_driver_that_wakes_up(
     own_broker: BrokerProcess, tmp_path: Path, topic_name: str
@@ -106,6 +107,7 @@ def ended(driver: RunningDriver) -> int:
     return driver.process.wait()
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_transform_that_cannot_run_in_real_time_is_refused_before_a_start(
