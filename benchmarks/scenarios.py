@@ -1,6 +1,6 @@
 """Every example over its simulator, drained by one driver: rows that differ from its oracle, rates, detection, alerts.
 
-`alert_p95_s` is how long it takes from a payment in the topic to the bank's webhook that is told of it.
+`alert_p95_s` is how long it takes from a payment in the topic to its alert at the bank's webhook.
 """
 
 from __future__ import annotations
