@@ -124,8 +124,8 @@ class TestDeltaLatest(LatestSuite):
         self, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "_CHANGES_BETWEEN_VACUUMS", 3)
-        often = {**module._SHORT_MEMORY, "delta.checkpointInterval": "1"}  # any commit may be the one with a checkpoint
-        monkeypatch.setattr(module, "_SHORT_MEMORY", often)
+        often = {**module.NEWEST_VALUES, "delta.checkpointInterval": "1"}  # any commit may be the one with a checkpoint
+        monkeypatch.setattr(module, "NEWEST_VALUES", often)
         log = tmp_path / "live" / "_delta_log"
         store = place.store()
         for end in (10, 20):
