@@ -17,9 +17,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 
-from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.settings import settings
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 from tests.integration.sink import running_sink
 from tests.scenarios.live_example import live_example
 
@@ -34,9 +32,7 @@ def seconds_to_alert(root: Path) -> list[float]:
     Raises:
         RuntimeError: an alert came twice, or about no payment that was sent.
     """
-    broker = BrokerProcess(root / "broker", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker), running_sink() as bank:
+    with own_broker_in(root / "broker") as broker, running_sink() as bank:
         hook = {"bank": {"conn_type": "http", "host": "127.0.0.1", "port": bank.server_port}}
         with live_example("fraud", root, broker, hook) as example, _seen(broker.bootstrap) as seen:
             with example.feeding(_FEED_SECONDS):

@@ -23,21 +23,19 @@ from typing import Any
 from kafka import KafkaProducer
 
 from benchmarks.backfill.recompute import surroundings
-from benchmarks.notify_trial import TRANSFORM
 from benchmarks.project_copy import copied_project
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.feeds.record import encode
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
-from sluice.settings import StateFolder, settings
+from sluice.settings import StateFolder
 from sluice.specs.model.lanes import Lane
 from sluice.topics.administration import TopicCreation
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 from tests.integration.serving import background
-from tests.integration.spark.driver.deliveries import consumed, consumed_raw
+from tests.integration.spark.driver.deliveries import consumed, consumed_raw, write_delays_alone
 
 PIPELINE = """\
 name: delays
@@ -102,9 +100,7 @@ def _measured(lane: Lane, seconds: int) -> Latencies:
     with tempfile.TemporaryDirectory(prefix="sluice-latency-") as folder, ExitStack() as stack:
         root = Path(folder)
         home, state = _project(root, lane), root / "state"
-        broker = BrokerProcess(root / "kafka", *free_ports(), settings().jars)
-        broker.prepare()
-        stack.enter_context(running(broker))
+        broker = stack.enter_context(own_broker_in(root / "kafka"))
         write_endpoints(StateFolder(state), Endpoints((broker.bootstrap,), airflow_url=""))
         stamped = {"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
@@ -119,13 +115,9 @@ def _measured(lane: Lane, seconds: int) -> Latencies:
 
 def _project(root: Path, lane: Lane) -> Path:
     home = copied_project(root / "home", "include", "spark_jobs")
-    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
-        (home / "include" / file).unlink()
     topic = home / "include" / "topics" / "flights.yaml"
     topic.write_text(topic.read_text().replace("partitions: 4", f"partitions: {_PARTITIONS}"))
-    (home / "spark_jobs" / "transforms" / "delays.py").write_text(TRANSFORM)
-    text = PIPELINE.format(lane=lane, cores=2 * _PARTITIONS, partitions=_PARTITIONS)
-    (home / "include" / "pipelines" / "delays.yaml").write_text(text)
+    write_delays_alone(home, PIPELINE.format(lane=lane, cores=2 * _PARTITIONS, partitions=_PARTITIONS))
     return home
 
 

@@ -34,6 +34,7 @@ from sluice.provisioning.plans.declared import Declared
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
 from tests.integration.serving import background, running_serve
+from tests.integration.spark.driver.deliveries import write_delays_alone
 
 PIPELINE = """\
 name: delays
@@ -51,19 +52,6 @@ alerts:
   - {name: by_topic, output: delays_topic, when: {delay: {above: -1000}}, most_per_hour: 1000}
   - {name: by_table, output: delays_table, when: {delay: {above: -1000}}, most_per_hour: 1000}
 """
-TRANSFORM = '''\
-"""Flights that have departed, with their delay."""
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-
-def delays(flights: DataFrame) -> DataFrame:
-    """Return one row per departure."""
-    return flights.where("departed_at is not null").select(
-        "flight_id", "carrier", "origin", "scheduled_at", F.col("dep_delay_min").alias("delay")
-    )
-'''
 _TOLD = re.compile(r"delays: (by_\w+) holds for (\d+)")
 _READY_SECONDS = 180.0
 
@@ -113,10 +101,7 @@ def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[s
         per_second: how fast.
     """
     home = copied_project(root / "home", "include", "spark_jobs")
-    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
-        (home / "include" / file).unlink()
-    (home / "spark_jobs" / "transforms" / "delays.py").write_text(TRANSFORM)
-    (home / "include" / "pipelines" / "delays.yaml").write_text(PIPELINE)
+    write_delays_alone(home, PIPELINE)
     folder = StateFolder(root / "state")
     with ExitStack() as stack:
         bootstrap = stack.enter_context(private_topics(root)).bootstrap

@@ -16,9 +16,7 @@ import pandas as pd
 from benchmarks.alert_trial import seconds_to_alert
 from benchmarks.trials import run_counted
 from sluice.cli.scaffold.examples import example_names, examples_folder
-from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.settings import settings
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 from tests.scenarios import fraud, logs, scoring
 from tests.scenarios.detection import detection
 from tests.scenarios.example_place import scenario, values_in
@@ -50,9 +48,7 @@ def run(*names: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _drained(name: str) -> dict[str, Any]:
     """Drain an example by a driver that starts for it, and compare its settled tables."""
     with tempfile.TemporaryDirectory(prefix="sluice-scenario-") as root:
-        broker = BrokerProcess(Path(root) / "broker", *free_ports(), settings().jars)
-        broker.prepare()
-        with running(broker):
+        with own_broker_in(Path(root) / "broker") as broker:
             place = scenario(name, Path(root), broker)
             cost = run_counted(place.draining(), place.environment(), timeout=_SECONDS)
             if any(pipeline.tables for pipeline in place.project().catalog.pipelines.values()):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.feeds.pace import Pace
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.feed import open_feed
@@ -16,7 +15,7 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,7 @@ class Topics:
 @contextmanager
 def private_topics(folder: Path, include: Path | None = None) -> Iterator[Topics]:
     """Start a broker with the topics that this project's or other specs declare, and stop it at the end."""
-    broker = BrokerProcess(folder / "kafka", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker):
+    with own_broker_in(folder / "kafka") as broker:
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
             _, state = apply(Declared(load_catalog(include or settings().home / "include").topics), administration)
         yield Topics(broker.bootstrap, {name: topic.topic_id for name, topic in state.items()})

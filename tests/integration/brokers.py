@@ -41,6 +41,15 @@ def running(broker: BrokerProcess) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
+@contextmanager
+def own_broker_in(folder: Path) -> Iterator[BrokerProcess]:
+    """Run a broker that nobody else knows, with its data in a folder."""
+    broker = BrokerProcess(folder, *free_ports(), settings().jars)
+    broker.prepare()
+    with running(broker):
+        yield broker
+
+
 @dataclass
 class RunningCluster:
     """Brokers in failure domains of their own, the only controller first."""

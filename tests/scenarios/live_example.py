@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,12 @@ class LiveExample:
         project: the same, opened.
         driver: of its unit.
         address: of `sluice serve`.
-        sent: how many records each feed has sent, once it has sent all.
     """
 
     place: DriverPlace
     project: Project
     driver: RunningDriver
     address: str
-    sent: dict[str, int] = field(default_factory=dict)
 
     @property
     def pages(self) -> dict[str, str]:
@@ -52,16 +50,13 @@ class LiveExample:
         return all((self.place.state / "checkpoints" / name / "commits" / "0").exists() for name in streams)
 
     @contextmanager
-    def feeding(self, seconds: float) -> Iterator[threading.Thread]:
-        """Send all feeds in so many seconds while the block runs, and wait for their end."""
+    def feeding(self, seconds: float) -> Iterator[None]:
+        """Send all feeds in so many seconds while the block runs, and wait for their end; a failure is raised."""
         with ExitStack() as opened:
             feeds = [opened.enter_context(open_project_feed(self.project, name)) for name in self.project.catalog.feeds]
-            thread = threading.Thread(target=lambda: self.sent.update(send_side_by_side(feeds, seconds)))
-            thread.start()
-            try:
-                yield thread
-            finally:
-                thread.join()
+            sending = opened.enter_context(ThreadPoolExecutor(1)).submit(send_side_by_side, feeds, seconds)
+            yield
+            sending.result()
 
 
 @contextmanager

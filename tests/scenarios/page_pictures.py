@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluice.cli.scaffold.examples import example_names, examples_folder
-from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.settings import settings
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 from tests.scenarios.example_pages import fills
 from tests.scenarios.live_example import live_example
 from tests.verify.browser import running_browser
@@ -25,23 +23,21 @@ def take(names: Sequence[str], examples: Path) -> list[Path]:
 
 
 def _taken(name: str, folder: Path) -> list[Path]:
-    with tempfile.TemporaryDirectory(prefix="sluice-picture-") as root:
-        broker = BrokerProcess(Path(root) / "broker", *free_ports(), settings().jars)
-        broker.prepare()
-        with (
-            running(broker),
-            live_example(name, Path(root), broker) as example,
-            running_browser(Path(root) / "profile") as browser,
-        ):
-            browser.show_as(width=_WIDTH, height=_HEIGHT)
-            with example.feeding(_FEED_SECONDS):
-                pass
-            files = []
-            for page, address in example.pages.items():
-                fills(browser, example, address)
-                files.append(folder / f"{page}.png")
-                browser.screenshot(files[-1])
-            return files
+    with (
+        tempfile.TemporaryDirectory(prefix="sluice-picture-") as root,
+        own_broker_in(Path(root) / "broker") as broker,
+        live_example(name, Path(root), broker) as example,
+        running_browser(Path(root) / "profile") as browser,
+    ):
+        browser.show_as(width=_WIDTH, height=_HEIGHT)
+        with example.feeding(_FEED_SECONDS):
+            pass
+        files = []
+        for page, address in example.pages.items():
+            fills(browser, example, address)
+            files.append(folder / f"{page}.png")
+            browser.screenshot(files[-1])
+        return files
 
 
 if __name__ == "__main__":

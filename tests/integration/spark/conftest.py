@@ -34,7 +34,7 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
-from tests.integration.brokers import free_ports, running
+from tests.integration.brokers import own_broker_in
 from tests.integration.spark.backfill.backfills import Drained
 from tests.oracle import as_known, flights
 
@@ -275,9 +275,7 @@ def drained(drained_state: Path, tmp_path: Path, spark: SparkSession) -> Drained
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker that no other test knows."""
-    broker = BrokerProcess(tmp_path / "broker", *free_ports(), settings().jars)
-    broker.prepare()
-    with running(broker):
+    with own_broker_in(tmp_path / "broker") as broker:
         yield broker
 
 

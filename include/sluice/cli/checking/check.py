@@ -11,10 +11,10 @@ import typer
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines
+from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.project.environments import how_to_set, not_set
-from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.variables import variables_of_unit
 from sluice.specs.load import Scan, scan
@@ -57,8 +57,7 @@ def check(
 def _explain(name: str, output: Output) -> None:
     from sluice.cli.checking.explained import as_values, explained, show  # noqa: PLC0415 - the reader of Delta tables comes along
 
-    project = Project.open_strict(settings())
-    pipeline = scan(project.settings.home / "include", deployment=project.settings.deployment).pipeline(name)
+    project, pipeline = open_pipeline(name)
     found = explained(project, pipeline)
     emit(output, as_values(pipeline, found), lambda: show(pipeline, found))
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-KAFKA_SOURCE = {
+KAFKA_READ = {
     "failOnDataLoss": "true",
     "includeHeaders": "true",
     # Records of a transaction that was aborted are none, and offsets end before one that is open.
     "kafka.isolation.level": "read_committed",
+}
+"""Options of everything that reads a topic."""
+KAFKA_SOURCE = {
+    **KAFKA_READ,
     # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
     "kafka.fetch.max.wait.ms": "100",
 }

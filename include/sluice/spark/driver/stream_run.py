@@ -92,6 +92,11 @@ class StreamRun:
         return self.stream.name
 
     @property
+    def in_real_time(self) -> bool:
+        """Whether Spark hands on each record by itself: there is no function for each batch, and one always runs."""
+        return isinstance(self.stream.sink, DirectSink)
+
+    @property
     def active(self) -> bool:
         """Whether its query runs."""
         return self._query is not None and bool(self._query.isActive)
@@ -103,10 +108,13 @@ class StreamRun:
 
     @property
     def busy(self) -> bool:
-        """Whether a batch runs whose end is worth waiting for. In real time one always does."""
-        if isinstance(self.stream.sink, DirectSink):
-            return False
-        return self._query is not None and self.active and bool(self._query.status["isTriggerActive"])
+        """Whether a batch runs whose end is worth waiting for."""
+        return (
+            not self.in_real_time
+            and self._query is not None
+            and self.active
+            and bool(self._query.status["isTriggerActive"])
+        )
 
     @property
     def error(self) -> Exception | None:
@@ -136,7 +144,7 @@ class StreamRun:
         if self._available_now:
             return writer.trigger(availableNow=True)
         length = f"{self.stream.trigger_seconds} seconds"
-        if isinstance(self.stream.sink, DirectSink):
+        if self.in_real_time:
             return cast(DataStreamWriter, writer.trigger(realTime=length))  # type: ignore[call-overload]  # not in its types
         return writer.trigger(processingTime=length)
 
@@ -194,7 +202,7 @@ class StreamRun:
             return
         progress = self._query.lastProgress
         self.at_rest = progress is not None and progress.numInputRows == 0
-        if progress is None and not isinstance(self.stream.sink, DirectSink):
+        if progress is None and not self.in_real_time:
             return
         if self._progress is not None and progress is not None:
             self._progress.update(progress)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.intervals.reach import topic_name
 from sluice.kafka.client.java_client import java_settings
-from sluice.kafka.client.stream_options import KAFKA_SOURCE
+from sluice.kafka.client.stream_options import KAFKA_READ, KAFKA_SOURCE
 from sluice.streams.position.epochs import joined_ids
 
 
@@ -125,8 +125,7 @@ def read_between(
 
 
 def _common(topic: KafkaTopic) -> dict[str, str]:
-    always = {name: KAFKA_SOURCE[name] for name in ("failOnDataLoss", "includeHeaders", "kafka.isolation.level")}
-    return {**topic.spark_options, **always}
+    return {**topic.spark_options, **KAFKA_READ}
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:

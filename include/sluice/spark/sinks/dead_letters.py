@@ -83,7 +83,7 @@ def letters(rows: DataFrame, code: PipelineCode, *, partitions: int, generation:
         "message": F.col("_message"),
     }
     ours = [text_header(f"{LETTER_PREFIX}{name}", value) for name, value in said.items()]
-    delivery = delivery_headers(place, generation=generation, position=position)
+    delivery = delivery_headers(place, generation=generation, position=F.lit(str(position)))
     own = F.coalesce(F.col("_headers"), F.array().cast("array<struct<key:string,value:binary>>"))
     return rows.select(
         F.col("_key").alias("key"),

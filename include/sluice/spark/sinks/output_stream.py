@@ -86,7 +86,7 @@ def prepare_outputs(
     """
     pipeline = code.pipeline
     records = read_streams(spark, context.sources, start=epoch.start, most=pipeline.max_records_per_batch)
-    rows = _streamed(records, code)
+    rows = streamed(records, code)
     refuse_unwritable(rows, pipeline.side_outputs)
     state = state_in(rows)
     appended = any(isinstance(output, RowsOutput) for output in pipeline.side_outputs)
@@ -97,7 +97,7 @@ def prepare_outputs(
     def opened() -> Opened:
         found = [outputs.open(output) for output in pipeline.side_outputs]
         floor = None if state is not None else held_by_all(found)
-        read = _streamed(unread(records, floor), code) if floor else rows
+        read = streamed(unread(records, floor), code) if floor else rows
         known = all_known if state is None else _whole_windows(spark, code, context)
         sink = BatchOutputsSink(found, Checkpoint(epoch.checkpoint), floor=floor, known=known)
         return Opened(read, sink, sink.expire)
@@ -106,7 +106,8 @@ def prepare_outputs(
     return Prepared(rows, checks, opened, output_mode(rows, appended=appended))
 
 
-def _streamed(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
+def streamed(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:
+    """Return the rows that a transform makes of the records of each topic; quarantined ones are counted."""
     good = {t: good_records(own, code.sources[t], counting=True) for t, own in records.items()}
     return transformed(good, code)
 

@@ -13,17 +13,16 @@ from pyspark.sql.types import StructType
 
 from sluice.intervals.writers import writer_id
 from sluice.kafka.client.stream_options import KAFKA_REALTIME_SINK
-from sluice.spark.records.as_json import as_json
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import identity_of, read_streams
-from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
-from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, refuse_unfit_deliveries
+from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, refuse_unfit_deliveries, streamed
 from sluice.spark.sinks.positions import OFFSET, PARTITION, with_positions
 from sluice.spark.sinks.preparation import DirectSink, Opened, Prepared
-from sluice.spark.sinks.topic_output import POSITIONS_PER_EPOCH, text_header
+from sluice.spark.sinks.topic_output import POSITIONS_PER_EPOCH, delivery_headers, record_columns, text_header
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.epochs import EpochInForce
-from sluice.topics.deduplication import GENERATION, ID, POSITION, SOURCE
+from sluice.topics.deduplication import SOURCE
 
 
 def prepare_realtime(
@@ -42,9 +41,7 @@ def prepare_realtime(
     """
     pipeline, (source,) = code.pipeline, context.sources
     (output,) = (each for each in pipeline.side_outputs if isinstance(each, TopicOutput))
-    records = read_streams(spark, context.sources, start=epoch.start)
-    good = {topic: good_records(own, code.sources[topic], counting=True) for topic, own in records.items()}
-    rows = transformed(good, code)
+    rows = streamed(read_streams(spark, context.sources, start=epoch.start), code)
     refuse_unwritable(rows, pipeline.side_outputs)
     chosen = rows if output.where is None else rows.where(output.where)
     messages = realtime_messages(
@@ -84,14 +81,6 @@ def realtime_messages(
     """
     partition = F.concat(F.lit(f"{source}/"), F.col(PARTITION).cast("string"))
     position = (F.lit(epoch * POSITIONS_PER_EPOCH) + F.col(OFFSET)).cast("string")
-    said = {
-        ID: F.concat_ws("-", partition, position),
-        GENERATION: F.lit(str(generation)),
-        POSITION: position,
-        SOURCE: partition,
-    }
-    return rows.select(
-        as_json(StructType([schema[key] for key in output.keys])).cast("binary").alias("key"),
-        as_json(schema).cast("binary").alias("value"),
-        F.array(*(text_header(name, value) for name, value in said.items())).alias("headers"),
-    )
+    identity = F.concat_ws("-", partition, position)
+    delivery = delivery_headers(identity, generation=generation, position=position)
+    return rows.select(*record_columns(schema, output, [*delivery, text_header(SOURCE, partition)]))

@@ -58,16 +58,29 @@ def messages(rows: DataFrame, output: TopicOutput, *, generation: int, position:
     among = Window.partitionBy(*keys).orderBy(row_hash(rows.schema))
     number = F.row_number().over(among).cast("string")
     identity = F.concat_ws("-", F.lit(str(position)), F.hex(row_hash(of_keys)), number)
-    return rows.select(
+    headers = delivery_headers(identity, generation=generation, position=F.lit(str(position)))
+    return rows.select(*record_columns(rows.schema, output, headers))
+
+
+def record_columns(schema: StructType, output: TopicOutput, headers: list[Column]) -> list[Column]:
+    """Return the columns of a record: `key` and `value`, both JSON and binary, and `headers`.
+
+    Args:
+        schema: of what the transform returns, with `output.keys`.
+        output: the topic output.
+        headers: one or more, see `text_header`.
+    """
+    of_keys = StructType([schema[key] for key in output.keys])
+    return [
         as_json(of_keys).cast("binary").alias("key"),
-        as_json(rows.schema).cast("binary").alias("value"),
-        F.array(*delivery_headers(identity, generation=generation, position=position)).alias("headers"),
-    )
+        as_json(schema).cast("binary").alias("value"),
+        F.array(*headers).alias("headers"),
+    ]
 
 
-def delivery_headers(identity: Column, *, generation: int, position: int) -> list[Column]:
+def delivery_headers(identity: Column, *, generation: int, position: Column) -> list[Column]:
     """Return the headers by which a reader tells a repetition; see `sluice.topics.deduplication`."""
-    said = {ID: identity, GENERATION: F.lit(str(generation)), POSITION: F.lit(str(position))}
+    said = {ID: identity, GENERATION: F.lit(str(generation)), POSITION: position}
     return [text_header(name, value) for name, value in said.items()]
 
 

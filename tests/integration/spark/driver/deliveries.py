@@ -66,11 +66,16 @@ outputs:
 def only_delays(place: DriverPlace, outputs: str) -> DriverPlace:
     """Return the place with one pipeline, which keeps no state."""
     own = place.with_own_project()
-    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
-        (own.home / "include" / file).unlink()
-    (own.home / "spark_jobs" / "transforms" / "delays.py").write_text(DELAYS_TRANSFORM)
-    (own.home / "include" / "pipelines" / "delays.yaml").write_text(DELAYS.format(cap=CAP) + outputs)
+    write_delays_alone(own.home, DELAYS.format(cap=CAP) + outputs)
     return _provisioned(own)
+
+
+def write_delays_alone(home: Path, pipeline: str, transform: str = DELAYS_TRANSFORM) -> None:
+    """Put the pipeline `delays` into a copy of the project, in the place of `departures`."""
+    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
+        (home / "include" / file).unlink()
+    (home / "spark_jobs" / "transforms" / "delays.py").write_text(transform)
+    (home / "include" / "pipelines" / "delays.yaml").write_text(pipeline)
 
 
 def departures_everywhere(place: DriverPlace, topic: str) -> DriverPlace:

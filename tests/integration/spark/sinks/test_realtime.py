@@ -16,7 +16,7 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, RunningDriver, place_at, values_of
-from tests.integration.spark.driver.deliveries import DELAYS_TRANSFORM, consumed
+from tests.integration.spark.driver.deliveries import DELAYS_TRANSFORM, consumed, write_delays_alone
 from tests.oracle import flights
 
 PIPELINE = """\
@@ -48,10 +48,7 @@ REFUSED = {
 def in_real_time(place: DriverPlace, topic: str, transform: str = DELAYS_TRANSFORM) -> DriverPlace:
     """Return the place with one pipeline, in real time, over an empty topic of flights."""
     own = place.with_own_project()
-    for file in ("pipelines/departures.yaml", "expectations/departures.yaml"):
-        (own.home / "include" / file).unlink()
-    (own.home / "spark_jobs" / "transforms" / "delays.py").write_text(transform)
-    (own.home / "include" / "pipelines" / "delays.yaml").write_text(PIPELINE.format(topic=topic))
+    write_delays_alone(own.home, PIPELINE.format(topic=topic), transform)
     with KafkaPythonAdministration(place.project().kafka.bootstrap(), {}) as administration:
         apply(Declared(own.project().catalog.kafka_topics()), administration)
     return replace(own, unit="quick")
