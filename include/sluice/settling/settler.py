@@ -131,7 +131,7 @@ class Settler(Generic[R]):
         found = {topic: source.round(before[topic], state) for topic, source in self._sources.items()}
         if any(each.is_behind for each in found.values()):
             return self._round(RoundOutcome.RAW_BEHIND, state, found)
-        return self._settle(state, found)
+        return self._settle(state, {topic: self._sources[topic].confirmed(each) for topic, each in found.items()})
 
     def _begin(self, state: SettledState) -> Mapping[str, ExaminedSource]:
         if self._progress is not None and self._progress.decided_at == state.decided_at:

@@ -99,6 +99,16 @@ class SettledSource:
         found = replace(found, lossy=tuple(self._lossy(state, holes, after)))
         return SourceRound(pinned, after, found, complete)
 
+    def confirmed(self, found: SourceRound) -> SourceRound:
+        """Return a round, without the emptiness of a topic that has records by now.
+
+        What comes to an empty topic arrives later than what the others have; so it has to be empty after these were
+        read.
+        """
+        if not found.complete.is_empty or found.after.reach.covers(self._raw.listed_ends()):
+            return found
+        return replace(found, complete=NOTHING_KNOWN)
+
     def _advance(
         self, before: ExaminedSource, pinned: RawPosition, found: Examination, state: SettledState
     ) -> ExaminedSource:

@@ -213,6 +213,13 @@ MUTANTS = (
 
 OF_TWO_TOPICS = (
     Mutant(
+        "a topic stays empty to which something came while the others were read",
+        SOURCE,
+        "        if not found.complete.is_empty or found.after.reach.covers(self._raw.listed_ends()):\n",
+        "        if found:\n",
+        seed=321870850,
+    ),
+    Mutant(
         "an interval is due when the first topic has passed it",
         SETTLER,
         "for topic, each in found.items() if not each.complete.is_empty}",

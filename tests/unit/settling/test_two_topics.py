@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -35,14 +35,17 @@ class OnePartition:
         rules: of it.
         times: of its records: when each arrived.
         late: how long before that each happened.
+        beside: what happens right before it is read.
     """
 
     name: str
     rules: SettlingRules
     times: list[datetime] = field(default_factory=list)
     late: timedelta = timedelta()
+    beside: Callable[[], None] = lambda: None
 
     def pin(self) -> RawPosition:
+        self.beside()
         return RawPosition(len(self.times), self.listed_ends()) if self.times else RawPosition()
 
     def listed_ends(self) -> Reach:
@@ -120,13 +123,14 @@ class Scene:
     weather: OnePartition
     table: OnlyLog = field(default_factory=OnlyLog)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
+    rules: Mapping[str, SettlingRules] = field(default_factory=lambda: BOTH)
 
     def __post_init__(self) -> None:
         names = (f"n{number}" for number in count())
         author, raw = SettlerIdentity("settle:p", 1, "c"), {"flights": self.flights, "weather": self.weather}
         clock, nonce = self.clock, lambda: next(names)
         self._settler: Settler[NoRows] = Settler(
-            author, BOTH, raw, NothingComputed(), self.table, clock=clock, nonce=nonce
+            author, self.rules, raw, NothingComputed(), self.table, clock=clock, nonce=nonce
         )
 
     def rounds(self, minutes: float, rounds: int = 4) -> datetime | None:
@@ -170,6 +174,23 @@ def test_what_comes_first_to_a_topic_that_was_empty_is_not_too_late() -> None:
     empty.weather.late = WEATHER.allowed_lateness
     assert empty.outcome() is RoundOutcome.WAITING
     assert all(not entry.overtaken for entry in empty.entries)
+
+
+def test_a_topic_to_which_something_comes_while_the_other_is_read_is_not_empty() -> None:
+    flights, weather = OnePartition("flights", FLIGHTS, [NOW - 60 * MINUTE, NOW]), OnePartition("weather", WEATHER)
+    both = Scene(flights, weather, rules={"weather": WEATHER, "flights": FLIGHTS})
+    both.rounds(9, rounds=1)
+    weather.late = WEATHER.allowed_lateness
+
+    def meanwhile() -> None:
+        weather.times.append(NOW + 9 * MINUTE)
+        flights.times.append(NOW + 50 * MINUTE)
+        flights.beside = lambda: None
+
+    flights.beside = meanwhile
+    assert both.outcome() is RoundOutcome.WAITING
+    assert both.rounds(0) == NOW - 3 * TEN, "half an hour before weather's clock"
+    assert all(not entry.overtaken for entry in both.entries)
 
 
 def test_two_topics_without_records_settle_nothing() -> None:
