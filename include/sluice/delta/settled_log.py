@@ -13,9 +13,10 @@ from threading import RLock
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake import Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
+from sluice.delta.handle import TableHandle
 from sluice.delta.log import entry_properties, newest_first, try_commit, write_no_files
 from sluice.delta.writer_log import filled
 from sluice.failpoints import failpoint
@@ -90,7 +91,7 @@ class SettledLog:
         *,
         beginning: Mapping[str, Reach] | None = None,
     ) -> None:
-        self._delta = DeltaTable(str(folder))
+        self._handle = TableHandle(folder)
         self._lock = RLock()  # another thread that reads in between would hide a new mark from a read or a write
         self._folder = folder
         self._column = column
@@ -105,7 +106,7 @@ class SettledLog:
             entry = AttemptEntry(self._writer, self._generation)
             marks = [Transaction(self._fence, self._generation), *self._ousted()]
             properties = entry_properties(entry, *marks, max_retries=0)
-            try_commit(self._delta, partial(write_no_files, self._delta, properties))
+            try_commit(self._handle.table, partial(write_no_files, self._handle.table, properties))
         if marked > self._generation:
             raise self._fenced(marked)
 
@@ -113,7 +114,7 @@ class SettledLog:
         """See the port."""
         with self._lock:
             self.check_fence()
-            version = self._delta.version()
+            version = self._handle.table.version()
         log = (logged for logged in newest_first(self._folder) if logged.version <= version)
         return settled_state(log, version, self._rules, self._beginning)
 
@@ -125,7 +126,7 @@ class SettledLog:
     def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         """See the port."""
         with self._lock:
-            if self._delta.version() != state.version:  # it was read again since
+            if self._handle.table.version() != state.version:  # it was read again since
                 return False
             done = self._write(state, entry, rows)
         if done and isinstance(rows, StagedRows):  # the table has a copy of them
@@ -136,11 +137,11 @@ class SettledLog:
     def _write(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         properties = entry_properties(entry, Transaction(self._writer, state.version + 1), max_retries=0)
         if rows is None or entry.since is None or entry.settled_until is None:
-            write = partial(write_no_files, self._delta, properties)
+            write = partial(write_no_files, self._handle.table, properties)
         else:
             write = partial(
                 write_deltalake,
-                self._delta,
+                self._handle.table,
                 self._filled(rows),
                 mode="overwrite",
                 predicate=self._between(entry.since, entry.settled_until),
@@ -148,15 +149,15 @@ class SettledLog:
             )
         failpoint("before_write", self._folder.name)
         try:
-            return try_commit(self._delta, write)
+            return try_commit(self._handle.table, write)
         except (DeltaError, OSError) as error:
             raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
 
     def _filled(self, rows: CollectedRows | StagedRows) -> pa.Table | pa.RecordBatchReader:
         if isinstance(rows, CollectedRows):
-            return filled(rows.rows, self._delta)
-        empty = filled(rows.rows.projected_schema.empty_table(), self._delta)
-        batches = (filled(pa.Table.from_batches([batch]), self._delta) for batch in rows.rows.to_batches())
+            return filled(rows.rows, self._handle.table)
+        empty = filled(rows.rows.projected_schema.empty_table(), self._handle.table)
+        batches = (filled(pa.Table.from_batches([batch]), self._handle.table) for batch in rows.rows.to_batches())
         return pa.RecordBatchReader.from_batches(empty.schema, chain.from_iterable(t.to_batches() for t in batches))
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
@@ -187,7 +188,7 @@ class SettledLog:
             logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)
         )
         fences = dict.fromkeys(f"{of_all_epochs(writer)}:generation" for writer in writers)
-        versions = ((writer, self._delta.transaction_version(writer)) for writer in writers)
+        versions = ((writer, self._handle.table.transaction_version(writer)) for writer in writers)
         return [
             *(Transaction(fence, self._generation) for fence in fences),
             *(Transaction(writer, version) for writer, version in versions if version is not None),
@@ -199,8 +200,8 @@ class SettledLog:
 
     def _marked(self) -> int:
         with self._lock:
-            self._delta.update_incremental()
-            return self._delta.transaction_version(self._fence) or 0
+            self._handle.update()
+            return self._handle.table.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self._folder, marked, self._generation)
