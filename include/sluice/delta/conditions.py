@@ -1,8 +1,8 @@
-"""Which rows of a table lie in a range of time, and when rows happened, for Arrow."""
+"""Which rows of a table lie in a range of time, and when rows happened, for Arrow and for delta-rs."""
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,3 +22,8 @@ def hours_of(table: ds.Dataset, column: str, condition: ds.Expression) -> list[I
     times = table.to_table(columns=[column], filter=condition).column(column)
     starts = (hour.astimezone(UTC) for hour in pc.unique(pc.floor_temporal(times, unit="hour")).to_pylist())
     return [Interval(start, start + timedelta(hours=1)) for start in starts]
+
+
+def instant_literal(instant: datetime) -> str:
+    """Return an instant (UTC) as delta-rs writes it in SQL."""
+    return f"arrow_cast('{instant:%Y-%m-%dT%H:%M:%S.%f}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"

@@ -12,6 +12,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.table import TableMerger
 
+from sluice.delta.conditions import instant_literal
 from sluice.delta.log import write_no_files
 from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table, refuse_unfit
@@ -135,8 +136,3 @@ def count_rows(folder: Path, column: str, holds: Callable[[dataset.Expression], 
     from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
 
     return int(dataset_of(folder).count_rows(filter=holds(dataset.field(column))))
-
-
-def instant_literal(instant: datetime) -> str:
-    """Return an instant (UTC) as delta-rs writes it in SQL."""
-    return f"arrow_cast('{instant:%Y-%m-%dT%H:%M:%S.%f}Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"

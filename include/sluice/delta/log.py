@@ -15,7 +15,7 @@ from typing import Any
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.reading import open_table, read_rows
+from sluice.delta.reading import dataset_of, open_table, read_rows
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
@@ -79,12 +79,21 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
 
 
 def raw_position(table: Path) -> RawPosition:
-    """Return how far a raw table goes, in the topic that its newest commit has read."""
-    newest = newest_stream_commit(table)
-    if newest is None:
-        return RawPosition()
-    version, entry = newest
-    return RawPosition(version, entry.reach, entry.holes, entry.times)
+    """Return how far a raw table goes, in the topic that its newest stream has read, and its newest version.
+
+    That of the stream's newest commit may not be there any more: upkeep makes versions of its own, and cuts the log.
+    """
+    version = _version(table)
+    entries = (logged.entry for logged in newest_first(table) if logged.version <= version)
+    newest = next((entry for entry in entries if isinstance(entry, StreamEntry)), None)
+    return RawPosition() if newest is None else RawPosition(version, newest.reach, newest.holes, newest.times)
+
+
+def _version(table: Path) -> int:
+    try:
+        return open_table(table).version()
+    except NotReadyError:
+        return -1
 
 
 def append_entry(table: Path, entry: Entry) -> int:
@@ -136,7 +145,7 @@ def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
 def archive_log(table: Path) -> int:
     """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
     folder = archive_folder(table)
-    new = _commits(table, after=max((version for version, _, _ in _kept(folder)), default=-1))
+    new = _missing(table, _newest_kept(folder))
     if new:
         import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
 
@@ -146,13 +155,38 @@ def archive_log(table: Path) -> int:
     return len(new)
 
 
+def forget_kept(table: Path, before: datetime) -> int:
+    """Delete copies of commits that are older than a time, and return how many; each writer's newest entry stays.
+
+    For a table of which only the newest entries are asked for; of others the copy is the truth.
+    """
+    folder = archive_folder(table)
+    old = [(version, entry) for version, _, entry in _kept(folder, before)]
+    newest = {entry.writer: version for version, entry in old if isinstance(entry, StreamEntry)}
+    gone = sorted({version for version, _ in old} - set(newest.values()))
+    if gone:
+        from sluice.delta.conditions import instant_literal  # noqa: PLC0415 - as in `archive_log`
+
+        stays = "".join(f" AND version != {version}" for version in newest.values())
+        DeltaTable(str(folder)).delete(f"at < {instant_literal(before)}{stays}")
+    return len(gone)
+
+
 def _commits(table: Path, after: int) -> list[_Commit]:
+    kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
+    return [*kept, *_missing(table, max((version for version, _, _ in kept), default=after))]
+
+
+def _missing(table: Path, known: int) -> list[_Commit]:
+    """Return the commits above a version, oldest first; none if there is no table.
+
+    Raises:
+        CorruptionError: the log has forgotten some.
+    """
     try:
         delta = open_table(table)
     except NotReadyError:
         return []
-    kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
-    known = max((version for version, _, _ in kept), default=after)
     missing = list(_in_log(table, delta.version(), known))[::-1]
     oldest = missing[0][0] if missing else delta.version() + 1
     if oldest > known + 1:
@@ -161,14 +195,24 @@ def _commits(table: Path, after: int) -> list[_Commit]:
             f"is in {archive_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
-    return [*kept, *missing]
+    return missing
 
 
-def _kept(folder: Path) -> list[_Commit]:
+def _kept(folder: Path, before: datetime | None = None) -> list[_Commit]:
+    """Return the copies, oldest first; of commits before a time only, if one is given."""
     if not DeltaTable.is_deltatable(str(folder)):
         return []
     rows = {row["version"]: row for row in read_rows(folder).to_pylist()}  # two that copied at once kept some twice
-    return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
+    commits = ((version, row["at"].astimezone(UTC), row["entry"]) for version, row in sorted(rows.items()))
+    return [(version, at, from_json(entry)) for version, at, entry in commits if before is None or at < before]
+
+
+def _newest_kept(folder: Path) -> int:
+    """Return the newest version of which there is a copy; -1 without one."""
+    if not DeltaTable.is_deltatable(str(folder)):
+        return -1
+    versions = dataset_of(folder).to_table(columns=["version"]).column(0).to_pylist()
+    return max(map(int, versions), default=-1)
 
 
 def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:

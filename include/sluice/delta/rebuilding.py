@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sluice.delta.latest import count_rows, instant_literal, merged_by_keys
+from sluice.delta.conditions import instant_literal
+from sluice.delta.latest import count_rows, merged_by_keys
 from sluice.delta.log import try_commit
 from sluice.delta.reading import open_table, read_rows
 from sluice.live.rebuilding import HeldRow

@@ -29,13 +29,13 @@ _TRIES = 5
 def ensure_table(
     folder: Path, schema: str, *, partition_by: Sequence[str] = (), configuration: Mapping[str, str] | None = None
 ) -> None:
-    """Create the table if it is not there, and add the columns that it lacks.
+    """Create the table if it is not there, and add the columns and properties that it lacks.
 
     Args:
         folder: of the table.
         schema: its columns, as Spark and Delta both write a schema in JSON.
         partition_by: names of partition columns.
-        configuration: further properties of a table that is created, under Delta's names.
+        configuration: further properties, under Delta's names; a table that is there gets them too.
 
     Raises:
         RefusedError: it is there with other types, other partitions, or columns that the schema does not have; nothing
@@ -52,18 +52,23 @@ def ensure_table(
         )
         return
     for attempt in range(1, _TRIES + 1):
-        table = DeltaTable(str(folder))
-        added = _fitting(table, folder, schema, partition_by)
-        if not added:
-            return
         try:
-            table.alter.add_columns(added)
-        except DeltaError:  # another writer has committed first, maybe the same columns
+            _add_what_lacks(folder, schema, partition_by, configuration or {})
+        except DeltaError:  # another writer has committed first, maybe the same
             if attempt == _TRIES:
                 raise
         else:
-            log.info("columns added", table=folder.name, columns=[field.name for field in added])
             return
+
+
+def _add_what_lacks(folder: Path, schema: str, partition_by: Sequence[str], configuration: Mapping[str, str]) -> None:
+    table = DeltaTable(str(folder))
+    added = _fitting(table, folder, schema, partition_by)
+    if added:
+        table.alter.add_columns(added)
+        log.info("columns added", table=folder.name, columns=[field.name for field in added])
+    if not configuration.items() <= table.metadata().configuration.items():
+        table.alter.set_table_properties(dict(configuration))
 
 
 def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> None:

@@ -76,6 +76,7 @@ def with_a_broken_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
 def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed) -> None:
     assert sorted(shipped.dags) == [
         "backfill_departures",
+        "compact_tables",
         "keep_ledger",
         "lift_throttles",
         "quality_departures",
@@ -98,6 +99,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
 
     assert files == {
         "backfill_departures": "backfills.py",
+        "compact_tables": "upkeep.py",
         "keep_ledger": "upkeep.py",
         "lift_throttles": "upkeep.py",
         "quality_departures": "quality.py",

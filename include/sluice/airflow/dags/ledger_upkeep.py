@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import TypeVar
 
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
@@ -14,11 +15,14 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.outputs import RowsOutput, SinkOutput
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.health.availability import KEPT
 
 log = logging.getLogger(__name__)
+
+Done = TypeVar("Done")
 
 DOCUMENTATION = """# Ledger upkeep
 
@@ -79,13 +83,18 @@ def keep_entries(project: Project) -> dict[str, int]:
     from sluice.delta.log import archive_log  # noqa: PLC0415 - parsing must not pay for Delta
 
     catalog = project.catalog
+    tables = [*tables_of_streams(catalog), *(p.intervals.table for p in catalog.interval_pipelines.values())]
+    return act_on_each(sorted(set(tables)), lambda table: archive_log(project.folder.table(table)))
+
+
+def tables_of_streams(catalog: Catalog) -> list[str]:
+    """Return the tables that streams append to: raw tables, those of rows, and those of what was delivered."""
     tables = [topic.raw.table for topic in catalog.topics.values()]
-    tables += [pipeline.intervals.table for pipeline in catalog.interval_pipelines.values()]
     side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
     tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
     tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
     tables += [deliveries(output.name) for output in side_outputs if isinstance(output, SinkOutput)]
-    return _each(sorted(set(tables)), lambda table: archive_log(project.folder.table(table)))
+    return sorted(set(tables))
 
 
 def refresh_index(project: Project) -> dict[str, int]:
@@ -95,7 +104,7 @@ def refresh_index(project: Project) -> dict[str, int]:
         CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
     """
     index = project.tables.index()
-    return _each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
+    return act_on_each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
 
 
 def forget_carried(project: Project) -> dict[str, int]:
@@ -113,12 +122,12 @@ def forget_carried(project: Project) -> dict[str, int]:
         rows, folder = project.tables.ledger(pipeline).spans, project.folder.carried / pipeline
         return forget_states(folder, rows, keep, SystemClock().now())
 
-    return _each(sorted(name for name, carries in carrying.items() if carries), forget)
+    return act_on_each(sorted(name for name, carries in carrying.items() if carries), forget)
 
 
-def _each(names: Iterable[str], act: Callable[[str], int]) -> dict[str, int]:
+def act_on_each(names: Iterable[str], act: Callable[[str], Done]) -> dict[str, Done]:
     """Act on all names: what is wrong with one stops no other from being looked after."""
-    done: dict[str, int] = {}
+    done: dict[str, Done] = {}
     faults = []
     for name in names:
         try:

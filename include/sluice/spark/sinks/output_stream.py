@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from sluice.delta.latest import DeltaLatest
 from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.upkeep import APPENDED
 from sluice.delta.writer_log import WriterLog
 from sluice.errors import SpecError
 from sluice.failpoints import uncommitted_data
@@ -171,7 +172,7 @@ def refuse_unfit_deliveries(context: OutputContext, name: str) -> None:
 
 
 def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
-    ensure_table(folder, schema)
+    ensure_table(folder, schema, configuration=APPENDED)
     log = WriterLog(folder, writer, generation)
     log.open(code=code.code_hash)
     return log

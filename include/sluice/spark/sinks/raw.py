@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.upkeep import APPENDED
 from sluice.delta.writer_log import DataLossError, WriterLog
 from sluice.failpoints import failpoint
 from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
@@ -205,7 +206,7 @@ def prepare_raw(
     schema = rows.schema.json()
 
     def opened() -> Opened:
-        ensure_table(table, schema)
+        ensure_table(table, schema, configuration=APPENDED)
         log = WriterLog(table, raw_writer(source, epoch.number), generation)
         log.open()
         if log.newest is not None and log.newest.times not in ("", topic.value.times):

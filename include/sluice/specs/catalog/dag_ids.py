@@ -6,7 +6,7 @@ TOPICS = "topics"
 REPLAY = "replay_case"
 RECONCILE = "reconcile_streams"
 
-EVERYWHERE = (TOPICS, REPLAY, RECONCILE, "repair_intervals", "lift_throttles", "keep_ledger")
+EVERYWHERE = (TOPICS, REPLAY, RECONCILE, "repair_intervals", "lift_throttles", "keep_ledger", "compact_tables")
 """Those of every project whose failed runs all alert: `topic_drift` is red as long as a drift lasts."""
 
 

@@ -1,0 +1,76 @@
+"""The DAG `compact_tables`: keeps the tables that streams append to from growing in files and commits."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from airflow.sdk import DAG, CronTriggerTimetable, task
+
+from sluice.airflow import runtime
+from sluice.airflow.dags.conventions import Tag, sluice_dag
+from sluice.airflow.dags.ledger_upkeep import act_on_each, tables_of_streams
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.clock import SystemClock
+from sluice.project.project import Project
+
+if TYPE_CHECKING:
+    from sluice.delta.upkeep import UpkeepDone
+
+log = logging.getLogger(__name__)
+
+DOCUMENTATION = """# Table upkeep
+
+A stream that commits every few seconds leaves a small file and a commit each time. For every raw table, every table of
+record-level rows and every log of deliveries, `compact` joins small files whose commits are older than half an hour,
+removes files and commits that no reader can still be at (a day old), and keeps a copy of what these commits said.
+Streams go on meanwhile: whatever they commit wins. Nothing is removed while a backfill or check is running that began
+more than half a day ago. It may be repeated. Interval tables are left alone: parity reads what was published.
+"""
+
+_LONG = timedelta(hours=12)
+"""What has begun so long ago may read versions that are about to be removed."""
+
+
+def build_compact_tables_dag() -> DAG:
+    """Build the DAG."""
+    with sluice_dag(
+        "compact_tables",
+        doc=DOCUMENTATION,
+        description="Joins the small files of streams, and removes files and commits that nobody reads any more.",
+        tags=(Tag.UPKEEP,),
+        schedule=CronTriggerTimetable("11,41 * * * *", timezone="UTC"),
+    ) as dag:
+
+        @task(
+            task_id="compact",
+            execution_timeout=timedelta(hours=1),
+            doc_md="Joins and removes; the log says what, by table.",
+        )
+        def compact() -> dict[str, int]:
+            """Return how many files were joined and removed, and how many commits were cut off, over all tables."""
+            with retried_only_if_unknown():
+                done = compact_tables(runtime.open_project(), SystemClock().now())
+            kinds = ("joined", "removed", "cut")
+            return {kind: sum(getattr(each, kind) for each in done.values()) for kind in kinds}
+
+        compact()
+    return dag
+
+
+def compact_tables(project: Project, now: datetime) -> dict[str, UpkeepDone]:
+    """Look after every table that a stream appends to, and return what was done, by table.
+
+    Raises:
+        CorruptionError: the log of some table cannot be read; the others were looked after.
+        UnreachableError: the control database could not be queried.
+    """
+    from sluice.delta.upkeep import look_after  # noqa: PLC0415 - parsing must not pay for Delta
+
+    backfills = project.records.backfills()
+    running = [each for name in project.catalog.interval_pipelines for each in backfills.running(name)]
+    pinned = any(each.claimed_at < now - _LONG for each in running)
+    folder = project.folder.table
+    names = [name for name in tables_of_streams(project.catalog) if folder(name).exists()]
+    return act_on_each(names, lambda name: look_after(folder(name), now, pinned=pinned))

@@ -1,0 +1,174 @@
+"""What keeps a table that a stream appends to from growing without end: in files, in its log, and in the kept copy.
+
+A stream that commits every five seconds leaves 17,000 files and as many commits a day. Each reader pays for them, and
+so does each commit. So the small files are joined, and what no reader can still be at is removed. All of it is
+delta-rs's own work; what is decided here is when, and what is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable, WriterProperties
+from deltalake.exceptions import CommitFailedError
+
+from sluice.delta.log import archive_folder, archive_log, forget_kept
+from sluice.delta.reading import open_table
+from sluice.errors import SpecError
+
+_TARGET_BYTES = 32 * 1024 * 1024
+_ROWS_PER_GROUP = 100_000
+"""A reader skips groups of rows by their times and offsets, and splits a file between two of them."""
+_FEWEST_FILES = 16
+"""Small files that are worth a commit."""
+_UNCOMMITTED_HOURS = 7 * 24
+"""Delta's own: a writer that was asleep for less may still commit its files."""
+
+
+@dataclass(frozen=True)
+class UpkeepPolicy:
+    """When something is done.
+
+    Attributes:
+        left_alone: the age that a commit must have before its file is joined with others: settlers and checks are at
+            the newest ones.
+        kept: how long a version can be read: longer than a check or a backfill takes that has begun at it.
+        entries_kept: how long the copy keeps entries that are not their writer's newest.
+        fewest_commits: commits that are worth cutting the log.
+    """
+
+    left_alone: timedelta = timedelta(minutes=30)
+    kept: timedelta = timedelta(days=1)
+    entries_kept: timedelta = timedelta(days=35)
+    fewest_commits: int = 500
+
+    def properties(self) -> dict[str, str]:
+        """Return the properties of a table that a stream appends to.
+
+        Only upkeep cuts its log short: it has copied the entries before.
+        """
+        kept = f"interval {int(self.kept.total_seconds())} seconds"
+        return {
+            "delta.logRetentionDuration": kept,
+            "delta.deletedFileRetentionDuration": kept,
+            "delta.enableExpiredLogCleanup": "false",
+        }
+
+
+USUAL = UpkeepPolicy()
+APPENDED = USUAL.properties()
+
+
+@dataclass(frozen=True)
+class UpkeepDone:
+    """What was done to one table.
+
+    Attributes:
+        joined: small files that became part of greater ones.
+        removed: files that no version has had for longer than they are kept, those of killed writers among them.
+        cut: commits that left the log; the copy has their entries.
+    """
+
+    joined: int = 0
+    removed: int = 0
+    cut: int = 0
+
+
+def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: UpkeepPolicy = USUAL) -> UpkeepDone:
+    """Join small files of a table, and remove what is not needed any more. May be repeated, and run beside its writer.
+
+    Args:
+        folder: of the table, with the properties of the policy.
+        now: the time (UTC).
+        pinned: whether somebody may still read a version that is older than the policy keeps them: nothing is removed.
+        policy: when something is done.
+
+    Raises:
+        NotReadyError: there is no table.
+        CorruptionError: its log cannot be read.
+    """
+    open_table(folder)
+    joined = join_small_files(folder, now - policy.left_alone)
+    if pinned:
+        return UpkeepDone(joined)
+    return UpkeepDone(joined, _remove_old_files(folder), _cut_log(folder, now, policy))
+
+
+def join_small_files(folder: Path, committed_before: datetime) -> int:
+    """Join the small files of commits up to a time, and return how many there were; rows and their order stay.
+
+    A live commit wins: appending goes on beside it. Where the table was rewritten meanwhile, nothing is joined.
+
+    Args:
+        folder: of the table.
+        committed_before: younger files are left alone.
+    """
+    old = _commits(folder, committed_before)
+    if not old:
+        return 0
+    try:
+        table = open_table(folder, max(int(commit.stem) for commit in old))
+    except SpecError:  # the log was cut there
+        return 0
+    sizes = pa.table(table.get_add_actions(flatten=True)).column("size_bytes")
+    if int(pc.sum(pc.less(sizes, _TARGET_BYTES)).as_py() or 0) < _FEWEST_FILES:
+        return 0
+    newest = open_table(folder).version()
+    try:
+        return _joined(table)
+    except CommitFailedError:
+        if open_table(folder).version() == newest:
+            raise
+        return 0  # the table was rewritten meanwhile
+
+
+def _joined(table: DeltaTable) -> int:
+    done = table.optimize.compact(
+        target_size=_TARGET_BYTES,
+        max_concurrent_tasks=1,
+        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROUP),
+    )
+    return int(done["numFilesRemoved"])
+
+
+def _remove_old_files(folder: Path) -> int:
+    """Remove what no version has had for longer than the table says, and what killed writers have left long ago."""
+    return _vacuumed(folder) + _vacuumed(folder, hours=_UNCOMMITTED_HOURS)
+
+
+def _vacuumed(folder: Path, hours: int | None = None) -> int:
+    """Remove files that left the table; of so many hours also those that never were part of it."""
+    table, all_files = DeltaTable(str(folder)), hours is not None
+    if not table.vacuum(hours, dry_run=True, full=all_files):  # else it leaves two commits where nothing happens
+        return 0
+    return len(table.vacuum(hours, dry_run=False, full=all_files))
+
+
+def _cut_log(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
+    """Copy the entries of old commits and remove these, behind a checkpoint that has all that they did."""
+    if len(_commits(folder, now - policy.kept)) < policy.fewest_commits:
+        return 0
+    before = len(_commits(folder, now))
+    _copy_entries(folder, now, policy)
+    table = DeltaTable(str(folder))
+    table.create_checkpoint()
+    table.cleanup_metadata()
+    return before - len(_commits(folder, now))
+
+
+def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:
+    archive_log(folder)
+    forget_kept(folder, now - policy.entries_kept)
+    copy = archive_folder(folder)
+    join_small_files(copy, now)
+    _remove_old_files(copy)
+
+
+def _commits(folder: Path, before: datetime) -> list[Path]:
+    """Return the commits in a log that were made before a time, in no order."""
+    log = (folder / "_delta_log").glob("*.json")
+    return [commit for commit in log if commit.stat().st_mtime < before.timestamp()]
