@@ -105,7 +105,7 @@ def _written(table: Path, commits: int) -> list[Seen]:
 
 
 def _compressed(half_hour: timedelta) -> UpkeepPolicy:
-    return UpkeepPolicy(left_alone=half_hour, kept=_KEPT_HALF_HOURS * half_hour, entries_kept=16 * half_hour)
+    return UpkeepPolicy(left_alone=half_hour * 2 / 3, kept=_KEPT_HALF_HOURS * half_hour, entries_kept=16 * half_hour)
 
 
 def _commit(log: WriterLog, number: int) -> float:

@@ -35,13 +35,13 @@ class UpkeepPolicy:
 
     Attributes:
         left_alone: the age that a commit must have before its file is joined with others: settlers and checks are at
-            the newest ones.
+            the newest ones. Less than from one round to the next: what a round has joined is seen by the next one.
         kept: how long a version can be read: longer than a check or a backfill takes that has begun at it.
         entries_kept: how long the copy keeps entries that are not their writer's newest.
         fewest_commits: commits that are worth cutting the log.
     """
 
-    left_alone: timedelta = timedelta(minutes=30)
+    left_alone: timedelta = timedelta(minutes=20)
     kept: timedelta = timedelta(days=1)
     entries_kept: timedelta = timedelta(days=35)
     fewest_commits: int = 500

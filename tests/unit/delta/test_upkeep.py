@@ -78,7 +78,19 @@ def test_small_files_become_one_and_every_row_stays(table: Path) -> None:
     assert (files(table), numbers(table)) == (1, list(range(MANY)))
 
 
-def test_files_of_the_last_half_hour_are_left_alone(table: Path) -> None:
+def test_each_round_goes_on_from_what_the_one_half_an_hour_before_has_joined(table: Path) -> None:
+    log = opened(table)
+    fill(log)
+    age(table, timedelta(minutes=25))
+    assert look_after(table, now(), policy=POLICY).joined == MANY
+    age(table, timedelta(minutes=4))
+    fill(log, first=MANY)
+    age(table, timedelta(minutes=25))
+    assert look_after(table, now(), policy=POLICY).joined == MANY + 1
+    assert (files(table), numbers(table)) == (1, list(range(2 * MANY)))
+
+
+def test_files_of_the_last_minutes_are_left_alone(table: Path) -> None:
     log = opened(table)
     fill(log)
     age(table, timedelta(hours=1))

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 DOCUMENTATION = """# Table upkeep
 
 A stream that commits every few seconds leaves a small file and a commit each time. For every raw table, every table of
-record-level rows and every log of deliveries, `compact` joins small files whose commits are older than half an hour,
+record-level rows and every log of deliveries, `compact` joins small files whose commits are older than 20 minutes,
 removes files and commits that no reader can still be at (a day old), and keeps a copy of what these commits said.
 Streams go on meanwhile: whatever they commit wins. Nothing is removed while a backfill or check is running that began
 more than half a day ago. It may be repeated. Interval tables are left alone: parity reads what was published.
