@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 from collections import Counter
@@ -129,7 +130,12 @@ FLOOR = {room: floor for floor, layer in enumerate(LAYERS) for room in layer}
 
 @cache
 def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes())
+    # Python 3.11 cannot parse while a finalizer runs, such as py4j's of a Java that an earlier test has ended.
+    gc.disable()
+    try:
+        return ast.parse(path.read_bytes())
+    finally:
+        gc.enable()
 
 
 def imports(path: Path) -> Iterator[str]:
