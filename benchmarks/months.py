@@ -27,7 +27,7 @@ from benchmarks.trials import TrialError
 from sluice.delta.log import archive_folder
 from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table
-from sluice.delta.upkeep import UpkeepDone, UpkeepPolicy, look_after
+from sluice.delta.upkeep import UpkeepDone, UpkeepPolicy, look_after, total
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 
@@ -158,9 +158,8 @@ def _level(seen: Sequence[Seen], name: str) -> float:
 
 
 def _summed(seen: Sequence[Seen]) -> dict[str, Any]:
-    done = [moment.done for moment in seen]
     return {
         "rounds": len(seen),
         "seconds_max": round(max(moment.upkeep_s for moment in seen), 2),
-        **{kind: sum(getattr(each, kind) for each in done) for kind in ("joined", "removed", "cut")},
+        **total(moment.done for moment in seen),
     }

@@ -266,8 +266,10 @@ class BackfillsSuite:
             backfills.end(later.id, BackfillState.DONE, outcome="identical", why="")
         clock.sleep(1)
         last = backfills.claim(asking(5, 6), "last", alive=living)
-        backfills.claim(asking(1, 3, pipeline="arrivals"), "another pipeline's", alive=living)
+        clock.sleep(1)
+        other = backfills.claim(asking(1, 3, pipeline="arrivals"), "another pipeline's", alive=living)
         assert list(backfills.running("departures")) == [first, last]
+        assert list(backfills.running()) == [first, last, other]
         assert first.id not in [found.id for found in backfills.recent("departures")]
 
     def test_what_is_submitted_is_on_record_with_an_id_before_anything_has_begun(self, backfills: Backfills) -> None:

@@ -99,7 +99,7 @@ class InMemoryBackfills:
     def find(self, key: str) -> Backfill | None:
         return next((found for found in self._records.values() if found.key == key), None)
 
-    def running(self, pipeline: str) -> Sequence[Backfill]:
+    def running(self, pipeline: str | None = None) -> Sequence[Backfill]:
         newest_first = self.recent(pipeline, limit=len(self._records))
         return tuple(found for found in reversed(newest_first) if found.state is BackfillState.RUNNING)
 

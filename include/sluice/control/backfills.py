@@ -110,8 +110,8 @@ class SqlBackfills(DeploymentRecords):
         with transaction(self._engine) as connection:
             return self._one(connection, backfill.c.key == key)
 
-    def running(self, pipeline: str) -> Sequence[Backfill]:
-        """Return all of a pipeline's that are on record as RUNNING, oldest first."""
+    def running(self, pipeline: str | None = None) -> Sequence[Backfill]:
+        """Return all that are on record as RUNNING, of a pipeline if one is named, oldest first."""
         with transaction(self._engine) as connection:
             found = self._all(connection, _running(pipeline))
         return tuple(sorted(found, key=lambda one: (one.claimed_at, one.id)))
@@ -165,8 +165,9 @@ class SqlBackfills(DeploymentRecords):
         return found
 
 
-def _running(pipeline: str) -> ColumnElement[bool]:
-    return and_(backfill.c.pipeline == pipeline, backfill.c.state == BackfillState.RUNNING)
+def _running(pipeline: str | None) -> ColumnElement[bool]:
+    running = backfill.c.state == BackfillState.RUNNING
+    return running if pipeline is None else and_(backfill.c.pipeline == pipeline, running)
 
 
 def _columns(backfill: Backfill) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.reading import dataset_of, open_table, read_rows
+from sluice.delta.reading import dataset_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
@@ -45,12 +45,14 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
 
 def newest_first(table: Path) -> Iterator[Logged]:
     """Yield what `read_log` returns, newest first: a search for something recent reads no long log."""
-    try:
-        delta = open_table(table)
-    except NotReadyError:
-        return
-    below = delta.version() + 1
-    for version, at, entry in _in_log(table, delta.version()):
+    newest = _version(table)
+    if newest is not None:
+        yield from _newest_first(table, newest)
+
+
+def _newest_first(table: Path, newest: int) -> Iterator[Logged]:
+    below = newest + 1
+    for version, at, entry in _in_log(table, newest):
         below = version
         if entry is not None:
             yield Logged(version, at, entry)
@@ -81,19 +83,22 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
 def raw_position(table: Path) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest stream has read, and its newest version.
 
-    That of the stream's newest commit may not be there any more: upkeep makes versions of its own, and cuts the log.
+    That of the stream's newest commit may have lost its files: upkeep joins them, and removes what is old.
     """
     version = _version(table)
-    entries = (logged.entry for logged in newest_first(table) if logged.version <= version)
-    newest = next((entry for entry in entries if isinstance(entry, StreamEntry)), None)
-    return RawPosition() if newest is None else RawPosition(version, newest.reach, newest.holes, newest.times)
+    logged = () if version is None else _newest_first(table, version)
+    newest = next((each.entry for each in logged if isinstance(each.entry, StreamEntry)), None)
+    if version is None or newest is None:
+        return RawPosition()
+    return RawPosition(version, newest.reach, newest.holes, newest.times)
 
 
-def _version(table: Path) -> int:
+def _version(table: Path) -> int | None:
+    """Return the newest version of a table; None if there is none."""
     try:
         return open_table(table).version()
     except NotReadyError:
-        return -1
+        return None
 
 
 def append_entry(table: Path, entry: Entry) -> int:
@@ -145,7 +150,7 @@ def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
 def archive_log(table: Path) -> int:
     """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
     folder = archive_folder(table)
-    new = _missing(table, _newest_kept(folder))
+    new = _commits(table, after=_newest_kept(folder))
     if new:
         import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
 
@@ -161,9 +166,9 @@ def forget_kept(table: Path, before: datetime) -> int:
     For a table of which only the newest entries are asked for; of others the copy is the truth.
     """
     folder = archive_folder(table)
-    old = [(version, entry) for version, _, entry in _kept(folder, before)]
+    old = [(version, entry) for version, _, entry in _kept(folder, before=before)]
     newest = {entry.writer: version for version, entry in old if isinstance(entry, StreamEntry)}
-    gone = sorted({version for version, _ in old} - set(newest.values()))
+    gone = {version for version, _ in old} - set(newest.values())
     if gone:
         from sluice.delta.conditions import instant_literal  # noqa: PLC0415 - as in `archive_log`
 
@@ -173,38 +178,34 @@ def forget_kept(table: Path, before: datetime) -> int:
 
 
 def _commits(table: Path, after: int) -> list[_Commit]:
-    kept = [commit for commit in _kept(archive_folder(table)) if commit[0] > after]
-    return [*kept, *_missing(table, max((version for version, _, _ in kept), default=after))]
-
-
-def _missing(table: Path, known: int) -> list[_Commit]:
-    """Return the commits above a version, oldest first; none if there is no table.
-
-    Raises:
-        CorruptionError: the log has forgotten some.
-    """
-    try:
-        delta = open_table(table)
-    except NotReadyError:
+    newest = _version(table)
+    if newest is None:
         return []
-    missing = list(_in_log(table, delta.version(), known))[::-1]
-    oldest = missing[0][0] if missing else delta.version() + 1
+    kept = _kept(archive_folder(table), after=after)
+    known = max((version for version, _, _ in kept), default=after)
+    missing = list(_in_log(table, newest, known))[::-1]
+    oldest = missing[0][0] if missing else newest + 1
     if oldest > known + 1:
         raise CorruptionError(
             f"{table} has forgotten its commits {known + 1} to {oldest - 1}, and no copy of their ledger entries "
             f"is in {archive_folder(table).name}: who wrote those intervals is unknown.",
             fix="restore the table's log; keep the DAG `keep_ledger` running, it copies them in time.",
         )
-    return missing
+    return [*kept, *missing]
 
 
-def _kept(folder: Path, before: datetime | None = None) -> list[_Commit]:
-    """Return the copies, oldest first; of commits before a time only, if one is given."""
+def _kept(folder: Path, *, after: int = -1, before: datetime | None = None) -> list[_Commit]:
+    """Return the copies of greater versions than `after`, made before a time if one is given; oldest first."""
     if not DeltaTable.is_deltatable(str(folder)):
         return []
-    rows = {row["version"]: row for row in read_rows(folder).to_pylist()}  # two that copied at once kept some twice
-    commits = ((version, row["at"].astimezone(UTC), row["entry"]) for version, row in sorted(rows.items()))
-    return [(version, at, from_json(entry)) for version, at, entry in commits if before is None or at < before]
+    from pyarrow.dataset import field  # noqa: PLC0415 - as in `archive_log`
+
+    wanted = field("version") > after
+    if before is not None:
+        wanted &= field("at") < before
+    found = dataset_of(folder).to_table(filter=wanted).to_pylist()
+    rows = {row["version"]: row for row in found}  # two that copied at once kept some twice
+    return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
 
 
 def _newest_kept(folder: Path) -> int:

@@ -13,7 +13,7 @@ from threading import RLock
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from deltalake import Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from sluice.delta.handle import TableHandle
@@ -100,13 +100,17 @@ class SettledLog:
         self._rules = rules
         self._beginning = beginning
 
+    @property
+    def _delta(self) -> DeltaTable:
+        return self._handle.table
+
     def open(self) -> None:
         """See the port. A driver of a former version that appended to the table is fenced by the same commit."""
         while (marked := self._marked()) < self._generation:
             entry = AttemptEntry(self._writer, self._generation)
             marks = [Transaction(self._fence, self._generation), *self._ousted()]
             properties = entry_properties(entry, *marks, max_retries=0)
-            try_commit(self._handle.table, partial(write_no_files, self._handle.table, properties))
+            try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self._generation:
             raise self._fenced(marked)
 
@@ -114,7 +118,7 @@ class SettledLog:
         """See the port."""
         with self._lock:
             self.check_fence()
-            version = self._handle.table.version()
+            version = self._delta.version()
         log = (logged for logged in newest_first(self._folder) if logged.version <= version)
         return settled_state(log, version, self._rules, self._beginning)
 
@@ -126,7 +130,7 @@ class SettledLog:
     def commit(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         """See the port."""
         with self._lock:
-            if self._handle.table.version() != state.version:  # it was read again since
+            if self._delta.version() != state.version:  # it was read again since
                 return False
             done = self._write(state, entry, rows)
         if done and isinstance(rows, StagedRows):  # the table has a copy of them
@@ -137,11 +141,11 @@ class SettledLog:
     def _write(self, state: SettledState, entry: SettleEntry, rows: CollectedRows | StagedRows | None) -> bool:
         properties = entry_properties(entry, Transaction(self._writer, state.version + 1), max_retries=0)
         if rows is None or entry.since is None or entry.settled_until is None:
-            write = partial(write_no_files, self._handle.table, properties)
+            write = partial(write_no_files, self._delta, properties)
         else:
             write = partial(
                 write_deltalake,
-                self._handle.table,
+                self._delta,
                 self._filled(rows),
                 mode="overwrite",
                 predicate=self._between(entry.since, entry.settled_until),
@@ -149,15 +153,15 @@ class SettledLog:
             )
         failpoint("before_write", self._folder.name)
         try:
-            return try_commit(self._handle.table, write)
+            return try_commit(self._delta, write)
         except (DeltaError, OSError) as error:
             raise UncertainCommitError(f"a commit to {self._folder} may have been made or not: {error}") from error
 
     def _filled(self, rows: CollectedRows | StagedRows) -> pa.Table | pa.RecordBatchReader:
         if isinstance(rows, CollectedRows):
-            return filled(rows.rows, self._handle.table)
-        empty = filled(rows.rows.projected_schema.empty_table(), self._handle.table)
-        batches = (filled(pa.Table.from_batches([batch]), self._handle.table) for batch in rows.rows.to_batches())
+            return filled(rows.rows, self._delta)
+        empty = filled(rows.rows.projected_schema.empty_table(), self._delta)
+        batches = (filled(pa.Table.from_batches([batch]), self._delta) for batch in rows.rows.to_batches())
         return pa.RecordBatchReader.from_batches(empty.schema, chain.from_iterable(t.to_batches() for t in batches))
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
@@ -188,7 +192,7 @@ class SettledLog:
             logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)
         )
         fences = dict.fromkeys(f"{of_all_epochs(writer)}:generation" for writer in writers)
-        versions = ((writer, self._handle.table.transaction_version(writer)) for writer in writers)
+        versions = ((writer, self._delta.transaction_version(writer)) for writer in writers)
         return [
             *(Transaction(fence, self._generation) for fence in fences),
             *(Transaction(writer, version) for writer, version in versions if version is not None),
@@ -201,7 +205,7 @@ class SettledLog:
     def _marked(self) -> int:
         with self._lock:
             self._handle.update()
-            return self._handle.table.transaction_version(self._fence) or 0
+            return self._delta.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self._folder, marked, self._generation)

@@ -7,18 +7,20 @@ delta-rs's own work; what is decided here is when, and what is left alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, WriterProperties
-from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.log import archive_folder, archive_log, forget_kept
+from sluice.delta.log import archive_folder, archive_log, forget_kept, newest_first, try_commit
 from sluice.delta.reading import open_table
 from sluice.errors import SpecError
+from sluice.intervals.entries import StreamEntry
 
 _TARGET_BYTES = 32 * 1024 * 1024
 _ROWS_PER_GROUP = 100_000
@@ -78,6 +80,12 @@ class UpkeepDone:
     cut: int = 0
 
 
+def total(done: Iterable[UpkeepDone]) -> dict[str, int]:
+    """Return what was done to several tables or at several times, by the names of what was counted."""
+    counts = [asdict(each) for each in done]
+    return {kind.name: sum(each[kind.name] for each in counts) for kind in fields(UpkeepDone)}
+
+
 def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: UpkeepPolicy = USUAL) -> UpkeepDone:
     """Join small files of a table, and remove what is not needed any more. May be repeated, and run beside its writer.
 
@@ -117,22 +125,17 @@ def join_small_files(folder: Path, committed_before: datetime) -> int:
     sizes = pa.table(table.get_add_actions(flatten=True)).column("size_bytes")
     if int(pc.sum(pc.less(sizes, _TARGET_BYTES)).as_py() or 0) < _FEWEST_FILES:
         return 0
-    newest = open_table(folder).version()
-    try:
-        return _joined(table)
-    except CommitFailedError:
-        if open_table(folder).version() == newest:
-            raise
-        return 0  # the table was rewritten meanwhile
+    done: dict[str, Any] = {}
+    try_commit(open_table(folder), lambda: done.update(_compacted(table)))  # another writer may have rewritten it
+    return int(done.get("numFilesRemoved", 0))
 
 
-def _joined(table: DeltaTable) -> int:
-    done = table.optimize.compact(
+def _compacted(table: DeltaTable) -> dict[str, Any]:
+    return table.optimize.compact(
         target_size=_TARGET_BYTES,
         max_concurrent_tasks=1,
         writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROUP),
     )
-    return int(done["numFilesRemoved"])
 
 
 def _remove_old_files(folder: Path) -> int:
@@ -143,21 +146,32 @@ def _remove_old_files(folder: Path) -> int:
 def _vacuumed(folder: Path, hours: int | None = None) -> int:
     """Remove files that left the table; of so many hours also those that never were part of it."""
     table, all_files = DeltaTable(str(folder)), hours is not None
-    if not table.vacuum(hours, dry_run=True, full=all_files):  # else it leaves two commits where nothing happens
-        return 0
-    return len(table.vacuum(hours, dry_run=False, full=all_files))
+    # Of a file that is removed the log knows for a while, and each call leaves two commits, whatever it removes.
+    there = [name for name in table.vacuum(hours, dry_run=True, full=all_files) if (folder / name).exists()]
+    if there:
+        table.vacuum(hours, dry_run=False, full=all_files)
+    return len(there)
 
 
 def _cut_log(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
-    """Copy the entries of old commits and remove these, behind a checkpoint that has all that they did."""
-    if len(_commits(folder, now - policy.kept)) < policy.fewest_commits:
+    """Copy the entries of old commits and remove these, behind a checkpoint that has all that they did.
+
+    The log of a quiet table is left as it is: it grows no more, and whoever asks how far the table goes finds the
+    newest batch in it, and not in the copy.
+    """
+    old = _commits(folder, now - policy.kept)
+    if len(old) < policy.fewest_commits or not _has_batch_since(folder, now - policy.kept):
         return 0
-    before = len(_commits(folder, now))
     _copy_entries(folder, now, policy)
     table = DeltaTable(str(folder))
     table.create_checkpoint()
     table.cleanup_metadata()
-    return before - len(_commits(folder, now))
+    return sum(not commit.exists() for commit in old)
+
+
+def _has_batch_since(folder: Path, time: datetime) -> bool:
+    newest = next((logged for logged in newest_first(folder) if isinstance(logged.entry, StreamEntry)), None)
+    return newest is not None and newest.at >= time
 
 
 def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:

@@ -57,6 +57,10 @@ class WriterLog:
         self._before: StreamEntry | None = None
 
     @property
+    def _delta(self) -> DeltaTable:
+        return self._handle.table
+
+    @property
     def newest(self) -> StreamEntry | None:
         """The newest entry of any writer: until the first commit of an epoch, the last one of the epoch before."""
         return self.latest or self._before
@@ -85,10 +89,10 @@ class WriterLog:
         while (marked := self._marked()) < self.generation:
             mark = Transaction(self._fence, self.generation)
             properties = entry_properties(AttemptEntry(self.writer, self.generation, code), mark, *self._ousted())
-            try_commit(self._handle.table, partial(write_no_files, self._handle.table, properties))
+            try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
-        self._transaction = self._handle.table.transaction_version(self.writer)
+        self._transaction = self._delta.transaction_version(self.writer)
         self.latest = self._newest_entry()
         if self.latest is None:
             self._before = newest_stream_entry(self.table)
@@ -103,7 +107,7 @@ class WriterLog:
         """Make sure that the commit of `entry` is in the log: Delta skips a transaction that it thinks it has seen."""
         with self._lock:
             self._handle.update()
-            seen = self._handle.table.transaction_version(self.writer)
+            seen = self._delta.transaction_version(self.writer)
         if seen != version:
             raise CorruptionError(
                 f"{self.table} has transaction {seen} of {self.writer}; this driver just wrote {version}. "
@@ -137,7 +141,7 @@ class WriterLog:
     @property
     def version(self) -> int:
         """The newest version of the table that this writer has seen."""
-        return self._handle.table.version()
+        return self._delta.version()
 
     def rewrite(self, entry: StreamEntry, version: int, write: Write) -> None:
         """Replace what the table holds by the same records in another form.
@@ -154,9 +158,7 @@ class WriterLog:
         with self._lock:
             self.check_fence()
             properties = entry_properties(entry, max_retries=0)
-            if self.version != version or not try_commit(
-                self._handle.table, lambda: write(self._handle.table, properties)
-            ):
+            if self.version != version or not try_commit(self._delta, lambda: write(self._delta, properties)):
                 raise NotReadyError(
                     f"{self.table} was changed while its records were read again. Nothing was written.",
                     fix="nothing: the next start does it; if it happens again, find out who else writes the table.",
@@ -183,7 +185,7 @@ class WriterLog:
             with self._lock:  # another thread of this driver that reads in between would hide a new mark from the write
                 self.check_fence()
                 self._check_alone()
-                done = try_commit(self._handle.table, lambda: write(self._handle.table, properties))
+                done = try_commit(self._delta, lambda: write(self._delta, properties))
             if done:
                 self.confirm(entry, version)
                 return
@@ -191,7 +193,7 @@ class WriterLog:
     def _check_alone(self) -> None:
         """Raise CorruptionError if another process has committed under this writer's name since its last commit."""
         with self._lock:
-            seen = self._handle.table.transaction_version(self.writer)
+            seen = self._delta.transaction_version(self.writer)
         if seen != self._transaction:
             raise CorruptionError(
                 f"{self.table} has transaction {seen} of {self.writer}; the last that this driver knows of is "
@@ -201,10 +203,8 @@ class WriterLog:
 
     def _ousted(self) -> list[Transaction]:
         """Return the last transaction of an older epoch once more: who still writes under it conflicts in Delta."""
-        last = (
-            None if self._handle.table.transaction_version(self.writer) is not None else newest_stream_entry(self.table)
-        )
-        version = None if last is None else self._handle.table.transaction_version(last.writer)
+        last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self.table)
+        version = None if last is None else self._delta.transaction_version(last.writer)
         return [] if last is None or version is None else [Transaction(last.writer, version)]
 
     @property
@@ -214,13 +214,13 @@ class WriterLog:
     def _marked(self) -> int:
         with self._lock:
             self._handle.update()
-            return self._handle.table.transaction_version(self._fence) or 0
+            return self._delta.transaction_version(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self.table, marked, self.generation)
 
     def _newest_entry(self) -> StreamEntry | None:
-        if self._handle.table.transaction_version(self.writer) is None:
+        if self._delta.transaction_version(self.writer) is None:
             return None
         newest = newest_stream_entry(self.table, self.writer)
         if newest is None:

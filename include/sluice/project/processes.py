@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.errors import NotConfiguredError
+from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.claiming import dead_in_the_way
 from sluice.intervals.backfill.request import Request
 from sluice.project.environments import how_to_set, not_set
@@ -130,6 +131,15 @@ class ProjectProcesses:
         from sluice.launch.backfill_lock import BackfillLock  # noqa: PLC0415 - see `Project`
 
         return BackfillLock(self.folder.backfill(backfill_id))
+
+    def backfills_at_work(self, pipeline: str | None = None) -> list[Backfill]:
+        """Return the backfills whose processes live (a pipeline's, if one is named), oldest first.
+
+        Raises:
+            UnreachableError: the control database could not be queried.
+        """
+        running = self.records.backfills().running(pipeline)
+        return [backfill for backfill in running if self.backfill_lock(backfill.id).held()]
 
     def refuse_overlap(self, request: Request, key: str) -> None:
         """Make sure, before Spark starts, that a backfill could be claimed under its key; the claim itself decides.

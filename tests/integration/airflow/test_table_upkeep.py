@@ -57,10 +57,16 @@ def test_nothing_is_removed_while_a_long_backfill_runs(project: Project, monkeyp
 
     monkeypatch.setattr("sluice.delta.upkeep.look_after", seen)
     request = Request("departures", Interval(DAY, DAY + LATER), Mode.VERIFY, "bob")
-    project.records.backfills().claim(request, "key", alive=lambda _: True)
+    claimed = project.records.backfills().claim(request, "key", alive=lambda _: True)
+    lock = project.processes.backfill_lock(claimed.id)
+    lock.take()
     for hours in (11, 13):
         compact_tables(project, datetime.now(UTC) + timedelta(hours=hours))
     assert asked == [False, True]
+
+    lock.release()
+    compact_tables(project, datetime.now(UTC) + timedelta(hours=13))
+    assert asked[2:] == [False], "its process is dead"
 
 
 def test_a_damaged_table_is_named(project: Project) -> None:

@@ -151,6 +151,9 @@ def test_what_left_the_table_long_ago_is_removed(table: Path) -> None:
     fill(opened(table))
     rounds = [look_after(table, now() + timedelta(minutes=1), policy=short) for _ in range(2)]
     assert sum(done.removed for done in rounds) == MANY
+    version = DeltaTable(str(table)).version()
+    assert look_after(table, now() + timedelta(minutes=1), policy=short) == UpkeepDone()
+    assert DeltaTable(str(table)).version() == version
     assert len(list(table.glob("*.parquet"))) == 1
     assert numbers(table) == list(range(MANY))
 
@@ -189,6 +192,13 @@ def test_old_commits_leave_the_log_and_the_copy_has_their_entries(table: Path) -
     assert numbers(table) == list(range(MANY + 3))
 
 
+def test_the_log_of_a_quiet_table_is_left_as_it_is(table: Path) -> None:
+    fill(opened(table))
+    age(table, 4 * DAY)
+    assert look_after(table, now() + 2 * DAY, policy=POLICY).cut == 0
+    assert commits(table) > MANY
+
+
 def test_how_far_a_quiet_table_goes_is_known_without_its_log(table: Path) -> None:
     fill(opened(table))
     age(table, 2 * DAY)
@@ -218,11 +228,11 @@ def test_a_writer_that_slept_all_the_while_learns_that_it_is_fenced(table: Path)
 def test_the_copy_keeps_35_days_and_each_writers_newest_entry(table: Path) -> None:
     fill(opened(table))
     age(table, 2 * DAY)
-    look_after(table, now() + 34 * DAY, policy=POLICY)
+    look_after(table, now(), policy=POLICY)
     assert len(read_log(table)) == MANY + 1
     fill(opened(table), first=MANY, batches=MANY)
     age(table, 2 * DAY)
-    look_after(table, now() + 36 * DAY, policy=POLICY)
+    look_after(table, now(), policy=replace(POLICY, entries_kept=timedelta(0)))
     kept = [logged.entry for logged in newest_first(table)]
     assert kept[-1] == entry(2 * MANY - 1)
     assert len(kept) < POLICY.fewest_commits

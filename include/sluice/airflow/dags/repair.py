@@ -22,7 +22,6 @@ from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger, trigger_decided
 from sluice.clock import SystemClock
 from sluice.errors import SluiceError
-from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.repair import Repair, decide, needed_repair, run_id
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.project.project import Project
@@ -79,7 +78,7 @@ def needed_repairs(project: Project, runs_of: Callable[..., int], now: datetime)
                 wanted=spec.backfill.repair,
                 most=spec.backfill.repair_most,
                 active_runs=runs_of(dag_id=dag_id, states=list(ACTIVE)),
-                at_work=_at_work(project, pipeline),
+                at_work=project.processes.backfills_at_work(pipeline),
                 tried=repair is not None and runs_of(dag_id=dag_id, run_ids=[run_id(repair, now)]) > 0,
             )
         except SluiceError as error:
@@ -104,11 +103,3 @@ def run_to_trigger(pipeline: str, repair: Repair, now: datetime) -> dict[str, An
             "reason": repair.why[:500],
         },
     }
-
-
-def _at_work(project: Project, pipeline: str) -> list[Backfill]:
-    return [
-        backfill
-        for backfill in project.records.backfills().running(pipeline)
-        if project.processes.backfill_lock(backfill.id).held()
-    ]

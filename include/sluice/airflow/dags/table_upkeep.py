@@ -50,10 +50,10 @@ def build_compact_tables_dag() -> DAG:
         )
         def compact() -> dict[str, int]:
             """Return how many files were joined and removed, and how many commits were cut off, over all tables."""
+            from sluice.delta.upkeep import total  # noqa: PLC0415 - parsing must not pay for Delta
+
             with retried_only_if_unknown():
-                done = compact_tables(runtime.open_project(), SystemClock().now())
-            kinds = ("joined", "removed", "cut")
-            return {kind: sum(getattr(each, kind) for each in done.values()) for kind in kinds}
+                return total(compact_tables(runtime.open_project(), SystemClock().now()).values())
 
         compact()
     return dag
@@ -68,9 +68,7 @@ def compact_tables(project: Project, now: datetime) -> dict[str, UpkeepDone]:
     """
     from sluice.delta.upkeep import look_after  # noqa: PLC0415 - parsing must not pay for Delta
 
-    backfills = project.records.backfills()
-    running = [each for name in project.catalog.interval_pipelines for each in backfills.running(name)]
-    pinned = any(each.claimed_at < now - _LONG for each in running)
+    pinned = any(each.claimed_at < now - _LONG for each in project.processes.backfills_at_work())
     folder = project.folder.table
     names = [name for name in tables_of_streams(project.catalog) if folder(name).exists()]
     return act_on_each(names, lambda name: look_after(folder(name), now, pinned=pinned))

@@ -162,8 +162,11 @@ class Backfills(Protocol):
         """Return the one that was claimed under a key, or None if none was."""
         ...
 
-    def running(self, pipeline: str) -> Sequence[Backfill]:
-        """Return all of a pipeline's that are on record as RUNNING, however many came after them, oldest first."""
+    def running(self, pipeline: str | None = None) -> Sequence[Backfill]:
+        """Return all that are on record as RUNNING (a pipeline's, if one is named), oldest first.
+
+        However many came after them.
+        """
         ...
 
     def recent(self, pipeline: str | None = None, *, limit: int = 50) -> Sequence[Backfill]:
