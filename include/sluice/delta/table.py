@@ -20,8 +20,8 @@ from sluice.intervals.backfill.trial import ColumnChanges
 
 log = structlog.get_logger()
 
-# Without these features pandas, DuckDB and delta-rs read the table as well as Spark does.
-PLAIN_TABLE = {"delta.enableDeletionVectors": "false", "delta.columnMapping.mode": "none"}
+# Without deletion vectors pandas, DuckDB and delta-rs read the table as well as Spark does.
+PLAIN_TABLE = {"delta.enableDeletionVectors": "false"}
 
 _TRIES = 5
 

@@ -109,7 +109,8 @@ def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: Upk
 def join_small_files(folder: Path, committed_before: datetime) -> int:
     """Join the small files of commits up to a time, and return how many there were; rows and their order stay.
 
-    A live commit wins: appending goes on beside it. Where the table was rewritten meanwhile, nothing is joined.
+    A live commit wins: appending goes on beside it. Where the table was rewritten or got other columns or properties
+    since, nothing is joined.
 
     Args:
         folder: of the table.
@@ -126,7 +127,7 @@ def join_small_files(folder: Path, committed_before: datetime) -> int:
     if int(pc.sum(pc.less(sizes, _TARGET_BYTES)).as_py() or 0) < _FEWEST_FILES:
         return 0
     done: dict[str, Any] = {}
-    try_commit(open_table(folder), lambda: done.update(_compacted(table)))  # another writer may have rewritten it
+    try_commit(table, lambda: done.update(_compacted(table)))  # it may have been rewritten, or got a column, since
     return int(done.get("numFilesRemoved", 0))
 
 

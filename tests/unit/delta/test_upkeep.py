@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, Schema, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.log import archive_log, newest_first, raw_position, read_log
@@ -135,6 +136,48 @@ def test_where_the_table_is_rewritten_meanwhile_nothing_is_joined(table: Path, m
     monkeypatch.setattr(DeltaTable, "optimize", property(late))
     assert join_small_files(table, now() + timedelta(hours=1)) == 0
     assert numbers(table) == [7]
+
+
+def test_two_compactions_at_once_double_nothing(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(opened(table))
+    compact = DeltaTable.optimize.fget  # type: ignore[attr-defined]
+
+    def late(delta: DeltaTable) -> object:
+        compact(DeltaTable(str(table))).compact()
+        return compact(delta)
+
+    monkeypatch.setattr(DeltaTable, "optimize", property(late))
+    assert join_small_files(table, now() + timedelta(hours=1)) == 0
+    assert (files(table), numbers(table)) == (1, list(range(MANY)))
+
+
+def test_a_round_soon_after_another_doubles_nothing(table: Path) -> None:
+    log = opened(table)
+    fill(log)
+    age(table, timedelta(minutes=25))
+    assert look_after(table, now(), policy=POLICY).joined == MANY
+    fill(log, first=MANY, batches=3)
+    assert look_after(table, now(), policy=POLICY).joined == 0
+    assert numbers(table) == list(range(MANY + 3))
+
+
+def test_an_overwrite_that_began_before_a_compaction_is_refused(table: Path) -> None:
+    fill(opened(table))
+    before = DeltaTable(str(table))
+    assert join_small_files(table, now() + timedelta(hours=1)) == MANY
+    with pytest.raises(CommitFailedError, match="concurrent transaction deleted"):
+        write_deltalake(before, pa.table({"n": [7]}), mode="overwrite")
+    assert numbers(table) == list(range(MANY))
+
+
+def test_a_table_that_has_just_got_other_properties_is_left_to_a_later_round(table: Path) -> None:
+    fill(opened(table))
+    age(table, timedelta(minutes=25))
+    ensure_table(table, SCHEMA, configuration=replace(POLICY, kept=2 * DAY).properties())
+    assert look_after(table, now(), policy=POLICY).joined == 0
+    age(table, timedelta(minutes=25))
+    assert look_after(table, now(), policy=POLICY).joined == MANY
+    assert numbers(table) == list(range(MANY))
 
 
 def test_a_version_can_be_read_as_long_as_the_policy_says(table: Path) -> None:
