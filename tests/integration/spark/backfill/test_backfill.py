@@ -89,7 +89,7 @@ def test_verify_then_correct_then_verify_again(drained: Drained, collector: Line
     (first, *_) = corrected.published
     touched = Interval(first, first + HOUR)
     assert drained.run(Mode.VERIFY, over=touched).outcome == "identical"
-    DeltaTable(str(drained.table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    DeltaTable(str(drained.table)).vacuum(0, full=True, enforce_retention_duration=False, dry_run=False)
     blind = drained.run(Mode.VERIFY, over=touched)
     assert blind.outcome == "inconclusive"
     assert "vacuumed" in blind.why

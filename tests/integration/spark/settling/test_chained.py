@@ -137,7 +137,7 @@ def test_what_days_were_made_of_and_is_vacuumed_since_cannot_be_verified_but_rec
     days = over(hours, "days")
     days.settle()
     assert hours.backfill(Mode.CORRECT).outcome == "explained"
-    DeltaTable(str(hours.table)).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    DeltaTable(str(hours.table)).vacuum(0, full=True, enforce_retention_duration=False, dry_run=False)
     verified = days.backfill(Mode.VERIFY)
     assert verified.outcome == "inconclusive"
     assert verified.report is not None
