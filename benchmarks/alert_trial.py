@@ -22,7 +22,8 @@ from tests.integration.sink import running_sink
 from tests.scenarios.live_example import live_example
 
 _TOPIC = "payments"
-_FEED_SECONDS = 240.0
+_FEED_SECONDS = 720.0
+"""An hour of payments a minute, 27 a second; the same driver settles each hour meanwhile."""
 _REST_SECONDS = 15.0
 
 

@@ -12,6 +12,7 @@ from sluice.delta.log import (
     append_entry,
     archive_folder,
     archive_log,
+    has_commit_after,
     newest_first,
     newest_stream_entry,
     raw_position,
@@ -65,6 +66,14 @@ def test_a_raw_table_tells_how_far_it_goes_and_in_which_topic(table: Path) -> No
     newest = append_entry(table, dirty_entry(9))
     assert newest > version
     assert raw_position(table) == RawPosition(newest, Reach({"t/0": 7}, ("id",)))
+
+
+def test_a_newer_commit_is_seen_without_opening_the_table(table: Path, tmp_path: Path) -> None:
+    version = append_entry(table, stream_entry())
+    assert not has_commit_after(table, version)
+    append_entry(table, stream_entry(batch=1))
+    assert has_commit_after(table, version)
+    assert not has_commit_after(tmp_path / "none", RawPosition().version)
 
 
 def test_a_read_beside_a_writer_gives_each_entry_its_own_version(table: Path) -> None:

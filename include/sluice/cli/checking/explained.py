@@ -13,6 +13,7 @@ from sluice.delta.table import PLAIN_TABLE
 from sluice.kafka.client.stream_options import KAFKA_REALTIME_SINK, KAFKA_SINK, KAFKA_SOURCE
 from sluice.project.project import Project
 from sluice.spark.session.preset import Layer, Origin, batch_layers, unit_layers
+from sluice.specs.catalog.rhythm import table_trigger
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.lanes import LANES, Lane
 from sluice.specs.model.model import PipelineSpec
@@ -59,7 +60,10 @@ def _of_streams(pipeline: PipelineSpec) -> Iterator[Explained]:
     lane = f"{format_duration(preset)} ({Origin.LANE})"
     trigger = format_duration(pipeline.trigger)
     origin = Origin.PIPELINE if declared else Origin.LANE
+    of_tables = format_duration(table_trigger(pipeline))
     yield Explained("its streams", "trigger", trigger, origin, (lane,) if declared else ())
+    if of_tables != trigger:
+        yield Explained("its raw and interval tables", "trigger", of_tables, Origin.LANE, (f"{trigger} ({origin})",))
     yield from _preset("its streams", KAFKA_SOURCE)
     if pipeline.max_records_per_batch is not None:
         yield Explained("its streams", "maxOffsetsPerTrigger", str(pipeline.max_records_per_batch), Origin.PIPELINE)

@@ -35,7 +35,7 @@ from sluice.spark.sinks.preparation import DirectSink, Prepared
 from sluice.spark.sinks.raw import prepare_raw
 from sluice.spark.sinks.realtime_output import prepare_realtime
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.rhythm import raw_trigger
+from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, streams_of
 from sluice.specs.model.access import Role
 from sluice.specs.model.lanes import Lane
@@ -263,7 +263,7 @@ class _Preparation:
         prepared = prepare_raw(
             self._spark, topic, source, table=table, epoch=epoch, generation=self._generation, staging=staging
         )
-        seconds = raw_trigger(self._project.catalog, topic.name).total_seconds()
+        seconds = rhythm_of(self._project.catalog, name).trigger.total_seconds()
         return PreparedStream(name, prepared, epoch, seconds, lambda sink: sink, partial(self._ended.__setitem__, name))
 
     def _intervals(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
@@ -328,7 +328,8 @@ class _Preparation:
             for topic, source in code.sources.items()
         }
         guarded = partial(_behind_breaker, stream=name, epoch=epoch, code=code, histories=histories)
-        return PreparedStream(name, prepared, epoch, code.pipeline.trigger.total_seconds(), guarded)
+        seconds = rhythm_of(self._project.catalog, name).trigger.total_seconds()
+        return PreparedStream(name, prepared, epoch, seconds, guarded)
 
 
 def _written(pipeline: PipelineSpec) -> list[str]:

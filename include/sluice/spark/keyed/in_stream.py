@@ -43,7 +43,7 @@ class _Keyed(StatefulProcessor):
     ) -> Iterator[Row]:
         """See Spark."""
         names = self._calls.remembered.fieldNames()
-        kept = self._state.get() if self._state.exists() else None
+        kept = self._state.get()  # None for a new key; to ask whether there is one is another round trip
         before = None if kept is None else _plain(dict(zip(names, kept, strict=True)))
         made, left = self._calls.call(
             [_plain(row.asDict(recursive=True)) for row in rows if isinstance(row, Row)], before

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from sluice.clock import Clock, SystemClock
-from sluice.delta.log import raw_position
+from sluice.delta.log import has_commit_after, raw_position
 from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
@@ -265,16 +265,14 @@ class SettleSink:
             return log_ends(cluster, topic)
 
     def _await_raw(self, topic: SettledTopic, target: Reach) -> None:
-        deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, -1
-        while not (position := raw_position(topic.raw)).reach.covers(target):
+        position, deadline = raw_position(topic.raw), self._clock.monotonic() + _PATIENCE_SECONDS
+        while not position.reach.covers(target):
             if (ended := topic.raw_ended()) is not None:
                 raise UnreachableError(
                     f"the raw stream of {topic.kafka.name} has ended, and {topic.raw} lacks records "
                     "that are in the topic. Nothing is settled until it continues.",
                     fix="see why the raw stream has ended.",
                 ) from ended
-            if position.version != before:
-                deadline, before = self._clock.monotonic() + _PATIENCE_SECONDS, position.version
             if self._clock.monotonic() > deadline:
                 raise UnreachableError(
                     f"{topic.raw} ends at {dict(position.reach.offsets)} and has not grown for "
@@ -284,6 +282,10 @@ class SettleSink:
             self.check_fence()
             self._refuse_if_given_up()
             self._clock.sleep(_POLL_SECONDS)
+            if has_commit_after(topic.raw, position.version):
+                before, position = position, raw_position(topic.raw)
+                if position.version != before.version:
+                    deadline = self._clock.monotonic() + _PATIENCE_SECONDS
 
     def _refuse_if_given_up(self) -> None:
         if self._given_up:

@@ -42,7 +42,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.raw import beyond
 from sluice.spark.sinks.rows_output import RowsTable
 from sluice.spark.sinks.statefulness import output_mode, state_in
-from sluice.spark.sinks.topic_output import TopicRecords, messages
+from sluice.spark.sinks.topic_output import TopicMessages, TopicRecords
 from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, SinkOutput, TopicOutput
 from sluice.specs.rules.output_rules import deliveries
 from sluice.streams.position.checkpoint import Checkpoint
@@ -234,7 +234,7 @@ class _Outputs:
 
     def _topic(self, output: TopicOutput) -> TopicRecords:
         log = deliveries_log(self.context, output.topic, self.code, self.writer, self.generation)
-        topic, make = self.context.topics[output.topic], partial(messages, output=output)
+        topic, make = self.context.topics[output.topic], TopicMessages(output)
         once = output.delivery == "at_most_once"
         return TopicRecords(topic, log, make, self.code.code_hash, self.epoch, at_most_once=once)
 

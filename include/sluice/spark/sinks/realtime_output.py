@@ -19,7 +19,7 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.sinks.output_stream import OutputContext, deliveries_log, refuse_unfit_deliveries, streamed
 from sluice.spark.sinks.positions import OFFSET, PARTITION, with_positions
 from sluice.spark.sinks.preparation import DirectSink, Opened, Prepared
-from sluice.spark.sinks.topic_output import POSITIONS_PER_EPOCH, delivery_headers, record_columns, text_header
+from sluice.spark.sinks.topic_output import POSITIONS_PER_EPOCH, content_columns, delivery_headers, text_header
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.epochs import EpochInForce
 from sluice.topics.deduplication import SOURCE
@@ -83,4 +83,5 @@ def realtime_messages(
     position = (F.lit(epoch * POSITIONS_PER_EPOCH) + F.col(OFFSET)).cast("string")
     identity = F.concat_ws("-", partition, position)
     delivery = delivery_headers(identity, generation=generation, position=position)
-    return rows.select(*record_columns(schema, output, [*delivery, text_header(SOURCE, partition)]))
+    headers = F.array(*delivery, text_header(SOURCE, partition)).alias("headers")
+    return rows.select(*content_columns(schema, output), headers)

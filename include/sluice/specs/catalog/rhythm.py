@@ -7,9 +7,10 @@ from datetime import timedelta
 
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.lanes import LANES, Lane
+from sluice.specs.model.model import PipelineSpec
 
 DEFAULT_TRIGGER = LANES[Lane.BALANCED].trigger
-_OF_HURRIED = {Lane.LATENCY: timedelta(seconds=1), Lane.REALTIME: DEFAULT_TRIGGER}
+_HURRIED = (Lane.LATENCY, Lane.REALTIME)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     topics = [catalog.topics[name] for name in catalog.topics_of(stream) if name in catalog.topics]
     retention = min((t.retention for t in topics if isinstance(t.retention, timedelta)), default=None)
     if pipeline is not None:
-        return Rhythm(pipeline.trigger, pipeline.max_records_per_batch, retention)
+        settled = pipeline.has_intervals and stream == pipeline.name
+        trigger = table_trigger(pipeline) if settled else pipeline.trigger
+        return Rhythm(trigger, pipeline.max_records_per_batch, retention)
     topic = topics[0] if topics else None
     cap = None if topic is None else topic.raw.max_records_per_batch
     return Rhythm(raw_trigger(catalog, "" if topic is None else topic.name), cap, retention)
@@ -48,8 +51,16 @@ def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
 def raw_trigger(catalog: Catalog, topic: str) -> timedelta:
     """Return the least time between two batches of a topic's raw stream.
 
-    It keeps up with the fastest reader. Live outputs do not wait for it, so those that are in a hurry need no more
-    commits than once a second.
+    It keeps up with the fastest reader.
     """
     readers = catalog.readers.get(topic, ())
-    return min((_OF_HURRIED.get(reader.lane, reader.trigger) for reader in readers), default=DEFAULT_TRIGGER)
+    return min((table_trigger(reader) for reader in readers), default=DEFAULT_TRIGGER)
+
+
+def table_trigger(pipeline: PipelineSpec) -> timedelta:
+    """Return the least time between two batches that fill a raw table or an interval table for a pipeline.
+
+    Live outputs read the topic and do not wait for these tables. Where they are in a hurry, each commit and each round
+    of settling takes from the processors what they need.
+    """
+    return DEFAULT_TRIGGER if pipeline.lane in _HURRIED else pipeline.trigger

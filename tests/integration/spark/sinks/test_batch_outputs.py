@@ -18,7 +18,7 @@ from sluice.spark.sinks.batch_outputs import BatchOutputsSink, WholeWindows, all
 from sluice.spark.sinks.output_stream import held_by_all
 from sluice.spark.sinks.sink import MicroBatch
 from sluice.spark.sinks.statefulness import state_in
-from sluice.spark.sinks.topic_output import messages
+from sluice.spark.sinks.topic_output import TopicMessages
 from sluice.specs.model.outputs import TopicOutput
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.fencing import FencedError
@@ -189,7 +189,7 @@ def test_a_batch_that_is_sent_again_has_the_same_ids_in_whatever_order_its_rows_
 
     def identities(given: list[tuple[str | None, float]], generation: int) -> list[str]:
         frame = spark.createDataFrame(given, "carrier string, delay double").repartition(2)
-        sent = messages(frame, output, generation=generation, position=40).collect()
+        sent = TopicMessages(output)(frame, generation=generation, position=40).collect()
         assert {bytes(row["headers"][1]["value"]) for row in sent} == {str(generation).encode()}
         assert {bytes(row["headers"][2]["value"]) for row in sent} == {b"40"}
         return sorted(bytes(row["headers"][0]["value"]).decode() for row in sent)
@@ -203,6 +203,6 @@ def test_a_batch_that_is_sent_again_has_the_same_ids_in_whatever_order_its_rows_
 def test_a_record_is_the_row_as_json_under_its_keys(spark: SparkSession) -> None:
     output = TopicOutput(kind="topic", topic="news", keys=("hour", "carrier"))
     frame = spark.sql("SELECT timestamp '2013-01-01T05:00:00Z' AS hour, 'UA' AS carrier, 3L AS departed, null AS delay")
-    (sent,) = messages(frame, output, generation=1, position=40).collect()
+    (sent,) = TopicMessages(output)(frame, generation=1, position=40).collect()
     assert bytes(sent["key"]) == b'{"hour":"2013-01-01T05:00:00Z","carrier":"UA"}'
     assert bytes(sent["value"]) == b'{"hour":"2013-01-01T05:00:00Z","carrier":"UA","departed":3,"delay":null}'

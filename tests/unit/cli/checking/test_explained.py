@@ -46,6 +46,17 @@ def test_each_setting_says_where_it_comes_from_and_what_it_won_over(project: Pro
     assert found["delta.enableDeletionVectors"].of == "the table sales"
 
 
+def test_tables_of_a_pipeline_in_a_hurry_have_a_trigger_of_their_own(tmp_path: Path, project: Project) -> None:
+    bench = sound_project(tmp_path / "hurried")
+    bench.edit(PIPELINE_FILE, "driver: shop\n", "driver: shop\nlane: latency\n")
+    hurried = Project.open_strict(project.settings.model_copy(update={"home": bench.home}))
+    triggers = [each for each in explained(hurried, hurried.catalog.pipelines["sales"]) if each.name == "trigger"]
+    assert triggers == [
+        Explained("its streams", "trigger", "0 seconds", Origin.LANE),
+        Explained("its raw and interval tables", "trigger", "5 seconds", Origin.LANE, ("0 seconds (lane)",)),
+    ]
+
+
 def test_it_is_what_drivers_and_batches_run_with(project: Project) -> None:
     (unit,) = project.catalog.units().values()
     of_driver = {each.name: each.value for each in found_in(project).values() if each.of == "the driver shop"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.specs.catalog.rhythm import raw_trigger
+from sluice.specs.catalog.rhythm import raw_trigger, rhythm_of
 from sluice.specs.model.lanes import LANES, Lane
 from sluice.specs.model.model import PipelineSpec
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, TRANSFORM_FILE, Bench, sound_project
@@ -75,7 +75,23 @@ def test_a_lane_that_does_not_exist_is_one_fault(project: Bench) -> None:
     assert "'realtime'" in fault
 
 
-@pytest.mark.parametrize(("lane", "seconds"), [("latency", 1), ("realtime", 5), ("balanced", 5), ("throughput", 30)])
+@pytest.mark.parametrize(("lane", "table", "live"), [("latency", 5, 0), ("balanced", 5, 5), ("throughput", 30, 30)])
+def test_only_live_outputs_are_in_a_hurry(project: Bench, lane: str, table: int, live: int) -> None:
+    project.edit(PIPELINE_FILE, "lane: realtime", f"lane: {lane}")
+    intervals = "- {kind: intervals, table: sales, time_column: ordered_at, interval: hour, keys: [id]}"
+    project.edit(PIPELINE_FILE, "outputs:\n", f"outputs:\n{intervals}\n")
+    assert said(project) == []
+    catalog = project.scan().catalog
+    assert rhythm_of(catalog, "sales").trigger == timedelta(seconds=table)
+    assert rhythm_of(catalog, "sales_live").trigger == timedelta(seconds=live)
+
+
+def test_the_outputs_of_a_pipeline_without_an_interval_table_are_in_a_hurry(project: Bench) -> None:
+    project.edit(PIPELINE_FILE, "lane: realtime", "lane: latency")
+    assert rhythm_of(project.scan().catalog, "sales").trigger == timedelta(0)
+
+
+@pytest.mark.parametrize(("lane", "seconds"), [("latency", 5), ("realtime", 5), ("balanced", 5), ("throughput", 30)])
 def test_a_raw_stream_keeps_up_without_a_commit_for_each_record(project: Bench, lane: str, seconds: int) -> None:
     project.edit(PIPELINE_FILE, "lane: realtime", f"lane: {lane}")
     assert raw_trigger(project.scan().catalog, "orders") == timedelta(seconds=seconds)
