@@ -12,6 +12,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from sluice.clock import SystemClock
+from sluice.errors import RefusedError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
@@ -61,13 +62,20 @@ def declared(**topics: TopicShape) -> Declared:
 
 
 def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: MoveOptions | None = None) -> None:
+    """Plan and apply, as often as the plan is out of date: brokers learn of a new topic one after the other."""
+    options = ApplyOptions(pace or MoveOptions())
+    assert wait_until(lambda: approved(wanted, administration, options), SystemClock(), deadline_seconds=60)
+
+
+def approved(wanted: Declared, administration: KafkaPythonAdministration, options: ApplyOptions) -> bool:
     todo = current_plan(wanted, administration)
-    apply(
-        wanted,
-        administration,
-        approval=Approval(todo.id, frozenset(todo.losing)),
-        options=ApplyOptions(pace or MoveOptions()),
-    )
+    try:
+        apply(wanted, administration, approval=Approval(todo.id, frozenset(todo.losing)), options=options)
+    except RefusedError as error:
+        if "out of date" not in error.message:
+            raise
+        return False
+    return True
 
 
 def write(cluster: RunningCluster, topic: str, megabytes: int) -> None:
