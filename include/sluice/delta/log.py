@@ -96,7 +96,8 @@ def raw_position(table: Path) -> RawPosition:
 def has_commit_after(table: Path, version: int) -> bool:
     """Return whether a table has a newer version than one that it had: for who asks several times a second.
 
-    To open a table, and with it what `raw_position` says, costs some 40 ms of processor time.
+    To open a table, and with it what `raw_position` says, costs some 40 ms of processor time, and `next_version` lists
+    all commits of a day.
     """
     return _file(table, version + 1).exists()
 

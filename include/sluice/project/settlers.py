@@ -10,7 +10,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
 from sluice.settling.status import HeldAdvance, is_decided
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.catalog.streams import StreamKind, raw_stream
+from sluice.specs.catalog.streams import raw_stream, settled_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.streams.health.observing import SettlerSource
 from sluice.streams.life.driver_files import settling_status
@@ -18,9 +18,8 @@ from sluice.streams.life.driver_files import settling_status
 
 def settler_source(catalog: Catalog, folder: StateFolder, stream: str) -> SettlerSource | None:
     """Return where the settler behind a stream is seen; None if the stream settles no table."""
-    declared = catalog.streams.get(stream)
-    pipeline = None if declared is None or declared.kind is not StreamKind.PIPELINE else declared.pipeline
-    if pipeline is None or not pipeline.has_intervals:
+    pipeline = catalog.pipeline_of(stream)
+    if pipeline is None or stream != settled_stream(pipeline):
         return None
     status = partial(settling_status, folder.settling_file(stream))
     settling = {each.intervals.table: each.name for each in catalog.pipelines.values() if each.has_intervals}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -73,6 +74,17 @@ def files(table: Path) -> int:
     return len(DeltaTable(str(table)).file_uris())
 
 
+def before_a_compaction(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen to a table once another handle of it has been opened for a compaction."""
+    optimizer = DeltaTable.optimize.fget  # type: ignore[attr-defined]
+
+    def late(delta: DeltaTable) -> object:
+        act()
+        return optimizer(delta)
+
+    monkeypatch.setattr(DeltaTable, "optimize", property(late))
+
+
 def test_small_files_become_one_and_every_row_stays(table: Path) -> None:
     fill(opened(table))
     assert look_after(table, now() + timedelta(hours=1), policy=POLICY).joined == MANY
@@ -127,26 +139,15 @@ def test_a_writer_goes_on_beside_it_and_its_commits_win(table: Path) -> None:
 
 def test_where_the_table_is_rewritten_meanwhile_nothing_is_joined(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(opened(table))
-    compact = DeltaTable.optimize.fget  # type: ignore[attr-defined]
-
-    def late(delta: DeltaTable) -> object:
-        write_deltalake(str(table), pa.table({"n": [7]}), mode="overwrite")
-        return compact(delta)
-
-    monkeypatch.setattr(DeltaTable, "optimize", property(late))
+    before_a_compaction(monkeypatch, lambda: write_deltalake(str(table), pa.table({"n": [7]}), mode="overwrite"))
     assert join_small_files(table, now() + timedelta(hours=1)) == 0
     assert numbers(table) == [7]
 
 
 def test_two_compactions_at_once_double_nothing(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(opened(table))
-    compact = DeltaTable.optimize.fget  # type: ignore[attr-defined]
-
-    def late(delta: DeltaTable) -> object:
-        compact(DeltaTable(str(table))).compact()
-        return compact(delta)
-
-    monkeypatch.setattr(DeltaTable, "optimize", property(late))
+    other = DeltaTable(str(table)).optimize
+    before_a_compaction(monkeypatch, other.compact)
     assert join_small_files(table, now() + timedelta(hours=1)) == 0
     assert (files(table), numbers(table)) == (1, list(range(MANY)))
 

@@ -9,7 +9,7 @@ from math import ceil
 
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.needs import resources_of
-from sluice.specs.catalog.streams import dead_stream
+from sluice.specs.catalog.streams import dead_stream, settled_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, TopicOutput
 from sluice.wording import counted
@@ -177,8 +177,7 @@ def _streams(catalog: Catalog, topic: str, observed: Mapping[str, bool], *, keye
 
 
 def _state(pipeline: PipelineSpec, stream: str, observed: bool | None) -> Statefulness:
-    settles = pipeline.has_intervals and stream == pipeline.name  # a batch over the raw table
-    if settles or stream == dead_stream(pipeline):
+    if stream in (settled_stream(pipeline), dead_stream(pipeline)):  # the first one runs batches over the raw table
         return Statefulness.NONE
     if pipeline.has_intervals and pipeline.intervals.window is not None:  # a windowed aggregation
         return Statefulness.KEPT

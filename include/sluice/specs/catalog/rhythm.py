@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.streams import settled_stream
 from sluice.specs.model.lanes import LANES, Lane
 from sluice.specs.model.model import PipelineSpec
 
@@ -40,8 +41,7 @@ def rhythm_of(catalog: Catalog, stream: str) -> Rhythm:
     topics = [catalog.topics[name] for name in catalog.topics_of(stream) if name in catalog.topics]
     retention = min((t.retention for t in topics if isinstance(t.retention, timedelta)), default=None)
     if pipeline is not None:
-        settled = pipeline.has_intervals and stream == pipeline.name
-        trigger = table_trigger(pipeline) if settled else pipeline.trigger
+        trigger = table_trigger(pipeline) if stream == settled_stream(pipeline) else pipeline.trigger
         return Rhythm(trigger, pipeline.max_records_per_batch, retention)
     topic = topics[0] if topics else None
     cap = None if topic is None else topic.raw.max_records_per_batch

@@ -69,6 +69,11 @@ def topic_of_raw(stream: str) -> str:
     return stream.removeprefix(_RAW)
 
 
+def settled_stream(pipeline: PipelineSpec) -> str | None:
+    """Return the name of the stream that fills the interval table; None if there is none."""
+    return pipeline.name if pipeline.has_intervals else None
+
+
 def live_stream(pipeline: PipelineSpec) -> str | None:
     """Return the name of the stream of the outputs beside an interval table; None if there is none."""
     return f"{pipeline.name}{_LIVE}" if pipeline.has_intervals and pipeline.side_outputs else None
