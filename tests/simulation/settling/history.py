@@ -236,8 +236,10 @@ class _History:
         self._heartbeat()  # after a long silence one record proves nothing: see `advanced`
         self._settle_all()
         newest = world.settled()
-        if newest is not None and (spans := world.unconfirmed(newest[1])):
+        spans = [] if newest is None else world.unconfirmed(newest[1])
+        if spans:
             world.decide(max(spans).last)
+        if spans or len(self._fertile) < len(world.inflows):  # silence alone may have taken the last settler's rounds
             self._settle_all()
         self._compare()
 
