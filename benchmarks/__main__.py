@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, floor, gate, house, idle, latency, months, poison, scenarios, shapes, tax
+from benchmarks import console, floor, gate, house, idle, latency, loop, months, poison, scenarios, shapes, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.placement import placement
@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "house": house.run,
     "idle": idle.run,
     "latency": latency.run,
+    "loop": loop.run,
     "months": months.run,
     "parse": parse.run,
     "placement": placement.run,

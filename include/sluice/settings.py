@@ -116,6 +116,7 @@ class StateFolder:
         self.airflow = root / "airflow"
         self.supervisor = root / "supervisor"
         self.drivers = root / "drivers"
+        self.engines = root / "engines"
         self.code = root / "code"
         self.feeds = root / "feeds"
         self.known_suites = root / "known_suites"

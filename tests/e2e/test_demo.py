@@ -49,6 +49,11 @@ def test_the_demo_tells_the_truth_and_leaves_nothing_behind(machine: Machine) ->
     api.wait("stream_flights", api.trigger("stream_flights"), watching, 120)
     assert [attempt["generation"] for attempt in machine.ask("streams", "show", "flights")["attempts"]] == [1]
 
+    # Its batches ran in the warm engine, which is a part of the stack.
+    assert machine.ask("status")["stack"]["components"]["warm engine"] == "RUNNING"
+    logs = [log.read_text() for log in machine.state.glob("logs/tasks/dag_id=backfill_departures/**/attempt=*.log")]
+    assert sum("session='the warm engine'" in log for log in logs) == 2
+
     # A stop is graceful and on record, and `down` leaves nothing behind.
     assert machine.sluice("streams", "stop", "flights").returncode == 0
     streams = machine.ask("status")["streams"]

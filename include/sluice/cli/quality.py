@@ -39,7 +39,7 @@ def check(
     range_ = None
     if since is not None and until is not None:
         range_ = range_of(since, until, spec.intervals.interval_length)
-    with batch_session(project, "quality", pipeline) as spark:
+    with batch_session(project, "quality", pipeline, range_) as spark:
         result, page = check_published(project, spark, pipeline, range_)
     _emit(result, str(page), output)
 

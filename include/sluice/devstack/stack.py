@@ -40,6 +40,7 @@ from sluice.devstack.supervision import ALIVE, Program, ProgramState, Supervisor
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
 from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.engine import WarmEngine
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.ports import Ports, choose_ports, read_ports, reserved, stored_ports, write_ports
 from sluice.launch.processes import STACK_MARK, end_marked, wait_until
@@ -189,7 +190,8 @@ class Stack:
                 self._supervisor.stop_programs(COMPONENTS, _SHUT_DOWN_SECONDS)
 
     def end_drivers(self) -> None:
-        """Let every driver finish its batch and exit; kill it when it does not."""
+        """Let every driver finish its batch and exit, and the warm engine; kill it when it does not."""
+        WarmEngine(self._folder.engines, self._clock).stop()
         launcher = LocalLauncher(self._folder.drivers, self._clock)
 
         def ended() -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.project.records import ProjectRecords
@@ -59,6 +60,22 @@ class ProjectTables:
 
         table = table_of(name)
         return self.raw_position(name) if table is None else table_position(self.folder.table(table), name)
+
+    def records_at_most(self, pipeline: str, span: Interval | None) -> int:
+        """Return how many records a batch of a pipeline reads at most: all of the files that it has to open.
+
+        Args:
+            pipeline: its name.
+            span: the intervals that it is about; None: all there are.
+        """
+        from sluice.delta.size import rows_at_most  # noqa: PLC0415 - see `Project`
+
+        def rows(name: str) -> int:
+            if (table := table_of(name)) is not None:
+                return rows_at_most(self.folder.table(table), "", None)
+            return rows_at_most(self.folder.table(self.catalog.topics[name].raw.table), "event_time", span)
+
+        return sum(rows(name) for name in self.catalog.pipelines[pipeline].reads)
 
     def _raw_of(self, spec: PipelineSpec) -> RawPosition:
         """Return how far all goes together that a pipeline reads; the version grows with each part of it."""

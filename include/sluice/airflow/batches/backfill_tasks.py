@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from airflow.sdk import Context
@@ -80,6 +81,11 @@ class BackfillOperator(BatchOperator):
         except SluiceError as error:
             self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
             return None
+
+    def span(self, context: Context) -> Interval:
+        """Return the range that was planned."""
+        planned = context["ti"].xcom_pull(task_ids="plan")
+        return Interval(datetime.fromisoformat(planned["from"]), datetime.fromisoformat(planned["to"]))
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""

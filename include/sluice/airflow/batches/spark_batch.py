@@ -7,9 +7,10 @@ however that dies, and a retry resumes it, because the main knows by its key wha
 from __future__ import annotations
 
 import ast
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -19,15 +20,18 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from sluice.airflow import runtime
 from sluice.airflow.batches.lineage_parent import parent_variables
+from sluice.airflow.batches.owned_process import OwnedProcess, before_the_program
 from sluice.airflow.batches.spark_connection import CONNECTION, at_connection
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.devstack.airflow.configuration import BATCH_POOL
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
-from sluice.launch.processes import STACK_MARK, die_with_parent, lower_priority
+from sluice.intervals.alignment import Interval
+from sluice.launch.processes import STACK_MARK
 from sluice.project.project import Project
 from sluice.settings import environment, inherited
 from sluice.spark.session.java_start import start_variables
 from sluice.spark.session.preset import batch_settings
+from sluice.spark.session.warm import NICENESS, choose_session
 from sluice.specs.model.alerting import AlertClass
 
 JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, CorruptionError.exit_code}
@@ -36,11 +40,13 @@ JUDGED = {SluiceError.exit_code, SpecError.exit_code, RefusedError.exit_code, Co
 _WHY = re.compile(r"""\bwhy=(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^ ]+)""")
 
 
+_LAST_LINES = 200
+"""Of a main's output, in which its reason is looked for."""
 _CLASS = re.compile(r"\balert_class=([a-z-]+)")
 
 
 class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider is not typed
-    """Runs the batch main for a pipeline through `spark-submit`.
+    """Runs the batch main for a pipeline: through `spark-submit`, or beside the warm engine if it is small.
 
     A subclass says with which arguments. What the main judged (a failed gate, a difference, a refusal) fails the task
     at once, in the main's own sentence; anything else is retried.
@@ -52,13 +58,18 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
     def __init__(self, *, pipeline: str, **arguments: Any) -> None:  # noqa: ANN401 - SparkSubmitOperator's
         super().__init__(**{"conn_id": CONNECTION, "pool": BATCH_POOL, "name": f"sluice-{pipeline}", **arguments})
         self.pipeline = pipeline
+        self._process: OwnedProcess | None = None
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments: a command and its options."""
         raise NotImplementedError
 
+    def span(self, context: Context) -> Interval | None:  # noqa: ARG002 - a subclass may know it
+        """Return the intervals that it is about; None: all there are."""
+        return None
+
     def execute(self, context: Context) -> None:
-        """Submit the main and wait for it.
+        """Start the main and wait for it.
 
         Raises:
             AirflowFailException: the main judged; a second try would find the same.
@@ -66,16 +77,53 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         """
         with retried_only_if_unknown():
             project = at_connection(runtime.open_project())
-            self.conf = submit_settings(project, self.pipeline)
+            choice = choose_session(project, self.pipeline, self.span(context))
+            self.conf = {} if choice.warm else submit_settings(project, self.pipeline)
         self.application = str(project.settings.home / "spark_jobs" / "batch.py")
         self.application_args = list(self.batch_arguments(context))
+        self.log.info("It runs in %s: %s.", "the warm engine" if choice.warm else "a session of its own", choice.why)
+        if choice.warm:
+            self._run_beside_engine(project, context)
+        else:
+            self._submit(project, context)
+
+    def on_kill(self) -> None:
+        """End the main, whichever way it was started."""
+        if self._process is not None:
+            self._process.kill()
+        else:
+            super().on_kill()
+
+    def _submit(self, project: Project, context: Context) -> None:
         hook = self._hook = self._submission(project, context)
         try:
             super().execute(context)
         except AirflowException as error:
-            reason = last_error(str(error))
-            self.alert_class = class_in(str(error))
-            raise failure(hook.exit_code, reason) from (reason or error)
+            raise self._failure(hook.exit_code, str(error)) from error
+
+    def _run_beside_engine(self, project: Project, context: Context) -> None:
+        """Run the main as a process of its own, which takes its session from the engine."""
+        niceness = min(NICENESS, project.settings.batch_niceness)
+        own = {**self._variables(project, context), "SLUICE_BATCH_NICENESS": str(niceness)}
+        argv = (sys.executable, self.application, *self.application_args)
+        process = self._process = OwnedProcess(argv, own, niceness)
+        output = deque[str](maxlen=_LAST_LINES)
+        for line in process.lines():
+            self.log.info("%s", line)
+            output.append(line)
+        if code := process.wait():
+            raise self._failure(code, "\n".join(output))
+
+    def _failure(self, exit_code: int | None, output: str) -> AirflowException:
+        """Return what the task fails with, by the main's exit code and the end of its output."""
+        reason = last_error(output)
+        self.alert_class = class_in(output)
+        found = failure(exit_code, reason)
+        found.__cause__ = reason
+        return found
+
+    def _variables(self, project: Project, context: Context) -> dict[str, str]:
+        return {**batch_environment(project, self.pipeline), **parent_variables(context)}
 
     def _submission(self, project: Project, context: Context) -> OwnedSubmission:
         return OwnedSubmission(
@@ -83,7 +131,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             conn_id=self._conn_id,
             name=self.name,
             application_args=self.application_args,
-            environment={**batch_environment(project, self.pipeline), **parent_variables(context)},
+            environment=self._variables(project, context),
             niceness=project.settings.batch_niceness,
         )
 
@@ -98,7 +146,7 @@ class OwnedSubmission(SparkSubmitHook):  # type: ignore[misc]  # the same
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:  # noqa: ANN401 - Popen's
         """Start `spark-submit`, log what it says, and wait for it."""
-        kwargs = {"env": self._environment, "preexec_fn": _before_the_program(self._niceness), **kwargs}
+        kwargs = {"env": self._environment, "preexec_fn": before_the_program(self._niceness), **kwargs}
         driver_id: str | None = super().submit(application, **kwargs)
         return driver_id
 
@@ -106,19 +154,6 @@ class OwnedSubmission(SparkSubmitHook):  # type: ignore[misc]  # the same
     def exit_code(self) -> int | None:
         """What the process ended with; None if there is none."""
         return None if self._submit_sp is None else self._submit_sp.poll()
-
-
-def _before_the_program(niceness: int) -> Callable[[], None]:
-    """Return what the child runs first: under spark-submit the JVM is there before the main is asked."""
-    bind_to_task = die_with_parent()
-
-    def prepare() -> None:
-        os.setsid()  # its own, which gives way as a whole
-        lower_priority(niceness)
-        if bind_to_task is not None:
-            bind_to_task()
-
-    return prepare
 
 
 def submit_settings(project: Project, pipeline: str) -> dict[str, str]:
@@ -146,9 +181,7 @@ def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
 def failure(exit_code: int | None, reason: SluiceError | None) -> AirflowException:
     """Return what the task fails with: final if the main judged and said why."""
     if reason is None:
-        return AirflowException(
-            f"spark-submit ended with exit code {exit_code} and did not say why: read the log above."
-        )
+        return AirflowException(f"the batch ended with exit code {exit_code} and did not say why: read the log above.")
     return AirflowFailException(str(reason)) if exit_code in JUDGED else AirflowException(str(reason))
 
 

@@ -19,6 +19,7 @@ from sluice.airflow.dags.conventions import Tag, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.links import TableQualityLink
+from sluice.intervals.alignment import Interval
 from sluice.specs.catalog.dag_ids import quality_dag_id
 from sluice.specs.expectations.model import Frequency
 from sluice.specs.model.model import PipelineSpec
@@ -80,11 +81,20 @@ class QualityOperator(BatchOperator):
             raise AirflowSkipException(f"No interval of {self.pipeline} is closed yet: there is nothing to check.")
         super().execute(context)
 
+    def span(self, context: Context) -> Interval | None:
+        """Return the range that was published, if an event says which."""
+        bounds = _bounds(context)
+        return Interval(*(datetime.fromisoformat(bounds[name]) for name in ("from", "to"))) if bounds else None
+
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""
-        triggering = [event for events in context["triggering_asset_events"].values() for event in events]
-        bounds = published_range(event.extra for event in triggering)
+        bounds = _bounds(context)
         return ("quality", f"--pipeline={self.pipeline}", *(f"--{name}={at}" for name, at in bounds.items()))
+
+
+def _bounds(context: Context) -> dict[str, str]:
+    triggering = [event for events in context["triggering_asset_events"].values() for event in events]
+    return published_range(event.extra for event in triggering)
 
 
 def published_range(extras: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -16,8 +16,10 @@ from sluice.cli.views.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
 from sluice.devstack.stack_faults import full_disk
+from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
+from sluice.launch.engine import WarmEngine
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.health.health import Health
@@ -127,13 +129,16 @@ def _watch(project: Project, every: float, output: Output) -> None:
 def _stack(project: Project) -> dict[str, Any]:
     if project.deployment.kafka.kind == "external":
         return {"components": {}}
+    components: dict[str, str] = dict(component_states(project.settings))
+    if WarmEngine(project.folder.engines, project.clock).living() is not None:
+        components["warm engine"] = ProgramState.RUNNING
     try:
         endpoints = read_endpoints(project.folder)
     except NotReadyError:
-        return {"components": component_states(project.settings)}
+        return {"components": components}
     return {
         "airflow": endpoints.airflow_url,
         "kafka": list(endpoints.kafka_bootstrap),
         "spark": {"master": endpoints.spark_master, "page": endpoints.spark_page} if endpoints.spark_master else None,
-        "components": component_states(project.settings),
+        "components": components,
     }

@@ -36,6 +36,7 @@ from sluice.spark.backfill.steps import Chunk, Gate, Steps
 from sluice.spark.checks.interval_quality import interval_quality
 from sluice.spark.checks.quarantine import Quarantine, pinned_raw
 from sluice.spark.records.pipeline import PipelineCode
+from sluice.spark.session.batch_session import SESSION, jvm_watched
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
 
@@ -85,13 +86,14 @@ def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
     """Run a claimed backfill, and put on record how it ended."""
     backfill, backfills = run.backfill, run.backfills
     try:
-        result = run.run()
-        run.results.report(result, _facts(request, result))
+        with jvm_watched():
+            result = run.run()
+        run.results.report(result, _facts(request, result, run.spark))
     except BaseException as error:
         result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
         lineage.backfill_ended(backfill, _ended(result, run.clock))
         try:
-            run.results.report(result, _facts(request, result))
+            run.results.report(result, _facts(request, result, run.spark))
         finally:
             backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
         raise
@@ -273,11 +275,13 @@ def _ended(result: Result, clock: Clock) -> BackfillEnd:
     return BackfillEnd(clock.now(), result.passed, result.outcome, why, result.outcome == CANCELLED, result.gate)
 
 
-def _facts(request: Request, result: Result) -> dict[str, str]:
+def _facts(request: Request, result: Result, spark: SparkSession) -> dict[str, str]:
+    where = spark.conf.get(SESSION, "")
     return {
         "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
         "Requested by": request.by,
         **({"Reason": request.why} if request.why else {}),
         **({"Ended": f"{result.outcome}: {result.why}"} if result.outcome in (FAILED, CANCELLED) else {}),
         "Published intervals": f"{len(result.published):,}",
+        **({"Ran in": where} if where else {}),
     }

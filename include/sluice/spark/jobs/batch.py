@@ -65,7 +65,7 @@ def _backfill(options: argparse.Namespace) -> int:
         static=options.static,
     )
     keep_code(project, options.pipeline)  # the ledger will name it
-    with batch_session(project, "backfill", options.pipeline) as spark:
+    with batch_session(project, "backfill", options.pipeline, request.range) as spark:
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
         result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)
     return tell_backfill(result, project.folder.backfill(result.backfill))
@@ -96,7 +96,7 @@ def _quality(options: argparse.Namespace) -> int:
     if (options.start is None) != (options.end is None):
         raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
     asked = range_of(options.start, options.end, length) if options.start else None
-    with batch_session(project, "quality", options.pipeline) as spark:
+    with batch_session(project, "quality", options.pipeline, asked) as spark:
         result, page = check_published(project, spark, options.pipeline, asked)
     if result.passed:
         log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)

@@ -243,6 +243,16 @@ def batch_layers(project: Project, pipeline: str, archive: Path | None = None) -
     return _layers_of(project, spec.resources, spec.spark, archive)
 
 
+def engine_settings(project: Project) -> dict[str, str]:
+    """Return the settings of the warm engine, by Spark's names: those of the deployment, and of no pipeline.
+
+    Raises:
+        NotReadyError: the jars are missing.
+    """
+    resources = Resources(driver_memory=project.deployment.spark.engine.memory)
+    return merged(_layers_of(project, resources, {}, None))
+
+
 def unit_layers(project: Project, unit: Unit, archive: Path | None = None) -> list[Layer]:
     """Return the settings of the session that a unit's streams share: the largest resources that one of them asks for.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -10,6 +11,8 @@ from pydantic import Field, field_validator
 
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
+from sluice.specs.model.duration import Duration
+from sluice.specs.model.resources import Memory
 from sluice.specs.model.spec import Name, Spec
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(.*)", re.DOTALL)
@@ -19,6 +22,17 @@ _STANDALONE = re.compile(rf"spark://{_HOST}(,{_HOST})*")
 _PAGE = re.compile(r"https?://[^\s/]+(/\S*)?")
 _UNTRIED = {"yarn": "YARN", "k8s": "Kubernetes", "mesos": "Mesos"}
 _INSTEAD = "write `local`, or a standalone master: `spark://host:7077`, with `,host:7077` for each that stands by"
+
+
+class EngineSpec(Spec):
+    """A Spark session that stays up between small batches: none of them waits for a JVM to start."""
+
+    records: int = Field(default=500_000, ge=0)
+    """A batch runs in it if the files that it reads hold no more records than this; 0: there is none."""
+    idle: Duration = timedelta(minutes=10)
+    """It ends when no batch has run in it for so long."""
+    memory: Memory = "1g"
+    """Its Java heap, which up to four batches share."""
 
 
 class SparkPlace(Spec):
@@ -31,6 +45,7 @@ class SparkPlace(Spec):
     """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
     settings: dict[str, str] = Field(default_factory=dict)
     """Spark settings of all drivers and batches here; those of a pipeline win over them."""
+    engine: EngineSpec = EngineSpec()
 
     @field_validator("master")
     @classmethod

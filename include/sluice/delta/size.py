@@ -1,0 +1,37 @@
+"""How many rows a table holds of a range of time, by its log alone: what a batch over them will cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from sluice.intervals.alignment import Interval
+
+
+def rows_at_most(folder: Path, column: str, span: Interval | None) -> int:
+    """Return a bound of the rows of a range: all rows of the files that may hold one of them.
+
+    Args:
+        folder: of the table; one that is not there holds no row.
+        column: a timestamp. A file that does not say which of its values it holds may hold any.
+        span: the range; None: all there is.
+    """
+    try:
+        table = DeltaTable(str(folder))
+    except TableNotFoundError:
+        return 0
+    files = pa.table(table.get_add_actions(flatten=True))
+    low, high = f"min.{column}", f"max.{column}"
+    if span is not None and {low, high} <= set(files.column_names):
+        before = pc.less(_known(files[high]), pa.scalar(span.start))
+        after = pc.greater_equal(_known(files[low]), pa.scalar(span.end))
+        files = files.filter(pc.invert(pc.fill_null(pc.or_kleene(before, after), fill_value=False)))
+    return int(pc.sum(files["num_records"]).as_py() or 0)
+
+
+def _known(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    return times.cast(pa.timestamp("us", tz="UTC"))

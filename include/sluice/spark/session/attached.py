@@ -1,0 +1,53 @@
+"""A batch's session in the JVM of a warm engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from sluice.launch.engine_client import Attachment
+
+
+def attached_session(attachment: Attachment, name: str, settings: Mapping[str, str], archive: Path) -> SparkSession:
+    """Return a session of its own through a door into an engine. It must not be stopped: others run in that JVM.
+
+    Args:
+        attachment: the door.
+        name: shown with its jobs.
+        settings: by Spark's names; what the engine's session has already is left out.
+        archive: the code that Python workers import.
+    """
+    gateway = _gateway(attachment)
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - as every notebook server attaches
+    jvm: Any = gateway.jvm
+    running = jvm.JavaSparkContext.fromSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())
+    interrupted = signal.getsignal(signal.SIGINT)
+    context = SparkContext(gateway=gateway, jsc=running, conf=SparkConf(_jconf=running.getConf()))
+    signal.signal(signal.SIGINT, interrupted)  # PySpark's handler cancels all jobs, those of others too
+    context.pythonExec = sys.executable
+    context.environment["PYTHONPATH"] = str(archive)
+    context.setJobGroup(attachment.group, name, interruptOnCancel=True)
+    spark = SparkSession(context, jvm.SparkSession.getDefaultSession().get().newSession())
+    for key, value in settings.items():
+        if attachment.settings.get(key) != value and spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+    return spark
+
+
+def _gateway(attachment: Attachment) -> Any:  # noqa: ANN401 - PySpark's own, which has no types
+    """Return a gateway to the engine's JVM, made as PySpark makes it for a JVM that is there already."""
+    door = {"PYSPARK_GATEWAY_PORT": str(attachment.port), "PYSPARK_GATEWAY_SECRET": attachment.secret}
+    os.environ.update(door)  # noqa: TID251 - PySpark asks nowhere else
+    try:
+        return launch_gateway()  # type: ignore[no-untyped-call]
+    finally:
+        for name in door:
+            del os.environ[name]  # noqa: TID251 - what this process starts has no part in it
