@@ -16,6 +16,7 @@ from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillSta
 from sluice.intervals.backfill.claiming import DIED
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.cpu import TreeCpu
+from sluice.launch.processes import wait_until
 from sluice.settings import inherited
 from sluice.streams.life.launcher import Job
 
@@ -74,7 +75,7 @@ class BatchProcess:
                 if backfill is not None:
                     self._move_log(backfill)
                     follower.progressed(backfill)
-                clock.sleep(_POLL_SECONDS)
+                self._wait(clock)
             except KeyboardInterrupt:
                 backfill = _read_or_none(read) or backfill  # it may have claimed its range since the last check
                 follower.interrupted(backfill)
@@ -89,6 +90,10 @@ class BatchProcess:
     def cpu_seconds(self) -> float | None:
         """Return how much processor time it and all that it started have used; None if that cannot be seen."""
         return self._cpu.seconds()
+
+    def _wait(self, clock: Clock) -> None:
+        """Return at its end, or after a moment."""
+        wait_until(lambda: self._process.poll() is not None, clock, deadline_seconds=_POLL_SECONDS)
 
     def _move_log(self, backfill: Backfill) -> None:
         wanted = self._folder / backfill.id / LOG

@@ -59,6 +59,8 @@ def preset(resources: Resources) -> dict[str, str]:
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # A note of its line for each column, by five calls to the JVM; a transform's columns get theirs all the same.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         **(_SHORT_TASKS | _TIMES),
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
