@@ -22,6 +22,7 @@ from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.quality.gate import GateResult
 from sluice.quality.reasons import Outcome
+from sluice.spark.session.warm import warm_up
 from sluice.streams.health.health import WELL
 
 PIPELINE, LIVE, FEED, UNIT = "departures", "departures_live", "flights", "flights"
@@ -51,6 +52,7 @@ class FlightsDemo:
             steps.create_topics()
         with steps.step("stream", f"Start the stream (DAG `stream_{UNIT}`)"):
             generation = steps.start_unit(UNIT)
+        warm_up(self._project)  # while records come and settle
         with steps.step("feed", f"Publish the flights of {first} to {last}"):
             sending = self._feed(first, last, seconds_to_feed)
         with steps.step("settle", "Wait until the stream has closed every interval"):

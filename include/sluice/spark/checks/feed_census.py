@@ -1,4 +1,4 @@
-"""The census of every pipeline that reads a feed's topic, in a session of its own."""
+"""The census of every pipeline that reads a feed's topic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sluice.errors import NotReadyError, SpecError
 from sluice.project.project import Project
 from sluice.quality.census import Census
 from sluice.spark.checks.census import take_census
-from sluice.spark.session.session import session
+from sluice.spark.session.batch_session import batch_session
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.model import PipelineSpec
@@ -33,16 +33,11 @@ def census_of_feed(project: Project, feed: str) -> list[Census]:
         raise NotReadyError(
             f"the raw table {raw_table} does not exist.", fix=f"run `sluice streams start {topic.raw.driver}` first."
         )
-    jars, warehouse = project.settings.jars / "spark", project.settings.state / "warehouse"
-    spark = session(f"sluice-check-{feed}", readers[0].resources, jars=jars, warehouse=warehouse)
-    try:
-        catalog = project.catalog
+    with batch_session(project, "check", readers[0].name) as spark:
         return [
-            take_census(spark, raw_table, topic, pipeline, _expected(catalog, pipeline, topic.name))
+            take_census(spark, raw_table, topic, pipeline, _expected(project.catalog, pipeline, topic.name))
             for pipeline in readers
         ]
-    finally:
-        spark.stop()
 
 
 def _expected(catalog: Catalog, pipeline: PipelineSpec, topic: str) -> tuple[Expectation, ...]:

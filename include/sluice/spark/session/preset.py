@@ -41,6 +41,8 @@ _TIMES = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
 }
 """Times are eight bytes in Parquet, and not the twelve of INT96, which took a tenth of a raw stream's work."""
+_NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+"""PySpark notes the line of each column by five calls to the JVM; those of a transform get theirs all the same."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
@@ -59,9 +61,7 @@ def preset(resources: Resources) -> dict[str, str]:
         # Ours brings the function that decodes records.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,sluice.decoding.Functions",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # A note of its line for each column, by five calls to the JVM; a transform's columns get theirs all the same.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-        **(_SHORT_TASKS | _TIMES),
+        **(_SHORT_TASKS | _TIMES | _NO_CALL_SITES),
         # Frozen into a stateful checkpoint at its first start. The default of 200 costs seconds a batch.
         "spark.sql.shuffle.partitions": cores,
         "spark.default.parallelism": cores,

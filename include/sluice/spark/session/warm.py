@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluice import __version__
 from sluice.devstack.supervision import Supervisor
+from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval
 from sluice.launch.engine import WarmEngine
 from sluice.launch.engine_client import EngineAddress
@@ -113,6 +115,13 @@ def start_engine(project: Project) -> None:
         client.drain()
         return
     engine.start(lambda folder: engine_job(project, folder))
+
+
+def warm_up(project: Project) -> None:
+    """Start the engine for batches that will come, if there is to be one. Whether it comes up, they find out."""
+    if project.deployment.spark.engine.records and project.processes.spark().master == LOCAL:
+        with suppress(NotReadyError):
+            start_engine(project)
 
 
 def _is_todays(address: EngineAddress, settings: Mapping[str, str]) -> bool:
