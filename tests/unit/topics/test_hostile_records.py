@@ -249,6 +249,7 @@ NO_RECORDS = {
     ),
     *(
         "launch/backfill_lock.py",
+        "launch/engine_client.py",
         "launch/launcher.py",
         "cli/stack/stack_steps.py",
         "launch/ports.py",

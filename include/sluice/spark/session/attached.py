@@ -35,6 +35,7 @@ def attached_session(attachment: Attachment, name: str, settings: Mapping[str, s
     context.pythonExec = sys.executable
     context.environment["PYTHONPATH"] = str(archive)
     context.setJobGroup(attachment.group, name, interruptOnCancel=True)
+    context.setLocalProperty("spark.scheduler.pool", attachment.group)  # within one pool the first job goes before all
     spark = SparkSession(context, jvm.SparkSession.getDefaultSession().get().newSession())
     for key, value in settings.items():
         if attachment.settings.get(key) != value and spark.conf.isModifiable(key):

@@ -93,14 +93,18 @@ def test_each_batch_has_a_session_and_settings_of_its_own_and_its_python_code(en
         assert (first.ends(), second.ends()) == (0, 0)
 
 
-def test_a_killed_batch_takes_its_jobs_with_it_and_nobody_elses(engine: Engine, spark: SparkSession) -> None:
-    with engine.batch("works") as killed, engine.batch("works") as other:
-        eventually(lambda: running(spark, killed) == running(spark, other) == 1)
-        killed.process.kill()
-        killed.process.wait()
-        engine.client.settle()
-        assert (running(spark, killed), running(spark, other)) == (0, 1)
-    eventually(lambda: running(spark, other) == 0)
+def test_a_batch_gets_cores_beside_a_long_one_and_a_killed_one_takes_its_own_jobs_with_it(
+    engine: Engine, spark: SparkSession
+) -> None:
+    with engine.batch("works") as killed:
+        eventually(lambda: running(spark, killed) == 1)
+        with engine.batch("works") as other:
+            eventually(lambda: running(spark, other) == 1)
+            killed.process.kill()
+            killed.process.wait()
+            engine.client.settle()
+            assert (running(spark, killed), running(spark, other)) == (0, 1)
+        eventually(lambda: running(spark, other) == 0)
 
 
 def test_one_batch_too_many_is_refused_in_words_and_comes_in_when_there_is_room(engine: Engine) -> None:
