@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
 
+from sluice.delta.reading import open_table
+from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval
 
 
@@ -21,8 +21,8 @@ def rows_at_most(folder: Path, column: str, span: Interval | None) -> int:
         span: the range; None: all there is.
     """
     try:
-        table = DeltaTable(str(folder))
-    except TableNotFoundError:
+        table = open_table(folder)
+    except NotReadyError:
         return 0
     files = pa.table(table.get_add_actions(flatten=True))
     low, high = f"min.{column}", f"max.{column}"

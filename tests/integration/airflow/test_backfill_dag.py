@@ -316,9 +316,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.verify
-def test_killing_the_task_kills_spark_and_is_no_judgement(project: Project, spark: Spark) -> None:
-    close(project)
+def check_killing_the_task(spark: Spark) -> None:
+    """See that what a task has started ends when the task is killed, and that this is no judgement."""
     spark.behave(hang=True)
     task, raised = operator(), []
 
@@ -338,8 +337,8 @@ def test_killing_the_task_kills_spark_and_is_no_judgement(project: Project, spar
     assert [type(error) for error in raised] == [AirflowException]
 
 
-def test_spark_dies_with_a_task_that_was_killed_without_a_word(project: Project, spark: Spark) -> None:
-    close(project)
+def check_death_of_the_task(spark: Spark) -> None:
+    """See that what a task has started ends with a task that says nothing before it dies."""
     spark.behave(hang=True)
     code = "from tests.integration.airflow.test_backfill_dag import CONTEXT, operator\noperator().execute(CONTEXT)\n"
     home = Path(__file__).parents[3]
@@ -348,3 +347,14 @@ def test_spark_dies_with_a_task_that_was_killed_without_a_word(project: Project,
         os.kill(task.pid, signal.SIGKILL)
 
     eventually(lambda: not alive(spark.call["pid"]))
+
+
+@pytest.mark.verify
+def test_killing_the_task_kills_spark_and_is_no_judgement(project: Project, spark: Spark) -> None:
+    close(project)
+    check_killing_the_task(spark)
+
+
+def test_spark_dies_with_a_task_that_was_killed_without_a_word(project: Project, spark: Spark) -> None:
+    close(project)
+    check_death_of_the_task(spark)

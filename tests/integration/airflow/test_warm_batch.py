@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.launch.engine import WarmEngine
 from sluice.project.project import Project
@@ -20,7 +18,12 @@ from sluice.settings import settings
 from sluice.spark.session.warm import NICENESS, engine_of
 from sluice.streams.life.launcher import Job
 from tests.integration.airflow.spark import Spark, close, fake_spark
-from tests.integration.airflow.test_backfill_dag import CONTEXT, alive, eventually, operator
+from tests.integration.airflow.test_backfill_dag import (
+    CONTEXT,
+    check_death_of_the_task,
+    check_killing_the_task,
+    operator,
+)
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
@@ -60,6 +63,7 @@ def test_what_it_judged_fails_at_once_in_its_own_words(spark: Spark) -> None:
     with pytest.raises(AirflowFailException) as raised:
         operator().execute(CONTEXT)
     assert str(raised.value) == "the gate failed: 'EWR' is no airport. Fix: see quality.html."
+    assert isinstance(raised.value.__cause__, SluiceError)
 
 
 def test_what_it_could_not_say_is_tried_again(spark: Spark) -> None:
@@ -70,29 +74,8 @@ def test_what_it_could_not_say_is_tried_again(spark: Spark) -> None:
 
 
 def test_killing_the_task_kills_it_and_is_no_judgement(spark: Spark) -> None:
-    spark.behave(hang=True)
-    task, raised = operator(), []
-
-    def execute() -> None:
-        try:
-            task.execute(CONTEXT)
-        except AirflowException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=execute)
-    thread.start()
-    eventually(lambda: spark.was_called)
-    task.on_kill()
-    thread.join(30)
-    assert not alive(spark.call["pid"])
-    assert [type(error) for error in raised] == [AirflowException]
+    check_killing_the_task(spark)
 
 
 def test_it_dies_with_a_task_that_was_killed_without_a_word(spark: Spark) -> None:
-    spark.behave(hang=True)
-    code = "from tests.integration.airflow.test_backfill_dag import CONTEXT, operator\noperator().execute(CONTEXT)\n"
-    home = Path(__file__).parents[3]
-    with subprocess.Popen([sys.executable, "-c", code], cwd=home, stdout=subprocess.DEVNULL) as task:
-        eventually(lambda: spark.was_called)
-        os.kill(task.pid, signal.SIGKILL)
-    eventually(lambda: not alive(spark.call["pid"]))
+    check_death_of_the_task(spark)

@@ -11,7 +11,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -99,7 +99,7 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
         try:
             super().execute(context)
         except AirflowException as error:
-            raise self._failure(hook.exit_code, str(error)) from error
+            self._fail(hook.exit_code, str(error), error)
 
     def _run_beside_engine(self, project: Project, context: Context) -> None:
         """Run the main as a process of its own, which takes its session from the engine."""
@@ -112,15 +112,13 @@ class BatchOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider 
             self.log.info("%s", line)
             output.append(line)
         if code := process.wait():
-            raise self._failure(code, "\n".join(output))
+            self._fail(code, "\n".join(output))
 
-    def _failure(self, exit_code: int | None, output: str) -> AirflowException:
-        """Return what the task fails with, by the main's exit code and the end of its output."""
+    def _fail(self, exit_code: int | None, output: str, error: AirflowException | None = None) -> NoReturn:
+        """Fail as the main's exit code and the end of its output say."""
         reason = last_error(output)
         self.alert_class = class_in(output)
-        found = failure(exit_code, reason)
-        found.__cause__ = reason
-        return found
+        raise failure(exit_code, reason) from (reason or error)
 
     def _variables(self, project: Project, context: Context) -> dict[str, str]:
         return {**batch_environment(project, self.pipeline), **parent_variables(context)}

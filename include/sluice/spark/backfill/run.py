@@ -85,15 +85,16 @@ def run_backfill(
 def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
     """Run a claimed backfill, and put on record how it ended."""
     backfill, backfills = run.backfill, run.backfills
+    where = run.spark.conf.get(SESSION, "")  # now: whoever reports a dead JVM cannot ask it
     try:
         with jvm_watched():
             result = run.run()
-        run.results.report(result, _facts(request, result, run.spark))
+        run.results.report(result, _facts(request, result, where))
     except BaseException as error:
         result = run.failed(str(error) if isinstance(error, SluiceError) else f"{type(error).__name__}: {error}")
         lineage.backfill_ended(backfill, _ended(result, run.clock))
         try:
-            run.results.report(result, _facts(request, result, run.spark))
+            run.results.report(result, _facts(request, result, where))
         finally:
             backfills.end(backfill.id, BackfillState.FAILED, outcome=FAILED, why=result.why)
         raise
@@ -275,8 +276,7 @@ def _ended(result: Result, clock: Clock) -> BackfillEnd:
     return BackfillEnd(clock.now(), result.passed, result.outcome, why, result.outcome == CANCELLED, result.gate)
 
 
-def _facts(request: Request, result: Result, spark: SparkSession) -> dict[str, str]:
-    where = spark.conf.get(SESSION, "")
+def _facts(request: Request, result: Result, where: str | None) -> dict[str, str]:
     return {
         "Range": f"{request.range.start:%Y-%m-%d %H:%M} to {request.range.end:%Y-%m-%d %H:%M} UTC",
         "Requested by": request.by,

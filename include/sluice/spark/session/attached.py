@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -16,14 +15,14 @@ from pyspark.sql import SparkSession
 from sluice.launch.engine_client import Attachment
 
 
-def attached_session(attachment: Attachment, name: str, settings: Mapping[str, str], archive: Path) -> SparkSession:
+def attached_session(attachment: Attachment, name: str, settings: Mapping[str, str]) -> SparkSession:
     """Return a session of its own through a door into an engine. It must not be stopped: others run in that JVM.
 
     Args:
         attachment: the door.
         name: shown with its jobs.
-        settings: by Spark's names; what the engine's session has already is left out.
-        archive: the code that Python workers import.
+        settings: by Spark's names; what the engine's session has already is left out. Python workers import the code
+            that executors do.
     """
     gateway = _gateway(attachment)
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - as every notebook server attaches
@@ -33,7 +32,7 @@ def attached_session(attachment: Attachment, name: str, settings: Mapping[str, s
     context = SparkContext(gateway=gateway, jsc=running, conf=SparkConf(_jconf=running.getConf()))
     signal.signal(signal.SIGINT, interrupted)  # PySpark's handler cancels all jobs, those of others too
     context.pythonExec = sys.executable
-    context.environment["PYTHONPATH"] = str(archive)
+    context.environment["PYTHONPATH"] = settings["spark.executorEnv.PYTHONPATH"]
     context.setJobGroup(attachment.group, name, interruptOnCancel=True)
     context.setLocalProperty("spark.scheduler.pool", attachment.group)  # within one pool the first job goes before all
     spark = SparkSession(context, jvm.SparkSession.getDefaultSession().get().newSession())

@@ -83,7 +83,7 @@ def _in_engine(project: Project, name: str, pipeline: str, block: ExitStack) -> 
     except NotReadyError as error:
         log.warning("the warm engine is not used", why=str(error))
         return None
-    return attached_session(attachment, name, batch_settings(project, pipeline), project.processes.archive())
+    return attached_session(attachment, name, batch_settings(project, pipeline))
 
 
 def _own(project: Project, name: str, pipeline: str, block: ExitStack) -> SparkSession:

@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import socket
-import time
 from dataclasses import dataclass, field
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
@@ -21,9 +20,10 @@ from typing import Any
 import structlog
 from pyspark.sql import SparkSession
 
-from sluice.clock import Clock
+from sluice.clock import Clock, SystemClock
 from sluice.launch.engine_client import ATTACH, DRAIN, SETTLE, STATUS
 from sluice.launch.ports import HOST
+from sluice.launch.processes import wait_until
 
 log = structlog.get_logger()
 
@@ -127,17 +127,16 @@ class EngineServer:
                 return
 
     def _answer(self, request: str) -> dict[str, Any]:
-        match request:
-            case _ if request == DRAIN:
-                self.drain()
-            case _ if request == SETTLE:
-                with self._changed:
-                    self._await_end_of_dead()
-            case _ if request == STATUS:
-                idle = 0.0 if self._batches else self.clock.monotonic() - self._idle_since
-                return {"attached": len(self._batches), "served": self._served, "idle_seconds": idle}
-            case _:
-                return {"refused": f"{request!r} is nothing that an engine does"}
+        if request == STATUS:
+            idle = 0.0 if self._batches else self.clock.monotonic() - self._idle_since
+            return {"attached": len(self._batches), "served": self._served, "idle_seconds": idle}
+        if request == DRAIN:
+            self.drain()
+        elif request == SETTLE:
+            with self._changed:
+                self._await_end_of_dead()
+        else:
+            return {"refused": f"{request!r} is nothing that an engine does"}
         return {}
 
     def _attach(self, connection: Connection) -> None:
@@ -197,12 +196,9 @@ class EngineServer:
         """Cancel all jobs of a group, and see them end. If they do not, end this process, and them with it."""
         context: Any = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - the same
         context.cancelJobGroupAndFutureJobs(group)
-        end = time.monotonic() + _CANCEL_SECONDS
-        while self._runs(group):
-            if time.monotonic() > end:
-                log.error("jobs of a dead batch cannot be cancelled", group=group)
-                os._exit(BROKEN)
-            time.sleep(_POLL_SECONDS)
+        if not wait_until(lambda: not self._runs(group), SystemClock(), deadline_seconds=_CANCEL_SECONDS):
+            log.error("jobs of a dead batch cannot be cancelled", group=group)
+            os._exit(BROKEN)
 
     def _runs(self, group: str) -> bool:
         tracker = self.spark.sparkContext.statusTracker()

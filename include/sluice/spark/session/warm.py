@@ -70,7 +70,7 @@ def choose_session(project: Project, pipeline: str, span: Interval | None) -> Se
 
 def _without_engine(project: Project, pipeline: str) -> str:
     """Return why no batch of a pipeline can run in an engine now, as a clause; empty if one can."""
-    if under_spark_submit():
+    if _under_spark_submit():
         return "spark-submit has started it"
     if not project.deployment.spark.engine.records:
         return f"the deployment {project.deployment.name} has no warm engine"
@@ -80,7 +80,7 @@ def _without_engine(project: Project, pipeline: str) -> str:
         return f"its spec names {', '.join(names)}, which a running JVM does not get"
     if engine_of(project).living() is None and not _stack_is_up(project):
         return "no stack is up, and a warm engine is a part of it"
-    unlike = differing_settings(project, pipeline)
+    unlike = _differing_settings(project, pipeline)
     return f"it sets {', '.join(unlike)}, which a running session cannot change" if unlike else ""
 
 
@@ -88,12 +88,12 @@ def _stack_is_up(project: Project) -> bool:
     return Supervisor(project.folder.supervisor, project.folder.logs, project.clock).is_up()
 
 
-def under_spark_submit() -> bool:
+def _under_spark_submit() -> bool:
     """Whether this process was started by a JVM, which is there for it."""
     return "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: TID251 - Spark's, and no setting
 
 
-def differing_settings(project: Project, pipeline: str) -> list[str]:
+def _differing_settings(project: Project, pipeline: str) -> list[str]:
     """Return the settings of a pipeline's batches that would need another engine."""
     ours, theirs = engine_settings(project), merged(batch_layers(project, pipeline))
     return sorted(

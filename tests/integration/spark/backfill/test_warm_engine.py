@@ -83,6 +83,9 @@ def test_a_batch_whose_engine_dies_says_so_and_is_resumed_under_its_key(drained:
     (failed,) = backfills.recent("departures")
     assert (failed.state, "Spark's JVM ended while the batch ran in it" in failed.why) == (BackfillState.FAILED, True)
 
+    page = (drained.project.folder.backfill(failed.id) / "parity.html").read_text()
+    assert "the warm engine: " in page, "what was known before is reported all the same"
+
     finished = drained.run(Mode.VERIFY, why="", key="paused")
     assert (finished.backfill, finished.outcome) == (failed.id, "identical")
 

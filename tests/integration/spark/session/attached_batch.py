@@ -18,7 +18,8 @@ SHUFFLED = "spark.sql.shuffle.partitions"
 def main(port: str, token: str, what: str) -> None:
     """Attach, say on stdout what is found, and do what is asked."""
     with EngineClient(EngineAddress(int(port), token, {SHUFFLED: "2"}, "0")).attached() as door:
-        spark = attached_session(door, "test", {SHUFFLED: "7", "spark.master": "ignored"}, Path(__file__).parent)
+        wanted = {SHUFFLED: "7", "spark.master": "ignored", "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent)}
+        spark = attached_session(door, "test", wanted)
         found = {"views": [table.name for table in spark.catalog.listTables()], "shuffled": spark.conf.get(SHUFFLED)}
         spark.range(3).createOrReplaceTempView("mine")
         doubled = spark.sparkContext.parallelize([1, 2], 2).map(lambda number: 2 * number).collect()
