@@ -50,7 +50,7 @@ def test_a_machine_that_has_just_enough_is_ready() -> None:
         (replace(READY, java=Java("/j", None, has_modules=True)), "java", "of an unknown version"),
         (replace(READY, java=Java("/j", 17, has_modules=False)), "java", "without the module jdk.incubator.vector"),
         (replace(READY, memory_bytes=MEMORY_BYTES - GIB), "memory", "5.0 GiB"),
-        (replace(READY, disk_bytes=DISK_BYTES - GIB), "disk", "4.0 GiB"),
+        (replace(READY, disk_bytes=DISK_BYTES // 2), "disk", "0.5 GiB"),
         (replace(READY, state_is_writable=False), "disk", "cannot be written"),
         (replace(READY, missing_jars=("kafka/a.jar", "spark/b.jar")), "jars", "2 are missing or changed, kafka/a.jar"),
         (replace(READY, pyspark=("4.2.0", "4.3.0")), "pyspark", "pyspark-client 4.3.0"),
