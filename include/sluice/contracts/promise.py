@@ -44,7 +44,7 @@ def promises(version: Version) -> Mapping[str, Promise] | None:
         top = version.schema.resolved(version.schema.top)
         if not isinstance(top, Named) or top.kind != "record":
             return None
-        return {each.name: _of_avro(each.type, version.schema) for each in top.fields}
+        return {each.name: promise_of_avro(each.type, version.schema) for each in top.fields}
     (only, *others) = version.schema or (Null(),)
     if others or not isinstance(only, ShapeOfObject):
         return None
@@ -128,7 +128,8 @@ def _words_of_shape(shape: Shape) -> str:
             return type(shape).__name__.lower()
 
 
-def _of_avro(type_: Avro, schema: AvroSchema) -> Promise:
+def promise_of_avro(type_: Avro, schema: AvroSchema) -> Promise:
+    """Return what a type of a schema promises of its values."""
     resolved = schema.resolved(type_)
     branches = [schema.resolved(each) for each in resolved.branches] if isinstance(resolved, Union) else [resolved]
     null = Primitive("null")
@@ -146,7 +147,7 @@ def _inside_avro(schema: AvroSchema, path: Sequence[str]) -> Promise | None:
         field = next((each for each in fields if each.name == key), None)
         if field is None:
             return None
-        found = _of_avro(field.type, schema)
+        found = promise_of_avro(field.type, schema)
         type_, always = field.type, always and found.always
     return None if found is None else replace(found, always=always)
 

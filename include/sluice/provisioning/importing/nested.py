@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -15,6 +15,7 @@ from sluice.specs.model.spec import NAME_PATTERN
 MOST_KEYS = 100
 """Objects with more different keys are maps: their keys are data."""
 _DEEPEST = 15
+_LONGEST_STEM = 55
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PATH_KEY = re.compile(r"[^'\"\\\x00-\x1f\x7f-\x9f]{1,100}")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -86,11 +87,43 @@ def named(key: str, taken: set[str]) -> tuple[str, str] | None:
     """Return the name of a field for a key, and its path if the key is no such name; None if it cannot have one."""
     if re.fullmatch(NAME_PATTERN, key):
         return key, ""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-    name = re.sub(r"[^a-z0-9]+", "_", words).strip("_")
+    name = in_words(key)
     if not re.fullmatch(NAME_PATTERN, name) or name in taken or _PATH_KEY.fullmatch(key) is None:
         return None
-    return name, f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"
+    return name, path_of(key)
+
+
+def in_words(key: str) -> str:
+    """Return a key as names of fields are written: `Unit Price` and `unitPrice` are `unit_price`; it may be none."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+    return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
+
+
+def distinct_names(keys: Sequence[str], stem: str) -> list[str]:
+    """Return a name for each key: the key itself where it can be, else its words; no name is there twice.
+
+    Args:
+        keys: in their order; they may repeat.
+        stem: what a key without such words is called, with its number from 1, such as `column` in `column_3`.
+    """
+    taken = {key for key in keys if re.fullmatch(NAME_PATTERN, key)}
+    names: list[str] = []
+    for number, key in enumerate(keys, 1):
+        if key in taken and key not in names:
+            names.append(key)
+            continue
+        words = in_words(key)
+        name = wanted = words if re.fullmatch(NAME_PATTERN, words) else f"{stem}_{number}"
+        further = 2
+        while name in taken or name in names:
+            name, further = f"{wanted[:_LONGEST_STEM]}_{further}", further + 1
+        names.append(name)
+    return names
+
+
+def path_of(key: str) -> str:
+    """Return the path to a key of an object."""
+    return f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"
 
 
 def with_path(declared: str, path: str) -> str:

@@ -202,7 +202,7 @@ def _head(sample: RecordSample) -> Iterator[str]:
 
 
 def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]:
-    yield f"name: {_text(state.name)}"
+    yield f"name: {plain_or_quoted(state.name)}"
     yield f"partitions: {state.partitions}"
     if replication:
         yield f"replication: {replication}"
@@ -217,7 +217,7 @@ def _shape(state: TopicState, retention: str, replication: str) -> Iterator[str]
     if configs:
         yield "configs:"
     for key, value in configs.items():
-        yield f"  {key if _PLAIN_KEY.fullmatch(key) else _quoted(key)}: {_quoted(value)}"
+        yield f"  {key if _PLAIN_KEY.fullmatch(key) else quoted(key)}: {quoted(value)}"
 
 
 def _keyed(sample: RecordSample) -> Iterator[str]:
@@ -228,15 +228,15 @@ def _keyed(sample: RecordSample) -> Iterator[str]:
 def _value(sample: RecordSample, times: _Times) -> Iterator[str]:
     yield "value:"
     yield "  format: json"
-    yield _line(f"  event_time: {_text(times.event)}", times.event_why)
-    yield _line(f"  arrival_time: {_text(times.arrival)}", times.arrival_why)
+    yield _line(f"  event_time: {plain_or_quoted(times.event)}", times.event_why)
+    yield _line(f"  arrival_time: {plain_or_quoted(times.arrival)}", times.arrival_why)
     yield "  fields:"
     for name, seen in sample.fields.items():
         if seen.type is None:
             continue
         required = ", required: true" if sample.always(name) else ""
         declared, note = form_of_field(sample, name)
-        yield _line(f"    {_text(name)}: {{{declared}{required}}}", note)
+        yield _line(f"    {plain_or_quoted(name)}: {{{declared}{required}}}", note)
     yield from (f"    # {note}" for note in left_out(sample))
 
 
@@ -272,20 +272,21 @@ def _raw(topic: str, drivers: Collection[str]) -> Iterator[str]:
     raw = f"{topic[:_LONGEST_STEM]}_raw"
     yield "raw:"
     yield f"  table: {raw}"
-    yield f"  driver: {_text(topic) if topic not in drivers else raw}"
+    yield f"  driver: {plain_or_quoted(topic) if topic not in drivers else raw}"
 
 
 def _line(text: str, comment: str) -> str:
     return f"{text:<{_COMMENT_COLUMN}}  # {comment}" if comment else text
 
 
-def _text(name: str) -> str:
-    """Return a name so that it is read as text, which `true` would not be."""
+def plain_or_quoted(name: str) -> str:
+    """Return a name as YAML that reads it as text, which `true` would not be."""
     read = parse_document(f"name: {name}\n".encode(), "").data
-    return name if read is not None and read["name"] == name else _quoted(name)
+    return name if read is not None and read["name"] == name else quoted(name)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return any text as YAML, in double quotes on one line."""
     dumped: str = yaml.safe_dump(text, default_style='"', width=float("inf"))
     return dumped.removesuffix("\n")
 

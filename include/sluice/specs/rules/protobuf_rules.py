@@ -143,6 +143,12 @@ def _unfit_single(schema: ProtobufSchema, where: str, found: ProtobufField, decl
             yield from _unfit(schema, f"{where}.{name}", inner, field)
 
 
+def types_reading(found: ProtobufField) -> frozenset[FieldType]:
+    """Return the types under which single values of a field read, without more being declared of them."""
+    kinds = {kind for kind in _OF_TYPE if _is_of(found, kind)}
+    return frozenset(kinds | ({FieldType.TIMESTAMP} if found.of == TIMESTAMP else set()))
+
+
 def _is_of(found: ProtobufField, kind: FieldType) -> bool:
     return found.type in _OF_TYPE.get(kind, frozenset())
 
