@@ -12,27 +12,29 @@ import typer
 from sluice.cli.scaffold.examples import example_files, examples_folder
 from sluice.cli.scaffold.feeds import FOLDER, feed_files
 from sluice.cli.scaffold.pipelines import pipeline_files
-from sluice.cli.scaffold.topics import (
-    GuessedField,
-    guess_fields,
-    late_arrival_warning,
-    left_out_notes,
-    sample_of,
-    time_of,
-    topic_text,
-)
+from sluice.cli.scaffold.samples import SampleChoices, SampleFormat, TopicDraft, draft_of
+from sluice.cli.scaffold.topics import GuessedField, late_arrival_warning, time_of, topic_text
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import err_lines, out_lines
-from sluice.cli.terminal.sample_file import read_sample
+from sluice.cli.terminal.sample_file import (
+    read_sample,
+    read_sample_bytes,
+    refuse_large,
+    refuse_long_lines,
+    sample_name,
+)
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError, SpecError
 from sluice.feeds.lines import Fields, read_lines
+from sluice.provisioning.importing.avro_file import MAGIC
 from sluice.settings import settings
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.load import scan
 from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.model.spec import NAME_PATTERN
 from sluice.specs.reading.faults import SpecFaults
+from sluice.specs.rules.contracts import FOLDER as SCHEMAS
+from sluice.specs.rules.contracts import history_of
 from sluice.specs.rules.feed_rules import misfits
 
 app = typer.Typer(help="Write a first version of a topic, a feed or a pipeline.", no_args_is_help=True)
@@ -44,16 +46,36 @@ _WITHOUT_SAMPLE = {
 }
 
 
+SampleOption = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="Records, one per line: JSON objects, columns under a header, lines of a log; or the schema of Avro or "
+        "Protobuf (.avsc, .proto, an Avro file). - is stdin. Default: a spec with two fields.",
+    ),
+]
+FormatOption = Annotated[
+    SampleFormat | None, typer.Option("--format", help="What the sample is. Default: its content says it.")
+]
+PatternOption = Annotated[
+    str, typer.Option(metavar="REGEX", help="The pattern of lines of text, with a group (?<name>...) for each field.")
+]
+MessageOption = Annotated[str, typer.Option(help="The message of a .proto file that has several.")]
+DayFirstOption = Annotated[
+    bool | None,
+    typer.Option("--day-first/--month-first", help="What 01/02/2026 is, if no value of the sample says it."),
+]
+
+
 @app.command()
 def topic(
     *,
     name: NameArgument,
-    sample: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE", help="Records, one JSON object per line; - is stdin. Default: a spec with two fields."
-        ),
-    ] = "",
+    sample: SampleOption = "",
+    form: FormatOption = None,
+    pattern: PatternOption = "",
+    message: MessageOption = "",
+    day_first: DayFirstOption = None,
     event_time: Annotated[str, typer.Option(help="The field with the time at which a record happened.")] = "",
     arrival_time: Annotated[
         str, typer.Option(help="The field with the time at which it became known. Default: the broker's time.")
@@ -61,22 +83,70 @@ def topic(
     partitions: Annotated[int, typer.Option(min=1, help="The number of partitions.")] = 4,
     owner: Annotated[str, typer.Option(help="The owner, a person or a team.")] = "",
 ) -> None:
-    """Write the spec of a topic, with the fields of a sample.
+    """Write the spec of a topic, with the fields of a sample; of Avro and Protobuf the first version of its contract.
 
-    Exit codes: 0; 2 the name or the sample is wrong; 5 the file exists.
+    Exit codes: 0; 2 the name or the sample is wrong; 5 a file exists.
     """
     _check(name)
-    seen = sample_of(read_sample(sample)) if sample else None
-    fields = guess_fields(seen) if seen else _WITHOUT_SAMPLE
-    at, arrival = time_of(fields, event_time), time_of(fields, arrival_time) if arrival_time else ""
-    notes = left_out_notes(seen) if seen else []
-    text = topic_text(name, fields, at, arrival_time=arrival, partitions=partitions, owner=owner, left_out=notes)
-    _write({f"include/topics/{name}.yaml": text})
-    for note in notes:
-        out_lines.print(note)
-    if note := late_arrival_warning(seen, fields, at, arrival, SystemClock().now()) if seen else "":
-        err_lines.print(note, style="yellow")
+    draft = _draft(name, sample, SampleChoices(form, pattern, message, day_first))
+    at = time_of(draft.fields, event_time, wanted=draft.time)
+    arrival = time_of(draft.fields, arrival_time, wanted=draft.time) if arrival_time else ""
+    text = topic_text(
+        name,
+        draft.fields,
+        at,
+        arrival_time=arrival,
+        partitions=partitions,
+        owner=owner,
+        left_out=draft.left_out,
+        form=draft.form,
+    )
+    _write({f"include/topics/{name}.yaml": text, **_contract(name, draft)})
+    _tell(draft, at, arrival)
     out_lines.print(f"\nNext: sluice check, then sluice new pipeline NAME --source {name}")
+
+
+def _draft(name: str, sample: str, choices: SampleChoices) -> TopicDraft:
+    if not sample:
+        if choices != SampleChoices():
+            raise SpecError("there is no sample to which the other options apply.", fix="pass --sample FILE.")
+        return TopicDraft(_WITHOUT_SAMPLE)
+    data, shown = read_sample_bytes(sample), sample_name(sample)
+    if not data.startswith(MAGIC):  # of which only the beginning is read
+        refuse_large(data, shown)
+        refuse_long_lines(data.split(b"\n"), shown)
+    return draft_of(name, data, shown, choices)
+
+
+def _contract(name: str, draft: TopicDraft) -> Mapping[str, bytes]:
+    """Return the first version of a topic's contract, if its sample is a schema.
+
+    Raises:
+        RefusedError: the topic has a contract.
+    """
+    if draft.schema is None:
+        return {}
+    folder = f"include/{SCHEMAS}/{name}"
+    include = settings().home / "include"
+    is_new = not (include / "topics" / f"{name}.yaml").exists()  # otherwise that is what is said
+    if is_new and history_of(include, name).documents:
+        raise RefusedError(
+            f"{folder} has versions of a contract already.",
+            fix="choose another name, or write the spec by hand: it names these versions.",
+        )
+    return {f"{folder}/{draft.schema.file}": draft.schema.content}
+
+
+def _tell(draft: TopicDraft, at: str, arrival: str) -> None:
+    for note in (*draft.said, *draft.left_out):
+        out_lines.print(note)
+    for name in dict.fromkeys(filter(None, (at, arrival))):
+        if not draft.fields[name].required:
+            out_lines.print(f"{name}: may be absent under the schema; a record without it is quarantined.")
+    if draft.records is not None:
+        late = late_arrival_warning(draft.records, draft.fields, at, arrival, SystemClock().now())
+        if late:
+            err_lines.print(late, style="yellow")
 
 
 @app.command()

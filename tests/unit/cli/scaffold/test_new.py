@@ -165,7 +165,7 @@ def test_nested_values_are_declared_and_what_is_no_field_is_named(home: Path) ->
     assert "    # left out, for it was always null: note.\n" in text
 
 
-def test_the_lines_of_a_log_are_declared_by_hand(home: Path) -> None:
+def test_the_lines_of_an_unknown_log_need_a_pattern(home: Path) -> None:
     assert home
     with pytest.raises(SpecError, match="line 1 of the sample: it is no JSON") as error:
         new("topic", "logs", "--sample", "-", stdin='10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /" 200')

@@ -23,7 +23,7 @@ from sluice.settings import Settings
 from tests.unit.alerts.examples import make_alert
 
 FREE = {
-    "new topic": {"name", "sample", "event_time", "arrival_time", "owner"},
+    "new topic": {"name", "sample", "pattern", "message", "event_time", "arrival_time", "owner"},
     "new feed": {"name", "sample", "key", "arrival_time"},
     "new pipeline": {"name", "owner"},
     "run": {"sample"},
