@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from sluice.provisioning.importing.texts import takes
 from sluice.spark.records.validation import DETAIL, REASON, validate
 from sluice.specs.model.model import TopicValue
 from sluice.specs.model.sources import TimeRules
 from sluice.topics.declared_time import read_time, write_time
 from sluice.topics.declared_value import read_fields
+from sluice.values.delimited import join_line
 
 AT = datetime(2013, 1, 1, 10, tzinfo=UTC)
 LONG_AGO = timedelta(days=400 * 365)
@@ -48,12 +50,12 @@ FORMS = (
 )
 
 
-def rows_of(spark: SparkSession, said: dict[str, Any], lines: list[bytes]) -> list[Row]:
+def rows_of(spark: SparkSession, said: dict[str, Any], lines: list[bytes], *without: str) -> list[Row]:
     value = TopicValue.model_validate(said)
     records = [(n, bytearray(line), AT) for n, line in enumerate(lines)]
     frame = spark.createDataFrame(records, "n int, _value binary, _timestamp timestamp")
     rules = TimeRules(allowed_lateness=LONG_AGO, future_skew=LONG_AGO)
-    return sorted(validate(frame, value, rules).drop("_value", "_timestamp").collect())
+    return sorted(validate(frame, value, rules).drop("_value", "_timestamp", *without).collect())
 
 
 def mutated(random: Random, line: str) -> bytes:
@@ -142,3 +144,31 @@ def test_what_is_wrong_with_a_line_is_said(spark: SparkSession) -> None:
     rows = rows_of(spark, {**CSV, "fields": fields}, [*lines])
     assert [row[DETAIL] for row in rows] == [*lines.values()]
     assert (rows[0]["id"], str(rows[0]["price"]), rows[0]["day"].isoformat()) == (7, "1.50", "2012-12-31")
+
+
+def test_parts_of_lines_are_taken_as_the_inference_of_samples_says(spark: SparkSession) -> None:
+    random = Random(11)
+    kinds: list[dict[str, Any]] = [
+        {"type": kind} for kind in ("long", "integer", "double", "boolean", "timestamp", "date")
+    ]
+    kinds += [
+        {"type": "timestamp", "zone": "UTC"},
+        {"type": "timestamp", "epoch": "milliseconds"},
+        {"type": "timestamp", "format": "dd.MM.yyyy HH:mm", "zone": "UTC"},
+        {"type": "date", "format": "d/M/yyyy"},
+    ]
+    seeds = ["7", "-0.5e3", "true", "2013-01-01T10:00:00.5Z", "2013-01-31", "1357034400000", "31.01.2013 10:00"]
+    seeds += ["9223372036854775807", "1/2/2013", "NaN", "1e400", "007", "2147483648", "-0"]
+    texts = [seed if n < 2 else _mutated_part(random, seed) for seed in seeds for n in range(40)]
+    for kind in kinds:
+        said = {**CSV, "fields": {"value": kind, "at": {"type": "timestamp"}}}
+        field = TopicValue.model_validate(said).fields["value"]
+        lines = [join_line([text, "2013-01-01T10:00:00Z"], ";").encode() for text in texts]
+        for row, text in zip(rows_of(spark, said, lines, "value"), texts, strict=True):  # a time beyond all years
+            assert (row[REASON] is None) is takes(field, text), (kind, text, row)
+
+
+def _mutated_part(random: Random, text: str) -> str:
+    at = random.randrange(len(text) + 1)
+    piece = random.choice(["", "0", "1", "9", " ", "Z", "-", ".", "e", "+", "\u0663"])
+    return text[:at] + piece + text[at + random.randrange(2) :]
