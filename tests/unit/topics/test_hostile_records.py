@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 
+from sluice.cli.scaffold.samples import SampleChoices, SampleFormat, draft_of
 from sluice.cli.scaffold.topics import guess_fields, sample_of
 from sluice.cli.topics.send import keys_of
 from sluice.cli.views.quarantine_view import hex_dump
@@ -84,6 +85,13 @@ def guessed(value: bytes | None) -> None:
     guess_fields(sample_of([value or b""]))
 
 
+def drafted(value: bytes | None) -> None:
+    """A sample of any format; what is none is refused."""
+    for form in (None, *SampleFormat):
+        choices = SampleChoices(form)
+        read_or_refused(lambda read, choices=choices: draft_of("t", read or b"", "sample", choices), value)
+
+
 def keyed(value: bytes | None) -> None:
     assert all(key is None or isinstance(key, bytes) for key in keys_of([value or b""], "origin"))
 
@@ -113,11 +121,12 @@ READERS: dict[str, Callable[[bytes | None], None]] = {
     "topics import; topics describe": sketched,
     "topics send --key": keyed,
     "new topic --sample": guessed,
+    "new topic --sample --format": drafted,
     "quarantine show, browse, masked": dumped,
 }
 
 
-def read_or_refused(reader: Callable[[bytes | None], None], value: bytes | None) -> None:
+def read_or_refused(reader: Callable[[bytes | None], object], value: bytes | None) -> None:
     try:
         reader(value)
     except SpecError as refusal:

@@ -63,8 +63,13 @@ def _sample_value(topic: TopicSpec, at: datetime) -> str:
     if value.line_fields is None:
         return json.dumps(sample_record(topic, at))
     record = sample_record(topic, at)
-    columns = [str(record[name]) if name in record else None for name in value.line_fields]
+    columns = [_as_text(record[name]) if name in record else None for name in value.line_fields]
     return join_line(columns, value.delimiter or ",")
+
+
+def _as_text(value: object) -> str:
+    """Return a value as a line has it: Python writes truths otherwise."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _example(field: ValueField, at: datetime) -> object:

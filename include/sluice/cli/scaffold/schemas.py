@@ -20,9 +20,10 @@ from sluice.specs.reading.document import MAX_BYTES, parse_document
 from sluice.specs.reading.faults import Fault, SpecFaults, dotted
 from sluice.specs.rules.contracts import FOLDER
 from sluice.topics.json_object import NoObjectError, parse_object
+from sluice.topics.printable import printable_bytes
 
 _INSTEAD = "bare records do not say what is in them; pass their schema"
-_COLUMN = 30
+_COLUMN, _SHOWN_BYTES = 30, 150
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def avro_draft(topic: str, data: bytes, shown: str) -> SchemaDraft:
         raise SpecError(f"{shown} is no Avro schema: {error}.", fix=fix) from None
     except UnreadableSchemaError as error:
         line = parse_document(content, shown).line_of(error.loc)
-        raise SpecFaults([Fault(shown, line, dotted(error.loc), error.message, error.fix)]) from None
+        message = printable_bytes(error.message.encode(), _SHOWN_BYTES)  # it may quote all of a file
+        raise SpecFaults([Fault(shown, line, dotted(error.loc), message, error.fix)]) from None
     file = f"1{AVRO}"
     form = ("format: avro", _version(topic, file))
     time = "a `long` with the logicalType timestamp-millis or timestamp-micros"

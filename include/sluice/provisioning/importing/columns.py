@@ -10,13 +10,13 @@ from sluice.errors import SpecError
 from sluice.provisioning.importing.nested import distinct_names
 from sluice.provisioning.importing.texts import guess_of
 from sluice.specs.model.model import FieldType
-from sluice.topics.printable import printable_line
+from sluice.topics.printable import printable_bytes
 from sluice.values.delimited import split_line
 from sluice.wording import counted, listed
 
 DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
-_MOST_SHOWN = 5
+_MOST_SHOWN, _SHOWN_BYTES = 5, 40
 _Row = list[str | None]
 
 
@@ -106,11 +106,7 @@ def _refuse_ragged(split: Sequence[tuple[int, _Row | None]], columns: int, delim
 
 def _refuse_no_header(headers: Sequence[str]) -> None:
     """A number or a time is no name: the first line would be lost as a record."""
-    data = [
-        f"column {place} ({printable_line(cell)!r})"
-        for place, cell in enumerate(headers, 1)
-        if cell and _is_value(cell)
-    ]
+    data = [f"column {place} ({_shown(cell)!r})" for place, cell in enumerate(headers, 1) if cell and _is_value(cell)]
     if data or not any(headers):
         what = f"it has values and no names in {listed(data, _MOST_SHOWN)}" if data else "it names no column"
         raise SpecError(
@@ -127,14 +123,18 @@ def _is_value(cell: str) -> bool:
 def _renamed(columns: Sequence[str], headers: Sequence[str]) -> list[str]:
     notes = []
     counts = Counter(headers)
-    if twice := [printable_line(header) for header, count in counts.items() if header and count > 1]:
+    if twice := [_shown(header) for header, count in counts.items() if header and count > 1]:
         notes.append(f"the header has a name more than once, and each column another here: {listed(twice)}")
     pairs = [
-        f"{name} (column {place}{f', {printable_line(header)!r}' if header else ', without a name'})"
+        f"{name} (column {place}{f', {_shown(header)!r}' if header else ', without a name'})"
         for place, (name, header) in enumerate(zip(columns, headers, strict=True), 1)
         if name != header
     ]
     return [*notes, f"named otherwise than in the header: {listed(pairs, len(pairs))}"] if pairs else notes
+
+
+def _shown(cell: str) -> str:
+    return printable_bytes(cell.encode(), _SHOWN_BYTES)
 
 
 def _blank(count: int) -> list[str]:

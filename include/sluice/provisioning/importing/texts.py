@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,1000}(\.[0-9]{1,1000})?([eE][+-]?[0-9]{1,9})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PADDED = re.compile(r"-?0[0-9].*|-0")
 """Numbers of which a number would not keep the first characters."""
+_COMMA = re.compile(r"-?[0-9.]*,[0-9]+|-?[0-9]+")
 _LONG = 2**63
 _TEXT = {"type": FieldType.STRING.value}
 _TRUTHS = ("true", "false")
@@ -140,6 +141,8 @@ def _why_text(texts: Sequence[str]) -> str:
     bare = [text.strip() for text in texts]
     if {text.lower() for text in bare} <= set(_TRUTHS):
         return "true and false in other letters than these, kept as text"
+    if all(map(_COMMA.fullmatch, texts)):
+        return "numbers with a decimal comma, kept as text; only a point is read in a number"
     for words, fits in _NARROWER.items():
         count = sum(map(fits, texts))
         if count < len(texts) and all(map(fits, bare)):

@@ -310,8 +310,9 @@ def test_the_test_of_a_pipeline_over_nested_records_writes_them_where_the_paths_
 
 def test_the_test_of_a_pipeline_over_lines_has_lines() -> None:
     fields = {"at": {"type": "timestamp", "zone": "UTC"}, "id": {"type": "long"}}
-    columns = _topic_of(fields, format="csv", columns=["id", "other", "at"], delimiter=";")
+    flags = {**fields, "up": {"type": "boolean"}}
+    columns = _topic_of(flags, format="csv", columns=["id", "other", "at", "up"], delimiter=";")
     files = pipeline_files("p", columns, owner="")
-    assert "1;;2026-01-01T12:20:00Z\n" in files["tests/pipelines/test_p.py"]
+    assert "1;;2026-01-01T12:20:00Z;false\n" in files["tests/pipelines/test_p.py"]
     log = _topic_of(fields, format="text", pattern="(?<id>a) (?<at>b)")
     assert "replace this by a line as the topic" in pipeline_files("p", log, owner="")["tests/pipelines/test_p.py"]

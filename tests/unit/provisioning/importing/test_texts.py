@@ -83,6 +83,7 @@ def test_the_day_or_the_month_first_is_not_guessed() -> None:
         (["1", "2", "n/a"], "numbers in 2 of 3 values, and other text"),
         (["2026-01-01", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"], "times in 2 of 3 values"),
         ([" 1", "2 "], "numbers with blanks around them"),
+        (["1,5", "7", "1.234,50"], "a decimal comma"),
         (["TRUE", "False"], "true and false in other letters"),
         (["a", "b", "1"], ""),
         (["2026-01-01T12:00:00"], "names no zone"),
