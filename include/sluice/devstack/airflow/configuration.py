@@ -159,7 +159,7 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
         "workers": {"min_heartbeat_interval": 1, "execution_api_timeout": 60},
         "dag_processor": _parsing(),
         # At rest a round finds nothing and costs as much as any other; while there is work it does not sleep at all.
-        "scheduler": {"scheduler_idle_sleep_time": 3, "parsing_cleanup_interval": 30},
+        "scheduler": {"scheduler_idle_sleep_time": 2, "parsing_cleanup_interval": 30},
         "usage_data_collection": {"enabled": False},
     }
 

@@ -48,7 +48,9 @@ class FollowManifest(TopicManifest):
         cursor: everything up to it is acknowledged; None: the source has none, or sent none yet.
         cursor_at: its time, where it is one, else when its event was received (UTC).
         last_identity: of the event at the cursor.
-        known_offsets: per partition, the offset up to which records of the feed are counted here.
+        known_offsets: per partition, the offset up to which records of the feed are counted here, but for `uncounted`.
+        uncounted: per partition, offsets of records that a killed run had sent, and that did not come again yet. A
+            source may deliver them again in another order, so some below the known offset can be missing.
         replay_offsets: per partition, the offset from which on the topic has events that may come again.
         records: events that are in the topic, each counted once.
         repeated: events that came again and were not sent again.
@@ -67,6 +69,7 @@ class FollowManifest(TopicManifest):
     cursor_at: datetime | None = None
     last_identity: str | None = None
     known_offsets: dict[int, int] = Field(default_factory=dict)
+    uncounted: dict[int, set[int]] = Field(default_factory=dict)
     replay_offsets: dict[int, int] = Field(default_factory=dict)
     records: int = 0
     repeated: int = 0
@@ -103,9 +106,15 @@ class FollowManifest(TopicManifest):
         self.no_object += not event.is_object
 
     def know(self, position: RecordPosition) -> None:
-        """Note that the record at a position, and those before it, are counted."""
+        """Note that the record at a position is counted, and those before it are known."""
         known = self.known_offsets.get(position.partition, 0)
         self.known_offsets[position.partition] = max(known, position.offset + 1)
+        self.uncounted.get(position.partition, set()).discard(position.offset)
+
+    def counts(self, position: RecordPosition) -> bool:
+        """Return whether the record at a position is counted here."""
+        below = position.offset < self.known_offsets.get(position.partition, 0)
+        return below and position.offset not in self.uncounted.get(position.partition, ())
 
     def miss(self, gap: Gap) -> None:
         """Put a gap on record."""

@@ -6,6 +6,7 @@ there; the source is asked to go on from the cursor, and what it delivers again 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -119,14 +120,17 @@ class Restarting:
         now = self.clock.now()
         if manifest.last_identity is not None and not self.rules.by_content:
             recognition.found(manifest.last_identity, StoredEvent(manifest.cursor_at or now))
+        uncounted = defaultdict[int, set[int]](set)
         for record in self.reader.read(start, ends):
             if record.value is None:
                 continue
             event = self.rules.read(ReceivedEvent(record.value), now)
             if event.identity is not None:
                 position = RecordPosition(record.partition, record.offset)
-                counted = record.offset < manifest.known_offsets.get(record.partition, 0)
+                if not (counted := manifest.counts(position)):
+                    uncounted[position.partition].add(position.offset)
                 recognition.found(event.identity, StoredEvent(event.at, position, counted=counted))
+        manifest.uncounted = dict(uncounted)
 
     def _count(self, manifest: FollowManifest, beginnings: Mapping[int, int], ends: Mapping[int, int]) -> None:
         """Count what a killed run has sent behind its manifest: it never comes again, so nothing else would."""

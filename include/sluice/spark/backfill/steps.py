@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -16,6 +17,7 @@ from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
 from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.parity import ParityOutcome, with_samples
+from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
@@ -114,8 +116,12 @@ class Steps:
         """
         if mode is Mode.TRY:
             return self._try(chunk)
-        examined = self.examiner.examine(mode, chunk.rows, chunk.number)
-        result = self._verify(chunk, examined) if mode is Mode.VERIFY else self._replace(mode, chunk, examined)
+        if mode is Mode.VERIFY:
+            examined, raw = self._examined_with_raw(chunk)
+            result = self._verify(chunk, examined, raw)
+        else:
+            examined = self.examiner.examine(mode, chunk.rows, chunk.number)
+            result = self._replace(mode, chunk, examined)
         if result.gate is None or result.gate.passed:
             examined.stage.remove()
         return result
@@ -142,12 +148,15 @@ class Steps:
         tried.stage.remove()
         return result
 
-    def _verify(self, chunk: Chunk, examined: ExaminedChunk) -> ChunkResult:
-        result = ChunkResult(
-            examined.parities,
-            raw=check_raw(self.project, self.examiner, chunk.rows, self.backfill.id),
-            cross_check=examined.cross_check,
-        )
+    def _examined_with_raw(self, chunk: Chunk) -> tuple[ExaminedChunk, RawParity | None]:
+        """Examine a chunk; meanwhile a thread compares the raw table with Kafka, and waits for that, not for Spark."""
+        with ThreadPoolExecutor(1, thread_name_prefix="raw-check") as beside:
+            raw = beside.submit(check_raw, self.project, self.examiner, chunk.rows, self.backfill.id)
+            examined = self.examiner.examine(Mode.VERIFY, chunk.rows, chunk.number)
+            return examined, raw.result()
+
+    def _verify(self, chunk: Chunk, examined: ExaminedChunk, raw: RawParity | None) -> ChunkResult:
+        result = ChunkResult(examined.parities, raw=raw, cross_check=examined.cross_check)
         if self.backfill.request.mode is Mode.VERIFY:
             self.results.store(chunk.number, result)
         if result.passes:

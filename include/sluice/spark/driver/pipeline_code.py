@@ -32,8 +32,8 @@ def keep_code(project: Project, pipeline: str) -> str:
         return parts.hash
 
 
-def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec) -> PipelineCode:
-    """Return what turns records into rows, with the hash that names it."""
+def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec, *, kept: str = "") -> PipelineCode:
+    """Return what turns records into rows, with the hash that names it: `kept`, if `keep_code` has just returned it."""
     catalog, sources, places = project.catalog, pipeline.topic_sources, project.static_places
     by_source = {name: catalog.topics[source.topic] for name, source in sources.items()}
     expected = {name: catalog.expected_of_records(pipeline.name, name) for name in sources}
@@ -43,7 +43,8 @@ def pipeline_code(project: Project, spark: SparkSession, pipeline: PipelineSpec)
         pipeline=pipeline,
         sources=sources_of(pipeline, catalog.topics, expected, catalog.delivered_topics),
         static=read_static(spark, pipeline, places, without=reloaded.names) | changing.frames(digests),
-        code_hash=pipeline_hash(project.settings.home, pipeline, by_source, catalog.expected_of_records(pipeline.name)),
+        code_hash=kept
+        or pipeline_hash(project.settings.home, pipeline, by_source, catalog.expected_of_records(pipeline.name)),
         digests=digests,
         changing=changing if reloaded.names else None,
         tables=tables_of(project, spark, pipeline),

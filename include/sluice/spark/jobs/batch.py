@@ -64,9 +64,9 @@ def _backfill(options: argparse.Namespace) -> int:
         accepts=options.accepts,
         static=options.static,
     )
-    keep_code(project, options.pipeline)  # the ledger will name it
+    kept = keep_code(project, options.pipeline)  # the ledger will name it
     with batch_session(project, "backfill", options.pipeline, request.range) as spark:
-        code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline])
+        code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline], kept=kept)
         result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)
     return tell_backfill(result, project.folder.backfill(result.backfill))
 

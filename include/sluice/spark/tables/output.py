@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
@@ -20,6 +20,7 @@ from sluice.delta.reading import open_table
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import ranges_of
 from sluice.spark.records.pipeline import partition_column
+from sluice.spark.tables.partition_files import rows_of_files
 from sluice.spark.tables.ranges import within
 from sluice.specs.model.outputs import IntervalsOutput
 
@@ -63,8 +64,11 @@ class OutputTable:
 
     def rows(self, spark: SparkSession, starts: Iterable[datetime], version: int) -> DataFrame:
         """Return what these intervals held at a version."""
-        table = spark.read.format("delta").option("versionAsOf", version).load(str(self.folder))
-        return table.where(self.condition(starts))
+        wanted, table = set(starts), DeltaTable(str(self.folder), version=version)
+        rows = rows_of_files(spark, table, self.folder, self.column, self._files(wanted, table))
+        if rows is None:
+            rows = spark.read.format("delta").option("versionAsOf", version).load(str(self.folder))
+        return rows.where(self.condition(wanted))
 
     def rows_at(self, spark: SparkSession, versions: Mapping[datetime, int]) -> DataFrame:
         """Return what each of these intervals held at a version of its own; at least one interval, by its start."""
@@ -76,8 +80,10 @@ class OutputTable:
         Raises:
             DeltaError: the log no longer knows that version.
         """
-        wanted = set(starts)
-        actions = pa.table(DeltaTable(str(self.folder), version=version).get_add_actions(flatten=True))
+        return self._files(set(starts), DeltaTable(str(self.folder), version=version))
+
+    def _files(self, wanted: Collection[datetime], table: DeltaTable) -> frozenset[str]:
+        actions = pa.table(table.get_add_actions(flatten=True))
         values = actions.column(f"partition.{self.column}").to_pylist()
         paths = actions.column("path").to_pylist()
         return frozenset(
