@@ -6,7 +6,8 @@ TOPICS = "topics"
 REPLAY = "replay_case"
 RECONCILE = "reconcile_streams"
 
-EVERYWHERE = (TOPICS, REPLAY, RECONCILE, "repair_intervals", "lift_throttles", "keep_ledger", "compact_tables")
+UPKEEP = ("repair_intervals", "lift_throttles", "keep_ledger", "compact_tables", "remove_old_records")
+EVERYWHERE = (TOPICS, REPLAY, RECONCILE, *UPKEEP)
 """Those of every project whose failed runs all alert: `topic_drift` is red as long as a drift lasts."""
 
 
