@@ -34,10 +34,12 @@ class Jars:
     Attributes:
         folder: holds `spark/`, `kafka/` and `agent/`.
         lock: the folder with `ivy.xml` and `jars.sha256`; omitted: what the package carries.
+        configurations: the folders, as `ivy.xml` names them.
     """
 
     folder: Path
     lock: Path = _LOCK
+    configurations: tuple[str, ...] = _CONFIGURATIONS
 
     def missing(self) -> tuple[str, ...]:
         """Return the jars that are absent or were changed since they were verified, as `<conf>/<file>`."""
@@ -95,7 +97,7 @@ class Jars:
                     str(_ivy()),
                     # Relative, because Ivy takes parentheses for a part of a pattern, and makes patterns of both.
                     *("-cache", _CACHE, "-retrieve", "[conf]/[artifact]-[revision](-[classifier]).[ext]"),
-                    *("-ivy", str(self.lock.absolute() / "ivy.xml"), "-confs", *_CONFIGURATIONS),
+                    *("-ivy", str(self.lock.absolute() / "ivy.xml"), "-confs", *self.configurations),
                     *("-types", "jar", "bundle", "-warn"),
                 ],
                 cwd=self.folder,

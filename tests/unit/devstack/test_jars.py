@@ -126,3 +126,9 @@ def test_without_java_nothing_is_fetched(repository: Repository, monkeypatch: py
     with pytest.raises(NotReadyError, match=r"cannot be fetched: JAVA_HOME is .* Fix: install a JDK 17"):
         repository.jars.ensure()
     assert repository.calls == 0
+
+
+def test_another_lock_may_have_configurations_of_its_own(repository: Repository, tmp_path: Path) -> None:
+    Jars(tmp_path / "peers", repository.jars.lock, ("spark", "kafka")).ensure()
+    (arguments,) = repository.arguments
+    assert "-confs spark kafka -types" in arguments
