@@ -81,18 +81,30 @@ def write_by_hour(rows: DataFrame, folder: Path, table: str) -> StreamingQuery:
 
 def tuned_session(folder: Path) -> SparkSession:
     """Return a session with the settings that an expert gives a small job."""
-    jars = sorted((settings().jars / "spark").glob("*.jar"))
     return (
-        SparkSession.builder.master("local[2]")
+        _session(folder)
         .config("spark.driver.memory", "700m")
         .config("spark.driver.extraJavaOptions", "-Xss16m -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+
+
+def default_session(folder: Path) -> SparkSession:
+    """Return a session with nothing but what Delta and Kafka need."""
+    return _session(folder).getOrCreate()
+
+
+def _session(folder: Path) -> SparkSession.Builder:
+    jars = sorted((settings().jars / "spark").glob("*.jar"))
+    return (
+        SparkSession.Builder()
+        .master("local[2]")
         .config("spark.jars", ",".join(map(str, jars)))
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.ui.enabled", "false")
-        .getOrCreate()
     )

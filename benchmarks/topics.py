@@ -31,7 +31,9 @@ def private_topics(folder: Path, include: Path | None = None) -> Iterator[Topics
     """Start a broker with the topics that this project's or other specs declare, and stop it at the end."""
     with own_broker_in(folder / "kafka") as broker:
         with KafkaPythonAdministration((broker.bootstrap,), {}) as administration:
-            _, state = apply(Declared(load_catalog(include or settings().home / "include").topics), administration)
+            _, state = apply(
+                Declared(load_catalog(include or settings().home / "include").kafka_topics()), administration
+            )
         yield Topics(broker.bootstrap, {name: topic.topic_id for name, topic in state.items()})
 
 

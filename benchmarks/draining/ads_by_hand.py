@@ -1,6 +1,8 @@
 """The hand-written peer of the ad events, with the settings that an expert gives it. It keeps no raw records.
 
-Usage: python -m benchmarks.draining.ads_by_hand <bootstrap> <folder> <campaigns.csv>
+Usage: python -m benchmarks.draining.ads_by_hand <bootstrap> <folder> <campaigns.csv> [default]
+
+`default`: with Spark's own settings.
 """
 
 from __future__ import annotations
@@ -11,15 +13,15 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from benchmarks.by_hand import records, tuned_session, write_by_hour
+from benchmarks.by_hand import default_session, records, tuned_session, write_by_hour
 from benchmarks.draining.ads import TOPIC
 
 _FIELDS = "user_id string, page_id string, ad_id string, ad_type string, event_type string, event_time timestamp"
 
 
-def main(bootstrap: str, folder: Path, campaigns: str) -> None:
+def main(bootstrap: str, folder: Path, campaigns: str, *, default: bool = False) -> None:
     """Read all there is, and end."""
-    spark = tuned_session(folder)
+    spark = default_session(folder) if default else tuned_session(folder)
     events = (
         records(spark, bootstrap, TOPIC)
         .select(F.from_json(F.col("value").cast("string"), _FIELDS).alias("v"))
@@ -39,5 +41,5 @@ def main(bootstrap: str, folder: Path, campaigns: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], default="default" in sys.argv[4:])
     os._exit(0)
