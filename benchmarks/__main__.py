@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks import console, floor, gate, house, idle, latency, loop, months, poison, scenarios, shapes, tax
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
+from benchmarks.peers import peers
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
 from benchmarks.watching import recover, verdicts, watch
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "loop": loop.run,
     "months": months.run,
     "parse": parse.run,
+    "peers": peers.run,
     "placement": placement.run,
     "recover": recover.run,
     "settling": settling.run,

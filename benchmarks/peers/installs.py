@@ -1,0 +1,75 @@
+"""Where the peers live: outside this project's environment, in a cache, by locks of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.devstack.jars import Jars
+from sluice.devstack.own_jar import OwnJar
+from sluice.settings import environment
+
+_HERE = Path(__file__).parent
+_LOCKS, _JAVA = _HERE / "locks", _HERE / "java"
+_FOLDERS = ("flink", "kstreams")
+
+
+@dataclass(frozen=True)
+class Flink:
+    """PyFlink in an environment of its own.
+
+    Attributes:
+        python: its interpreter.
+        jars: the connector of Kafka, and the function that looks campaigns up.
+    """
+
+    python: Path
+    jars: tuple[Path, ...]
+
+
+def cache() -> Path:
+    """Return the folder of all that is installed for the peers; it may be removed at any time."""
+    return Path(environment().get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sluice-peers"
+
+
+def install_flink() -> Flink:
+    """Install PyFlink if it is not there, and compile its function."""
+    lock = _LOCKS / "flink.txt"
+    folder = cache() / f"flink-{_digest(lock)}"
+    python, mark, uv = folder / "bin" / "python", folder / "installed", Path(sys.executable).with_name("uv")
+    if not mark.exists():
+        _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder)
+        _run(uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", lock)
+        mark.touch()
+    (libraries,) = folder.glob("lib/python*/site-packages/pyflink/lib")
+    own = _own_jar("flink", libraries)
+    return Flink(python, (own, *sorted((_jars() / "flink").glob("flink-*.jar"))))
+
+
+def install_kstreams() -> str:
+    """Fetch Kafka Streams if it is not there, and compile the program; return the class path."""
+    libraries = _jars() / "kstreams"
+    return f"{_own_jar('kstreams', libraries)}:{libraries}/*"
+
+
+def _jars() -> Path:
+    folder = cache() / "jars"
+    Jars(folder, _LOCKS, _FOLDERS).ensure()
+    return folder
+
+
+def _own_jar(name: str, libraries: Path) -> Path:
+    own = OwnJar(_JAVA / name, cache() / "own" / name)
+    own.ensure((libraries,), environment().get("JAVA_HOME", ""))
+    return own.path
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
