@@ -159,6 +159,7 @@ def value_of(event: Mapping[str, Any]) -> bytes:
 
 def _values(count: int, *, later: bool) -> Iterator[bytes]:
     table = _events(count)
-    last = table.tail(PARTITIONS).assign(event_time=table["event_time"].max() + AHEAD)
+    # Views, so that a watermark behind the filter sees them, too.
+    last = table.tail(PARTITIONS).assign(event_time=table["event_time"].max() + AHEAD, event_type="view")
     for row in pd.concat([table, last] if later else [table]).itertuples(index=False):
         yield value_of({**row._asdict(), "event_time": row.event_time.to_pydatetime()})

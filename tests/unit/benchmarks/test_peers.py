@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.draining import ads
 from benchmarks.peers.figures import figures, newest, slopes
 from benchmarks.peers.peers import _fault
 from benchmarks.peers.programs import RESULTS, write_projects
@@ -73,3 +74,9 @@ def test_the_lock_of_jars_names_what_ivy_fetches() -> None:
 @pytest.mark.parametrize("lock", sorted(LOCKS.iterdir()), ids=lambda lock: lock.name)
 def test_no_lock_says_where_a_file_comes_from(lock: Path) -> None:
     assert "://" not in lock.read_text()
+
+
+@pytest.mark.parametrize("count", [50, 200, 1_000])
+def test_the_records_that_close_all_windows_pass_the_filter(count: int) -> None:
+    last = [json.loads(value) for value in ads._values(count, later=True)][-ads.PARTITIONS :]
+    assert {record["event_type"] for record in last} == {"view"}
