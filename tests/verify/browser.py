@@ -82,15 +82,29 @@ class Browser:
         assert holds, f"{expression} is not true on this page:\n{self.text()}"
 
     def click(self, selector: str) -> None:
-        """Click into the middle of the element that a selector names."""
-        self.wait_for(f"document.querySelector({json.dumps(selector)})")
-        self.value(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
-        box = self.value(
-            f"(r => ({{x: r.x + r.width / 2, y: r.y + r.height / 2}}))"
-            f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
-        )
+        """Click into the middle of the element that a selector names, once it is enabled, at rest and not covered.
+
+        A page that is still being built moves its parts, and a click where a button was goes into the void.
+        """
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.wait_for(f"{element} && !{element}.disabled")
+        self.value(f"{element}.scrollIntoView({{block: 'center'}})")
+        boxes = [self._middle(element)]
+
+        def at_rest() -> bool:
+            boxes.append(self._middle(element))
+            x, y = boxes[-1]["x"], boxes[-1]["y"]
+            return boxes[-1] == boxes[-2] and self.value(f"{element}.contains(document.elementFromPoint({x}, {y}))")
+
+        assert wait_until(at_rest, SystemClock(), deadline_seconds=DEADLINE_SECONDS), f"{selector} never rests"
         for kind in ("mousePressed", "mouseReleased"):
-            self._call("Input.dispatchMouseEvent", type=kind, **box, button="left", clickCount=1)
+            self._call("Input.dispatchMouseEvent", type=kind, **boxes[-1], button="left", clickCount=1)
+
+    def _middle(self, element: str) -> dict[str, float]:
+        middle: dict[str, float] = self.value(
+            f"(r => ({{x: r.x + r.width / 2, y: r.y + r.height / 2}}))({element}.getBoundingClientRect())"
+        )
+        return middle
 
     def type(self, text: str) -> None:
         """Type into what has the focus."""
