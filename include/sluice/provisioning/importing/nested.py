@@ -46,7 +46,7 @@ class NestedSample:
         """Count one value; it is not kept."""
         self.seen.add(value, 0)
         if isinstance(value, str):
-            self.dates += _is_date(value)
+            self.dates += is_date(value)
         if level == _DEEPEST:
             return
         if isinstance(value, dict):
@@ -174,7 +174,8 @@ def _named_fields(sample: NestedSample) -> Iterator[tuple[str, str, str, NestedS
         yield key, name, path, part
 
 
-def _is_date(text: str) -> bool:
+def is_date(text: str) -> bool:
+    """Whether a text is a date as a topic reads it without a `format`: `2013-01-31`."""
     if _DATE.fullmatch(text) is None:
         return False
     try:

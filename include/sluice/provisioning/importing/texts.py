@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 
 from sluice.provisioning.importing.forms_of_time import DAY_OR_MONTH_FIRST, FORMS
+from sluice.provisioning.importing.nested import is_date
 from sluice.provisioning.importing.sample import FieldSample, epoch_of
 from sluice.specs.model.model import FieldType, ValueField
 from sluice.topics.declared_time import read_time
@@ -18,7 +18,6 @@ from sluice.wording import counted
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NUMBER = re.compile(r"-?[0-9]{1,1000}(\.[0-9]{1,1000})?([eE][+-]?[0-9]{1,9})?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PADDED = re.compile(r"-?0[0-9].*|-0")
 """Numbers of which a number would not keep the first characters."""
 _COMMA = re.compile(r"-?[0-9.]*,[0-9]+|-?[0-9]+")
@@ -183,12 +182,7 @@ def _is_time(field: ValueField, text: str) -> bool:
 def _is_date(field: ValueField, text: str) -> bool:
     if field.format is not None:
         return time_pattern(field.format).read(text) is not None
-    if _DATE.fullmatch(text) is None:
-        return False
-    try:
-        return bool(date.fromisoformat(text))
-    except ValueError:
-        return False
+    return is_date(text)
 
 
 _TAKEN: Mapping[FieldType, Callable[[ValueField, str], bool]] = {
