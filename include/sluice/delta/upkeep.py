@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from deltalake import DeltaTable, WriterProperties
 
 from sluice.delta.log import archive_folder, archive_log, forget_kept, newest_first, try_commit
 from sluice.delta.reading import open_table
+from sluice.delta.written_files import old_drafts
 from sluice.errors import SpecError
 from sluice.intervals.entries import StreamEntry
 
@@ -103,7 +105,7 @@ def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: Upk
     joined = join_small_files(folder, now - policy.left_alone)
     if pinned:
         return UpkeepDone(joined)
-    return UpkeepDone(joined, _remove_old_files(folder), _cut_log(folder, now, policy))
+    return UpkeepDone(joined, _remove_old_files(folder, now), _cut_log(folder, now, policy))
 
 
 def join_small_files(folder: Path, committed_before: datetime) -> int:
@@ -139,8 +141,10 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
     )
 
 
-def _remove_old_files(folder: Path) -> int:
+def _remove_old_files(folder: Path, now: datetime) -> int:
     """Remove what no version has had for longer than the table says, and what killed writers have left long ago."""
+    for draft in old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS)):
+        rmtree(draft, ignore_errors=True)
     return _vacuumed(folder) + _vacuumed(folder, hours=_UNCOMMITTED_HOURS)
 
 
@@ -180,7 +184,7 @@ def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:
     forget_kept(folder, now - policy.entries_kept)
     copy = archive_folder(folder)
     join_small_files(copy, now)
-    _remove_old_files(copy)
+    _remove_old_files(copy, now)
 
 
 def _commits(folder: Path, before: datetime) -> list[Path]:

@@ -7,7 +7,7 @@ conflict in Delta itself: the mark only makes the older one stop with the right 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.transaction import AddAction
 
 from sluice.delta.handle import TableHandle
 from sluice.delta.log import (
@@ -123,6 +124,16 @@ class WriterLog:
             version,
             lambda table, properties: write_deltalake(
                 table, filled(rows, table), mode="append", commit_properties=properties
+            ),
+        )
+
+    def add(self, files: Sequence[AddAction], entry: StreamEntry, version: int) -> None:
+        """Commit files that lie in the table's folder. Raises what `commit` does."""
+        self.commit(
+            entry,
+            version,
+            lambda table, properties: table.create_write_transaction(
+                list(files), "append", table.schema(), commit_properties=properties
             ),
         )
 

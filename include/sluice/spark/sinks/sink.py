@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sluice.delta.writer_log import WriterLog
+from sluice.delta.written_files import draft_folder, moved_into
 from sluice.errors import CorruptionError
 from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.intervals.coverage import Position, transaction_version
-from sluice.intervals.entries import StreamEntry, to_json
+from sluice.intervals.entries import StreamEntry
 from sluice.spark.sinks.collected import collected
 from sluice.streams.position.checkpoint import Checkpoint, PlannedBatch
 
@@ -135,27 +136,24 @@ def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
 
 
 def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
-    """Write `rows` by Spark in one Delta commit that carries `entry`.
+    """Let Spark write `rows` to files, and add these to the table in one commit that carries `entry`.
 
     Args:
         rows: what to write, with the columns of the table; a column that the table has later is null in it.
-        folder: of the table.
+        folder: of the table, which has no partitions.
         log: of the table.
         entry: names the input, and what is written.
         batch: where it comes from.
+
+    Raises what `WriterLog.commit` does.
     """
     log.check_fence()
     failpoint("before_write", folder.name)
-    writer = (
-        rows.write.format("delta")
-        .mode("append")
-        .option("txnAppId", entry.writer)
-        .option("txnVersion", batch.version)
-        .option("userMetadata", to_json(entry))
-    )
-    with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
-        writer.save(str(folder))
-    log.confirm(entry, batch.version)
+    with draft_folder(folder) as draft:
+        with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
+            rows.write.parquet(str(draft))
+        files = moved_into(folder, draft)
+    log.add(files, entry, batch.version)
     failpoint("after_write_before_commit", folder.name)
 
 
