@@ -77,8 +77,7 @@ def build_topics_dag() -> DAG:
         verify = task(task_id="verify", doc_md="Checks again, after the changes.")(verified)
         follow = GrowthOperator(
             task_id="follow",
-            retries=0,
-            execution_timeout=None,  # `follow_minutes` ends it
+            retries=1,  # of a killed worker; what takes too long fails for good
             doc_md="Deferred: waits for the streams of topics that grew. Skipped if none did.",
         )
         plan() >> approve >> apply() >> verify() >> follow
