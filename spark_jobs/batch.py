@@ -2,7 +2,10 @@
 
 import sys
 
-from sluice.spark.jobs.batch import main
+from sluice.launch.imports import loading_code
+
+with loading_code():
+    from sluice.spark.jobs.batch import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

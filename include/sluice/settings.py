@@ -60,7 +60,7 @@ class Settings(BaseSettings):
     failpoint: str = ""
     control_url: str = ""
     spark_master: str = ""
-    batch_niceness: int = Field(default=19, ge=0, le=19)
+    batch_niceness: int = Field(default=10, ge=0, le=19)
     driver: Path | None = None
     lineage_seconds: float = Field(default=60, ge=1)
 

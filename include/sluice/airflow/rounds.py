@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 PATIENCE = timedelta(seconds=60)
 """The triggerer has so long for a round. It may just be restarted, which takes a quarter of a minute."""
-_FAILED = "__fail__"
+FAILED = "__fail__"
 """Airflow's name of the method by which a task goes on whose trigger has failed, or was not heard of in time."""
 
 
@@ -78,7 +78,7 @@ class RoundOperator(BaseOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401 - BaseOperator's
         """Take over what was found, or do the round here if the triggerer has not done it."""
-        if next_method != _FAILED:
+        if next_method != FAILED:
             return super().resume_execution(next_method, next_kwargs, context)
         failure = next_kwargs or {}
         why = "\n".join([str(failure.get("error", "no reason given")), *map(str, failure.get("traceback") or ())])

@@ -17,11 +17,12 @@ from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_line
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.user import requester
 from sluice.cli.views.backfill_run import BackfillRun, plan_backfill, run_backfill_process
-from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, print_backfill
+from sluice.cli.views.backfill_view import STYLES, backfill_as_dict, print_backfill, waiting_in_words
 from sluice.clock import SystemClock
 from sluice.errors import SpecError
 from sluice.intervals.backfill.acceptance import accepting
-from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
+from sluice.intervals.backfill.progress import progress_in_words
 from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.batch_process import end_now
 from sluice.project.chains import downstream_of
@@ -180,13 +181,22 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="The number of backfills, newest first.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List backfills, newest first.
+    """List backfills, newest first, from the moment of their request on; below them, what each open one waits for.
 
     Exit codes: 0; 4 the control database did not answer.
     """
     project = Project.open_tolerant(settings())
     backfills = project.records.backfills().recent(pipeline or None, limit=limit)
-    emit(output, [backfill_as_dict(project, one) for one in backfills], lambda: out.print(_table(backfills)))
+
+    def human() -> None:
+        out.print(_table(backfills))
+        now = SystemClock().now()
+        for one in backfills:
+            if one.state in OPEN:
+                said = filter(None, (progress_in_words(one, now), waiting_in_words(project, one)))
+                out_lines.print(f"{one.id}: {'; '.join(said)}")
+
+    emit(output, [backfill_as_dict(project, one) for one in backfills], human)
 
 
 def _table(backfills: Sequence[Backfill]) -> Table:

@@ -15,6 +15,7 @@ from sluice.cli.terminal.escaping import guard_standard_streams
 from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.disk import disk_error
 from sluice.errors import SluiceError, exit_codes
+from sluice.launch.imports import loading_code
 
 COMMANDS = {
     "init": "sluice.cli.init:init",
@@ -72,8 +73,7 @@ class _LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         command: Any
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        target = getattr(import_module(module), attribute)
+        target = _load(cmd_name)
         if not isinstance(target, typer.Typer):
             function, target = target, typer.Typer(pretty_exceptions_enable=False, add_completion=False)
             target.command(cmd_name)(function)
@@ -84,6 +84,11 @@ class _LazyGroup(TyperGroup):
             )  # without the options that install completion, which `sluice` itself has
         command.name = cmd_name
         return command
+
+
+def _load(name: str) -> Any:  # noqa: ANN401 - a function or a group
+    module, _, attribute = COMMANDS[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 app = typer.Typer(
@@ -118,6 +123,9 @@ def main() -> None:
     """
     guard_standard_streams()
     try:
+        with loading_code():
+            for name in COMMANDS.keys() & set(sys.argv[1:2]):
+                _load(name)
         app()
     except SluiceError as error:
         _end(error)

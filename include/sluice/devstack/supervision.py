@@ -19,8 +19,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from supervisor.xmlrpc import SupervisorTransport
-
 from sluice.clock import Clock
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.private import made_private_folder, private_folder
@@ -165,6 +163,8 @@ class Supervisor:
         return private_folder() / f"{name}.sock"
 
     def _call(self) -> Any:  # noqa: ANN401 - xmlrpc makes methods out of names
+        from supervisor.xmlrpc import SupervisorTransport  # noqa: PLC0415 - whoever reads a log waits for none of it
+
         transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
         return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
 

@@ -17,6 +17,7 @@ from sluice.intervals.backfill.claiming import DIED
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.cpu import TreeCpu
 from sluice.launch.processes import wait_until
+from sluice.launch.starvation import starvation_of
 from sluice.settings import inherited
 from sluice.streams.life.launcher import Job
 
@@ -87,9 +88,9 @@ class BatchProcess:
         """Ask it to end, before it has claimed anything."""
         self._process.terminate()
 
-    def cpu_seconds(self) -> float | None:
-        """Return how much processor time it and all that it started have used; None if that cannot be seen."""
-        return self._cpu.seconds()
+    def starvation(self, *, claimed: bool) -> str:
+        """Return what to say if it gets next to no processor time, see `starvation_of`."""
+        return starvation_of(self._cpu, claimed=claimed)
 
     def _wait(self, clock: Clock) -> None:
         """Return at its end, or after a moment."""

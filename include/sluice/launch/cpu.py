@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 import psutil
@@ -20,6 +21,30 @@ class TreeCpu:
         self._clock = clock or SystemClock()
         self._tree: list[psutil.Process] = []
         self._search_at = 0.0
+
+    @classmethod
+    def of_living(cls, pid: int) -> TreeCpu | None:
+        """Return the counter of a process; None if it is gone."""
+        try:
+            return cls(pid)
+        except psutil.Error:
+            return None
+
+    @property
+    def alone(self) -> bool:
+        """Whether the process had started nothing that lives when its children were last looked for."""
+        return self._tree[1:] == []
+
+    def age(self) -> float:
+        """Return how many seconds ago the process began."""
+        return max(time.time() - self._root.create_time(), 0.0)
+
+    def niceness(self) -> int:
+        """Return how far the process gives way, 0 to 19; 0 if it is gone."""
+        try:
+            return max(int(self._root.nice() or 0), 0)
+        except psutil.Error:
+            return 0
 
     def seconds(self) -> float | None:
         """Return it, with that of ended processes whose parents have waited for them; None if it cannot be seen."""

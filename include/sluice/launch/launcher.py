@@ -77,7 +77,7 @@ class LocalLauncher:
         folder = self._folder(key)
         end = self.clock.monotonic() + _RACE_SECONDS
         while True:
-            with _lock(folder, fcntl.LOCK_EX, create=True) as lock:
+            with folder_lock(folder, fcntl.LOCK_EX, create=True) as lock:
                 if lock is not None and _read(folder / START) is None:
                     self._start_keeper(key, folder, job, lock)
             late = self.clock.monotonic() > end
@@ -115,7 +115,7 @@ class LocalLauncher:
     def _read_records(self, key: str) -> tuple[DriverReport, bool]:
         """Read all that is on record, and return it and whether a process holds the lock."""
         folder = self._folder(key)
-        with _lock(folder, fcntl.LOCK_SH) as lock:
+        with folder_lock(folder, fcntl.LOCK_SH) as lock:
             held = lock is None
             # In the reverse order of writing: who sees a record sees the earlier ones too.
             ended, process, started = _read(folder / EXIT), _read(folder / PID), _read(folder / START)
@@ -232,7 +232,7 @@ class _BeingSubmittedError(UnreachableError):
 
 
 @contextlib.contextmanager
-def _lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | None]:
+def folder_lock(folder: Path, kind: int, *, create: bool = False) -> Iterator[int | None]:
     """Yield a descriptor that holds the folder's lock, or None if another process holds it.
 
     Raises:

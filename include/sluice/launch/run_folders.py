@@ -6,16 +6,14 @@ import fcntl
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sluice.launch.processes import try_lock
+from sluice.launch.launcher import folder_lock
 
 KEPT = 20
 """The newest folders of each unit or pipeline stay, however old they are."""
-_LOCK = "lock"
 
 
 def unit_of(name: str) -> str:
@@ -63,7 +61,7 @@ def remove_old_files(folder: Path, before: datetime) -> int:
     old = [parent for parent, _ in found if parent != folder and _is_old(parent, before)]
     for path in (parent / name for parent, names in found for name in names):
         if not path.is_symlink() and _is_old(path, before):
-            path.unlink()
+            path.unlink(missing_ok=True)
             removed += 1
     for parent in old:
         _remove_if_empty(parent)
@@ -71,7 +69,10 @@ def remove_old_files(folder: Path, before: datetime) -> int:
 
 
 def _is_old(path: Path, before: datetime) -> bool:
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC) < before
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC) < before
+    except FileNotFoundError:  # whose it was has removed it meanwhile
+        return False
 
 
 def _changed(folder: Path) -> float:
@@ -80,24 +81,10 @@ def _changed(folder: Path) -> float:
 
 
 def _removed(folder: Path) -> bool:
-    with _locked(folder) as alone:
-        if alone:
+    with folder_lock(folder, fcntl.LOCK_EX) as lock:  # a living process holds it
+        if lock is not None:
             shutil.rmtree(folder)
-    return alone
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Hold a folder's lock inside this block; False: a living process holds it."""
-    path = folder / _LOCK
-    if not path.exists():
-        yield True
-        return
-    lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        yield try_lock(lock, fcntl.LOCK_EX)
-    finally:
-        os.close(lock)
+    return lock is not None
 
 
 def _remove_if_empty(folder: Path) -> None:

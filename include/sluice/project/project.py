@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
-from sluice.project.health import ProjectHealth
 from sluice.project.kafka import ProjectKafka
 from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
-from sluice.project.streams import ProjectStreams
 from sluice.project.tables import ProjectTables
 from sluice.settings import Settings, StateFolder
 from sluice.specs.catalog.catalog import Catalog
@@ -28,6 +26,8 @@ from sluice.specs.units import declared_units
 from sluice.static.places import StaticPlaces
 
 if TYPE_CHECKING:
+    from sluice.project.health import ProjectHealth
+    from sluice.project.streams import ProjectStreams
     from sluice.project.topics import ProjectTopics
 
 
@@ -105,11 +105,15 @@ class Project:
     @cached_property
     def streams(self) -> ProjectStreams:
         """Lives of units, and checkpoints of streams."""
+        from sluice.project.streams import ProjectStreams  # noqa: PLC0415 - a batch has no unit
+
         return ProjectStreams(self.catalog, self.folder, self.records, self.processes, self.clock)
 
     @cached_property
     def health(self) -> ProjectHealth:
         """Observations of streams, and verdicts on them."""
+        from sluice.project.health import ProjectHealth  # noqa: PLC0415 - a batch observes no stream
+
         return ProjectHealth(self.catalog, self.folder, self.kafka, self.records, self.streams, self.clock)
 
     @cached_property

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.settings import Settings, StateFolder
-from sluice.streams.registry import Registry
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from sluice.quality.cases import Cases
     from sluice.quality.results import QualityResults
     from sluice.streams.health.snapshots import SnapshotStore
+    from sluice.streams.registry import Registry
 
 
 @dataclass(frozen=True)

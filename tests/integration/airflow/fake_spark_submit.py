@@ -29,6 +29,7 @@ def options(arguments: list[str]) -> Namespace:
     parser = ArgumentParser()
     for name in ("pipeline", "from", "to", "mode", "only", "by", "why", "accepts", "static", "key"):
         parser.add_argument(f"--{name}", dest=name.rstrip("_"))
+    parser.add_argument("--submitted", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -37,7 +38,7 @@ def backfill(asked: Namespace, behaviour: dict[str, object]) -> None:
     bounds = Interval(datetime.fromisoformat(vars(asked)["from"]), datetime.fromisoformat(asked.to))
     only, accepts = Only(asked.only), asked.accepts or ""
     request = Request(asked.pipeline, bounds, Mode(asked.mode), asked.by, asked.why, only, accepts)
-    found = project.records.backfills().claim(request, asked.key, alive=lambda _: False)
+    found = project.records.backfills().claim(request, asked.key, alive=lambda _: False, submitted=asked.submitted)
     state = BackfillState.FAILED if behaviour.get("exit") else BackfillState.DONE
     project.records.backfills().end(found.id, state, outcome="identical", why="All rows are the same.")
     folder = project.folder.backfill(found.id)

@@ -33,6 +33,7 @@ from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
+NEVER_BEGAN = "its process ended before it claimed its range"
 WEEK: dict[str, Any] = {"from": "2013-01-01", "to": "2013-01-02", "mode": "verify"}
 
 
@@ -299,6 +300,8 @@ def test_a_run_that_claimed_nothing_has_no_links(project: Project, spark: Spark)
         task.execute(CONTEXT)
 
     assert ParityLink().get_link(task, ti_key=None) == ""  # type: ignore[arg-type]  # it is not checked
+    (found,) = project.records.backfills().recent("departures")
+    assert (found.state, found.why.partition(";")[0]) == (BackfillState.FAILED, NEVER_BEGAN)
 
 
 def eventually(condition: Callable[[], bool]) -> None:
@@ -316,8 +319,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-def check_killing_the_task(spark: Spark) -> None:
-    """See that what a task has started ends when the task is killed, and that this is no judgement."""
+def check_killing_the_task(project: Project, spark: Spark) -> None:
+    """See that what a task has started is listed, ends when the task is killed, and that this is no judgement."""
     spark.behave(hang=True)
     task, raised = operator(), []
 
@@ -330,6 +333,7 @@ def check_killing_the_task(spark: Spark) -> None:
     thread = threading.Thread(target=execute)
     thread.start()
     eventually(lambda: spark.was_called)
+    assert [one.state for one in project.records.backfills().recent()] == [BackfillState.SUBMITTED]
     task.on_kill()
     thread.join(30)
 
@@ -352,7 +356,7 @@ def check_death_of_the_task(spark: Spark) -> None:
 @pytest.mark.verify
 def test_killing_the_task_kills_spark_and_is_no_judgement(project: Project, spark: Spark) -> None:
     close(project)
-    check_killing_the_task(spark)
+    check_killing_the_task(project, spark)
 
 
 def test_spark_dies_with_a_task_that_was_killed_without_a_word(project: Project, spark: Spark) -> None:

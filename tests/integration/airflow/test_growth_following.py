@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from airflow.sdk import DagRunState
+from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+from airflow.triggers.base import TriggerEvent
 
+from sluice.airflow import runtime
+from sluice.airflow.topics import growth_following
+from sluice.airflow.topics.growth_following import GrowthOperator, GrowthTrigger
+from sluice.errors import SluiceError, UnreachableError
+from sluice.provisioning.growth.adoption import Followed, Growth, GrowthAdoption
 from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
 from tests.integration.airflow.people import Person
@@ -31,13 +41,20 @@ def evidence(read: int, *, end: int = 9, partitions: int = 4, state: DriverState
     return Observation(NOW, DriverReport("key", state), committed, ends=ends, starts=dict.fromkeys(ends, 0))
 
 
+@contextmanager
+def quick_checks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growth_following, "POLL", timedelta(milliseconds=10))
+        yield
+
+
 def grown(case: Case, observations: list[Observation], **conf: object) -> tuple[str, str]:
     """Let the topic grow while its raw stream is seen so; the last check stays. How the run and `follow` end."""
 
     def seen(_unit: str) -> Mapping[str, Observation]:
         return {"raw_sales": observations.pop(0) if len(observations) > 1 else observations[0]}
 
-    with pressing(Person("ada"), "Approve"):
+    with pressing(Person("ada"), "Approve"), quick_checks():
         case.project.shown = seen
         ran = run(case.project, **conf)
     assert {**ran.tasks} == GREEN
@@ -66,3 +83,91 @@ def test_without_a_growth_nothing_is_followed(case: Case) -> None:
     case.declare(partitions=2)
     ran = run(case.project)
     assert (ran.state, ran.followed) == (DagRunState.SUCCESS, "skipped")
+
+
+# The operator and its trigger alone
+
+
+GROWTH = {"topic": "sales", "before": 2, "after": 4}
+WAITS = Followed("sales", "raw_sales", GrowthAdoption.WAITS, "has yet to begin with sales/2")
+READS = Followed("sales", "raw_sales", GrowthAdoption.READS, "reads sales/2")
+
+
+class Seen:
+    """A project whose streams are seen so, one after the other; the last one stays."""
+
+    def __init__(self, *seen: list[Followed] | SluiceError) -> None:
+        self.seen = list(seen)
+        self.checks = 0
+        self.topics = self
+
+    def adoption(self, growths: object) -> list[Followed]:
+        assert growths
+        self.checks += 1
+        found = self.seen.pop(0) if len(self.seen) > 1 else self.seen[0]
+        if isinstance(found, SluiceError):
+            raise found
+        return found
+
+
+class Grew:
+    """A task instance that answers with what has grown."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def xcom_pull(self, task_ids: str, key: str) -> dict[str, Any]:
+        assert (task_ids, key) == ("apply", "grown")
+        return {"growths": [Growth.of(GROWTH).as_dict()], "at": self.at.isoformat()}
+
+
+def context(at: datetime | None = None) -> Any:  # noqa: ANN401 - Airflow's
+    return {"ti": Grew(at or datetime.now(UTC)), "params": {"follow_minutes": 30}}
+
+
+def seeing(monkeypatch: pytest.MonkeyPatch, *seen: list[Followed] | SluiceError) -> Seen:
+    project = Seen(*seen)
+    monkeypatch.setattr(runtime, "open_project", lambda: project)
+    return project
+
+
+def deferred(operator: GrowthOperator) -> TaskDeferred:
+    with pytest.raises(TaskDeferred) as raised:
+        operator.execute(context())
+    return raised.value
+
+
+async def event_of(trigger: GrowthTrigger) -> TriggerEvent:
+    async for event in trigger.run():
+        return event
+    raise AssertionError("it said nothing")
+
+
+def test_it_waits_in_the_triggerer_which_checks_on_whatever_it_could_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = seeing(monkeypatch, [WAITS], UnreachableError("the broker is away."), [WAITS], [READS])
+    with quick_checks():
+        waits = deferred(GrowthOperator(task_id="follow"))
+    kind, arguments = waits.trigger.serialize()
+    assert kind == f"{GrowthTrigger.__module__}.{GrowthTrigger.__qualname__}"
+    asyncio.run(asyncio.wait_for(event_of(GrowthTrigger(**arguments)), 60))
+    assert project.checks == 4
+    GrowthOperator(task_id="follow").resume(context(), {})
+
+
+def test_a_trigger_whose_time_is_over_ends_and_the_task_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeing(monkeypatch, [WAITS])
+    begun = datetime.now(UTC) - timedelta(minutes=31)
+    trigger = GrowthTrigger([GROWTH], (begun + timedelta(minutes=30)).isoformat(), 3_600)
+    asyncio.run(asyncio.wait_for(event_of(trigger), 60))
+    with pytest.raises(AirflowFailException, match="has yet to begin with sales/2"):
+        GrowthOperator(task_id="follow").resume(context(begun), {})
+
+
+def test_a_triggerer_that_is_lost_has_the_task_check_and_wait_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeing(monkeypatch, [WAITS])
+    waits = deferred(GrowthOperator(task_id="follow"))
+    assert timedelta(minutes=30) < cast(timedelta, waits.timeout) < timedelta(minutes=32)
+    with pytest.raises(TaskDeferred):
+        GrowthOperator(task_id="follow").resume_execution("__fail__", {"error": "Trigger timeout"}, context())
+    seeing(monkeypatch, [READS])
+    GrowthOperator(task_id="follow").resume_execution("__fail__", {"error": "Trigger timeout"}, context())

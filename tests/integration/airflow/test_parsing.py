@@ -145,6 +145,7 @@ def test_every_task_has_a_timeout_or_is_the_watch(shipped: Parsed) -> None:
 
 def test_every_task_that_may_defer_is_retried(shipped: Parsed) -> None:
     assert shipped.dags["stream_flights"]["tasks"]["watch"]["retries"] >= 1
+    assert shipped.dags["topics"]["tasks"]["follow"]["retries"] >= 1
 
 
 def test_every_dag_and_every_task_alerts_when_it_fails(shipped: Parsed) -> None:

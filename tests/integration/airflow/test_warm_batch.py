@@ -73,8 +73,8 @@ def test_what_it_could_not_say_is_tried_again(spark: Spark) -> None:
     assert type(raised.value) is AirflowException
 
 
-def test_killing_the_task_kills_it_and_is_no_judgement(spark: Spark) -> None:
-    check_killing_the_task(spark)
+def test_killing_the_task_kills_it_and_is_no_judgement(project: Project, spark: Spark) -> None:
+    check_killing_the_task(project, spark)
 
 
 def test_it_dies_with_a_task_that_was_killed_without_a_word(spark: Spark) -> None:

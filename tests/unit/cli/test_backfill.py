@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,15 @@ def test_cancelling_a_dead_backfill_records_its_end(place: DeparturesProject) ->
     name = first_hours(place, hold=False)
     assert "is failed: its process ended without a message" in sluice_backfill("cancel", name).stdout
     assert place.project.records.backfills().get(name).state is BackfillState.FAILED
+
+
+def test_the_list_says_what_each_open_backfill_waits_for(place: DeparturesProject) -> None:
+    request = Request("departures", Interval(hour(0), hour(2)), Mode.VERIFY, by="ada")
+    name = place.project.records.backfills().submit(request, "run-2", alive=lambda _: False).id
+    said = " ".join(sluice_backfill("list").stdout.split())
+    assert re.search(f"{name}: submitted .* ago, its process starts Spark; has not claimed its range yet", said)
+    (found,) = json.loads(sluice_backfill("list", "-o", "json").stdout)
+    assert (found["state"], found["waits"][:36]) == ("submitted", "has not claimed its range yet; on a ")
 
 
 def test_backfills_are_listed_newest_first(place: DeparturesProject) -> None:

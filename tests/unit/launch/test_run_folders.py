@@ -6,6 +6,7 @@ import fcntl
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -111,3 +112,17 @@ def test_old_files_go_with_the_folders_that_they_leave_empty(tmp_path: Path) -> 
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
     assert left == ["dag_id=a", "dag_id=a/run_id=2", "dag_id=a/run_id=2/attempt=2.log"]
     assert remove_old_files(tmp_path / "nowhere", NOW) == 0
+
+
+def test_a_log_that_its_writer_removes_meanwhile_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = made(tmp_path / "logs", NOW - DAY, "gone", "old")
+    walk = os.walk
+
+    def then_one_is_gone(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as of `os.walk`
+        found = list(walk(*arguments, **options))
+        (logs / "gone").unlink()
+        return found
+
+    monkeypatch.setattr(os, "walk", then_one_is_gone)
+    assert remove_old_files(logs, NOW) == 1
+    assert list(logs.iterdir()) == []

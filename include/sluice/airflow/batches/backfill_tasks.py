@@ -20,8 +20,8 @@ from sluice.airflow.links import BACKFILL_PAGES, ParityLink, QualityLink, addres
 from sluice.airflow.project_operator import DecidingOperator, ProjectOperator
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.alignment import Interval
-from sluice.intervals.backfill.backfills import Backfill
-from sluice.intervals.backfill.request import Only
+from sluice.intervals.backfill.backfills import Backfill, BackfillState
+from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from sluice.intervals.backfill.selection import Selection, select
 from sluice.intervals.ledger import Ledger
 from sluice.project.project import Project
@@ -64,6 +64,7 @@ class BackfillOperator(BatchOperator):
         """Run it; whatever came of it, the links name its pages."""
         run = run_of(context["dag_run"])
         before = self._claimed(run)
+        self._submit_on_record(context)
         try:
             super().execute(context)
         except AirflowException as error:
@@ -73,7 +74,10 @@ class BackfillOperator(BatchOperator):
             raise
         finally:
             backfill = self._claimed(run)
-            self.backfill_id = None if backfill is None else backfill.id
+            if backfill is not None and backfill.state is BackfillState.SUBMITTED:
+                self._withdraw(backfill)
+            elif backfill is not None:
+                self.backfill_id = backfill.id
 
     def _claimed(self, run: Run) -> Backfill | None:
         try:
@@ -82,10 +86,25 @@ class BackfillOperator(BatchOperator):
             self.log.warning("The record of this backfill could not be read, so links may stay empty: %s", error)
             return None
 
+    def _submit_on_record(self, context: Context) -> None:
+        """Let it be listed, and cancelled, from now on: Spark may take minutes to start on a busy machine."""
+        planned = context["ti"].xcom_pull(task_ids="plan")
+        with retried_only_if_unknown():
+            project = runtime.open_project()
+            request, alive = requested(self.pipeline, planned), project.processes.backfill_lock
+            project.records.backfills().submit(request, planned["key"], alive=lambda other: alive(other).held())
+
+    def _withdraw(self, backfill: Backfill) -> None:
+        """Record the end of what has not begun, so that it is not listed for ever."""
+        why = "its process ended before it claimed its range; the log of the task says why"
+        try:
+            runtime.open_project().records.backfills().end(backfill.id, BackfillState.FAILED, outcome="", why=why)
+        except SluiceError as error:
+            self.log.warning("The end of %s could not be recorded: %s", backfill.id, error)
+
     def span(self, context: Context) -> Interval:
         """Return the range that was planned."""
-        planned = context["ti"].xcom_pull(task_ids="plan")
-        return Interval(datetime.fromisoformat(planned["from"]), datetime.fromisoformat(planned["to"]))
+        return range_planned(context["ti"].xcom_pull(task_ids="plan"))
 
     def batch_arguments(self, context: Context) -> Sequence[str]:
         """Return the main's arguments."""
@@ -94,7 +113,7 @@ class BackfillOperator(BatchOperator):
             "--pipeline": self.pipeline,
             **{f"--{name}": str(planned[name]) for name in _OPTIONS if name in planned},
         }
-        return ("backfill", *(f"{name}={value}" for name, value in options.items()))
+        return ("backfill", "--submitted", *(f"{name}={value}" for name, value in options.items()))
 
 
 class ReportOperator(ProjectOperator):
@@ -156,6 +175,19 @@ def _cancelled(backfill: Backfill, error: AirflowException) -> AirflowFailExcept
 
 
 _OPTIONS = ("from", "to", "mode", "only", "by", "why", "accepts", "static", "key")
+
+
+def range_planned(planned: Mapping[str, Any]) -> Interval:
+    """Return the range of a plan."""
+    return Interval(datetime.fromisoformat(planned["from"]), datetime.fromisoformat(planned["to"]))
+
+
+def requested(pipeline: str, planned: Mapping[str, Any]) -> Request:
+    """Return the request that a plan was made for."""
+    mode, only = Mode(planned["mode"]), Only(planned["only"])
+    static = StaticChoice(planned.get("static", StaticChoice.RECORDED))  # a run may have been planned before there was
+    by, why, accepts = planned["by"], planned["why"], planned.get("accepts", "")
+    return Request(pipeline, range_planned(planned), mode, by, why, only, accepts, static=static)
 
 
 def run_of(dag_run: Any) -> Run:  # noqa: ANN401 - the SDK's run

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, give_form, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
-from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, GrowthSensor
+from sluice.airflow.topics.growth_following import FOLLOW_MINUTES, GrowthOperator
 from sluice.airflow.topics.topic_approval import (
     WAIT_HOURS,
     Answer,
@@ -75,8 +75,11 @@ def build_topics_dag() -> DAG:
             doc_md="Does what is safe or approved, or refuses and changes nothing.",
         )(applied)
         verify = task(task_id="verify", doc_md="Checks again, after the changes.")(verified)
-        doc = "Waits for the streams of topics that grew. Skipped if none did."
-        follow = GrowthSensor(task_id="follow", retries=0, doc_md=doc)
+        follow = GrowthOperator(
+            task_id="follow",
+            retries=1,  # of a killed worker; what takes too long fails for good
+            doc_md="Deferred: waits for the streams of topics that grew. Skipped if none did.",
+        )
         plan() >> approve >> apply() >> verify() >> follow
     give_form(dag, _form())
     return dag

@@ -15,7 +15,7 @@ from sluice.cli.terminal.user import requester
 from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
-from sluice.intervals.backfill.progress import progress_in_words, starvation_in_words
+from sluice.intervals.backfill.progress import progress_in_words
 from sluice.launch.backfill_lock import BackfillLock
 from sluice.launch.batch_process import BatchProcess, end_now
 
@@ -34,14 +34,11 @@ class ProgressLine:
         backfills: Backfills,
         lock: Callable[[str], BackfillLock],
         clock: Clock,
-        niceness: int,
     ) -> None:
         self._process = process
         self._backfills = backfills
         self._lock = lock
         self._clock = clock
-        self._niceness = niceness
-        self._began = clock.monotonic()
         self._printed = ""
         self._printed_at = -math.inf
         self._stop_requested = False
@@ -61,7 +58,7 @@ class ProgressLine:
         """Show the progress of the backfill; the follower calls it with each change."""
         stopping = ", stopping after this chunk" if backfill.cancel_requested_by else ""
         now = self._clock.monotonic()
-        starved = starvation_in_words(self._process.cpu_seconds(), now - self._began, self._niceness)
+        starved = self._process.starvation(claimed=backfill.state is BackfillState.RUNNING)
         progress = progress_in_words(backfill, self._clock.now())
         words = f"{backfill.id}: {progress}{stopping}{f'; {starved}' if starved else ''}"
         self._status.update(escape(words))

@@ -91,8 +91,7 @@ def _followed(project: Project, request: Request, key: str, job: Job) -> Backfil
         backfills.end(submitted.id, BackfillState.FAILED, outcome="", why=str(error))
         raise
     try:
-        locks, niceness = project.processes.backfill_lock, project.settings.batch_niceness
-        with ProgressLine(process, backfills, locks, clock, niceness) as line:
+        with ProgressLine(process, backfills, project.processes.backfill_lock, clock) as line:
             code = process.follow(lambda: backfills.find(key), line, clock)
     except KeyboardInterrupt:  # before `follow` handles it
         process.end()

@@ -16,6 +16,7 @@ from sluice.intervals.backfill.backfills import OPEN, Backfill, BackfillState
 from sluice.intervals.backfill.progress import expected_end, progress_in_words
 from sluice.intervals.backfill.request import StaticChoice
 from sluice.launch.batch_process import LOG
+from sluice.launch.starvation import holders_starvation
 from sluice.project.project import Project
 
 STYLES = {
@@ -50,6 +51,7 @@ def backfill_as_dict(project: Project, backfill: Backfill) -> dict[str, Any]:
         "done": backfill.done,
         "total": backfill.total,
         "expected_end": end and end.isoformat(),
+        "waits": waiting_in_words(project, backfill),
         "outcome": backfill.outcome,
         "why": backfill.why,
         "cancel_requested_by": backfill.cancel_requested_by,
@@ -73,17 +75,25 @@ def print_backfill(project: Project, backfill: Backfill, now: datetime) -> None:
         "result": _result_in_words(result),
         "raw table": raw_in_words(result.get("raw", {})),
     }
-    if backfill.state is BackfillState.RUNNING and not project.processes.backfill_lock(backfill.id).held():
-        lines["process"] = f"gone; run it again with --key {backfill.key} to resume it"
-    if backfill.state is BackfillState.SUBMITTED:
-        lines["process"] = (
-            "has not claimed its range yet; on a busy machine it runs at low priority (SLUICE_BATCH_NICENESS)"
-        )
+    if waits := waiting_in_words(project, backfill):
+        lines["process"] = waits
     if backfill.outcome == GATE_FAILED:
         lines["accept"] = f"fix the cause and run it again, or sluice backfill accept {backfill.id} --why REASON"
     print_fields(lines, 9)
     for page in _pages(project, backfill):
         out_lines.print(f"  report    {page}")
+
+
+def waiting_in_words(project: Project, backfill: Backfill) -> str:
+    """Return what a backfill waits for; empty if it has ended, or its process is at work."""
+    if backfill.state is BackfillState.SUBMITTED:
+        return "has not claimed its range yet; on a busy machine it runs at low priority (SLUICE_BATCH_NICENESS)"
+    if backfill.state is not BackfillState.RUNNING:
+        return ""
+    lock = project.processes.backfill_lock(backfill.id)
+    if not lock.held():
+        return f"gone; run it again with --key {backfill.key} to resume it"
+    return holders_starvation(lock.holder())
 
 
 def _result(project: Project, backfill: Backfill) -> dict[str, Any]:

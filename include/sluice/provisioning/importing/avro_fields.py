@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sluice.contracts.avro import Avro, AvroSchema, Items, Named, Primitive, Union
+from sluice.contracts.avro import Avro, AvroSchema, Field, Items, Named, Primitive, Union
 from sluice.contracts.promise import promise_of_avro
 from sluice.errors import SpecError
 from sluice.provisioning.importing.schema_fields import (
@@ -91,19 +91,14 @@ class _AvroFields:
         return None if entry is None else {"type": kind, key: entry}
 
     def _record(self, record: Named, where: str, around: tuple[str, ...]) -> Declared | None:
-        if record.name in around:
-            self.declaring.leave_out(where, f"{record.short} is inside of itself, and a spec says how deep fields are")
-            return None
-        inside: dict[str, Declared] = {}
-        for (name, path), each in zip(named_fields([each.name for each in record.fields]), record.fields, strict=True):
-            declared = self.declared(each.type, f"{where}.{each.name}", (*around, record.name))
-            if declared is not None:
-                always = promise_of_avro(each.type, self.schema).always
-                inside[name] = in_place(declared, path, required=always)
-        if not inside:
-            self.declaring.leave_out(where, "nothing inside it can be declared")
-            return None
-        return {"type": FieldType.OBJECT, "fields": inside}
+        def declare(each: Field, here: str, inside: tuple[str, ...]) -> Declared | None:
+            return self.declared(each.type, here, inside)
+
+        def place(declared: Declared, path: Declared, each: Field) -> Declared:
+            return in_place(declared, path, required=promise_of_avro(each.type, self.schema).always)
+
+        named, within = (record.name, record.short), (where, around)
+        return self.declaring.record(named, record.fields, declare, place, within=within)
 
     def _decimal(self, branches: list[_Branch], where: str) -> Declared | None:
         logical = {each.logical for each in branches if not isinstance(each, Items)}

@@ -121,20 +121,8 @@ class _ProtobufFields:
         if found.of in _WRAPPERS and value is not None and not is_entry:
             declared = self._single(value, where, (*around, message.name))
             return None if declared is None else {**declared, "path": ".value"}
-        if message.name in around:
-            self.declaring.leave_out(where, f"{message.name} is inside of itself, and a spec says how deep fields are")
-            return None
-        inside: dict[str, Declared] = {}
-        for (name, path), each in zip(
-            named_fields([each.name for each in message.fields]), message.fields, strict=True
-        ):
-            declared = self.declared(each, f"{where}.{each.name}", (*around, message.name))
-            if declared is not None:
-                inside[name] = _in_place(declared, path, each)
-        if not inside:
-            self.declaring.leave_out(where, "nothing inside it can be declared")
-            return None
-        return {"type": FieldType.OBJECT, "fields": inside}
+        named, within = (message.name, message.name), (where, around)
+        return self.declaring.record(named, message.fields, self.declared, _in_place, within=within)
 
 
 def _in_place(declared: Declared, path: Declared, found: ProtobufField) -> Declared:

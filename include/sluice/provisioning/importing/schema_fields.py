@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sluice.provisioning.importing.nested import distinct_names, path_of
+from sluice.specs.model.model import FieldType
 
 DEEPEST = 15
 """How many levels of fields are declared."""
@@ -15,6 +16,14 @@ MOST_FIELDS = 1_000
 
 Declared = Mapping[str, Any]
 """The keys of a field in a spec: `{"type": "array", "items": {"type": "long"}}`."""
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Inner = TypeVar("Inner", bound=_Named)
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,38 @@ class Declaring:
         elif self._declared > MOST_FIELDS:
             self.leave_out(where, f"there are more than {MOST_FIELDS:,} fields")
         return len(around) >= DEEPEST or self._declared > MOST_FIELDS
+
+    def record(
+        self,
+        record: tuple[str, str],
+        fields: Sequence[Inner],
+        declare: Callable[[Inner, str, tuple[str, ...]], Declared | None],
+        place: Callable[[Declared, Declared, Inner], Declared],
+        *,
+        within: tuple[str, tuple[str, ...]],
+    ) -> Declared | None:
+        """Return a record as an object of its fields; None, with a note, if it is inside itself or empty of such.
+
+        Args:
+            record: its name, in full and for people.
+            fields: what is inside it.
+            declare: declares one, given where it is and the names of the records around it; None: it is left out.
+            place: makes the declaration of a value, and its path, that of a field.
+            within: where the record is, and the names of the records around it.
+        """
+        (name, shown), (where, around) = record, within
+        if name in around:
+            self.leave_out(where, f"{shown} is inside of itself, and a spec says how deep fields are")
+            return None
+        inside: dict[str, Declared] = {}
+        for (key, path), each in zip(named_fields([each.name for each in fields]), fields, strict=True):
+            declared = declare(each, f"{where}.{each.name}", (*around, name))
+            if declared is not None:
+                inside[key] = place(declared, path, each)
+        if not inside:
+            self.leave_out(where, "nothing inside it can be declared")
+            return None
+        return {"type": FieldType.OBJECT, "fields": inside}
 
 
 def named_fields(keys: Sequence[str]) -> list[tuple[str, Declared]]:

@@ -24,7 +24,6 @@ from sluice.intervals.record_positions import RecordPositions
 from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.comparison import IntervalComparison, compare
 from sluice.spark.backfill.convicting import convict
-from sluice.spark.backfill.duckdb_check import DuckDBCheck
 from sluice.spark.backfill.rewritten import rewritten
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.backfill.state_chain import StateChain, with_states
@@ -160,6 +159,8 @@ class ChunkExaminer:
         transform, pipeline = self.code.transform, self.code.pipeline
         if not isinstance(transform, SelectTransform) or pipeline.backfill.cross_check == "none":
             return parities, None
+        from sluice.spark.backfill.duckdb_check import DuckDBCheck  # noqa: PLC0415 - a function waits for no SQL
+
         agree = [p.interval for p in parities if p.outcome is ParityOutcome.IDENTICAL and p.counts.identical]
         duckdb = DuckDBCheck(transform, self.code.static, self._output)
         checked, found = duckdb.compare(agree, records.good_behind, partial(self._staged_rows, stage))

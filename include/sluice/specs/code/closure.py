@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.disk import replacing
-from sluice.specs.code.modules import imported_files
+from sluice.specs.code.modules import Modules
 from sluice.specs.expectations.model import Expectation, Severity
 from sluice.specs.model.model import PipelineSpec, StaticInput, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
@@ -70,7 +70,12 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the modules below `roots` that importing `entry` can execute, itself included, sorted.
+    """Return the modules below `roots` that importing `entry` can execute, itself included, sorted: `closure_of`."""
+    return closure_of([entry], roots)
+
+
+def closure_of(entries: Iterable[Path], roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the modules below `roots` that importing `entries` can execute, themselves included, sorted.
 
     Found by reading, not by importing. Names that are computed at run time stay unseen; `sluice check` refuses those.
     What is no module, such as a SELECT, imports nothing.
@@ -78,14 +83,14 @@ def import_closure(entry: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
     Raises:
         SpecFaults: a module is not Python.
     """
-    closure: set[Path] = set()
-    waiting = [entry]
+    modules, closure = Modules(roots), set[Path]()
+    waiting = list(entries)
     while waiting:
         path = waiting.pop()
         if path not in closure:
             closure.add(path)
             if path.suffix == ".py":
-                waiting.extend(imported_files(path, roots))
+                waiting.extend(modules.imported_by(path))
     return tuple(sorted(closure))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sluice.settings import PACKAGE
-from sluice.specs.code.closure import import_closure, meaning
+from sluice.specs.code.closure import closure_of, meaning
 from sluice.specs.code.parts import CodeParts
 from sluice.specs.code.static import locate
 from sluice.specs.expectations.model import Expectation
@@ -50,7 +50,7 @@ def pipeline_parts(
     transform = home / "spark_jobs" / "transforms" / pipeline.transform_file
     entries = (transform, package / "spark" / "records" / "validation.py")
     roots = (package, home / "spark_jobs", home / "include")
-    closure = {path for entry in entries for path in import_closure(entry, roots)}
+    closure = set(closure_of(entries, roots))
     closure.update((package / "jars" / "java" / "sluice" / "decoding").glob("*.java"))
     fixed = {name: wanted for name, wanted in pipeline.static.items() if wanted.reload is None}
     static = {name: digest(locate(wanted, home / "include")) for name, wanted in fixed.items()}

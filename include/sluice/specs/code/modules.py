@@ -9,6 +9,9 @@ from pathlib import Path
 
 from sluice.specs.reading.faults import Fault, SpecFaults
 
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where a statement holds others; a handler of exceptions and a case of a match hold them, too."""
+
 
 def parse_module(path: Path, file: str = "") -> ast.Module:
     """Return a module's syntax tree.
@@ -36,18 +39,34 @@ def _parsed(path: Path, _modified_ns: int, _size: int) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def imported_files(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files below `roots` that importing one module executes: its packages and what it imports.
+class Modules:
+    """The modules below some folders, each looked for once: make a new one to see a change of files.
 
-    Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not. A root is a folder of
-    modules, or one package: then its neighbours are outside.
+    Args:
+        roots: a root is a folder of modules, or one package: then its neighbours are outside.
     """
-    package = _package(path, roots)
-    yield from _files(package, roots)
-    for level, name in _imports(parse_module(path)):
-        if level <= len(package):
-            above = package[: len(package) - level + 1] if level else ()
-            yield from _files((*above, *name), roots)
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = roots
+        self._known: dict[tuple[str, ...], tuple[Path, ...]] = {}
+
+    def imported_by(self, path: Path) -> Iterator[Path]:
+        """Yield the files that importing one module executes: its packages and what it imports.
+
+        Imports inside functions and under TYPE_CHECKING count; a module outside the roots does not.
+        """
+        package = _package(path, self._roots)
+        yield from self._files(package)
+        for level, name in _imports(parse_module(path)):
+            if level <= len(package):
+                above = package[: len(package) - level + 1] if level else ()
+                yield from self._files((*above, *name))
+
+    def _files(self, name: tuple[str, ...]) -> tuple[Path, ...]:
+        """Return the files of `a`, `a.b` and `a.b.c` in the first root that has `a`; the last part may be no module."""
+        if name not in self._known:
+            self._known[name] = next((files for root in self._roots if (files := tuple(_below(root, name)))), ())
+        return self._known[name]
 
 
 SPARK_FUNCTIONS = ("pyspark.sql.functions", "pyspark.sql.connect.functions", "pyspark.sql.functions.builtin")
@@ -88,7 +107,7 @@ def origin_of(node: ast.expr, names: Mapping[str, str]) -> str | None:
 def _imports(tree: ast.Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
     """Return level and full name of all that a module imports; found once, because closures share most modules."""
     imports: list[tuple[int, tuple[str, ...]]] = []
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             imports += [(0, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -97,22 +116,28 @@ def _imports(tree: ast.Module) -> tuple[tuple[int, tuple[str, ...]], ...]:
     return tuple(imports)
 
 
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield all statements, those inside others too: only they import, and most of a tree is expressions."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for block in _BLOCKS:
+            waiting.extend(getattr(statement, block, ()))
+
+
 def _package(path: Path, roots: Sequence[Path]) -> tuple[str, ...]:
     """Return the name of the package that a module, or a package's `__init__`, is in."""
     root = next((root for root in roots if path.is_relative_to(root)), path.parent)
     return path.parent.relative_to(root.parent if _is_package(root) else root).parts
 
 
-def _files(name: tuple[str, ...], roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files of `a`, `a.b` and `a.b.c` in the first root that has `a`; the last part may be no module."""
-    for root in roots:
-        folder = root.parent if _is_package(root) else root
-        if folder != root and name[:1] != (root.name,):
-            continue
-        files = [path for length in range(1, len(name) + 1) if (path := _module(folder.joinpath(*name[:length])))]
-        if files:
-            yield from files
-            return
+def _below(root: Path, name: tuple[str, ...]) -> Iterator[Path]:
+    folder = root.parent if _is_package(root) else root
+    if folder == root or name[:1] == (root.name,):
+        for length in range(1, len(name) + 1):
+            if (path := _module(folder.joinpath(*name[:length]))) is not None:
+                yield path
 
 
 @lru_cache(maxsize=64)
