@@ -113,6 +113,12 @@ class SettlingRules:
             return settled_until
         return next(self.touched(first_event)).start
 
+    def first_whole(self, floor: datetime) -> datetime:
+        """Return the start of the first interval that is made of no records from before a time."""
+        earliest = floor + self.lookback
+        held = interval_of(earliest, self.length)
+        return held.start if held.start == earliest else held.end
+
     def read_range(self, intervals: Interval, breadth: int = 1) -> Interval:
         """Return from when to when the records are that the rows of some intervals are made of.
 
