@@ -52,6 +52,20 @@ class WholeFrom:
     table: str
 
     @property
+    def text(self) -> str:
+        """What it means for the intervals of a table, as a sentence."""
+        return f"What begins before {self.start:%F %R} UTC cannot be computed again: {self.floor.text(self.table)}."
+
+    def to_json(self) -> dict[str, str]:
+        """Return it for programs."""
+        return {
+            "start": self.start.isoformat(),
+            "floor": self.floor.at.isoformat(),
+            "since": self.floor.since.isoformat(),
+            "raw_table": self.table,
+        }
+
+    @property
     def why(self) -> str:
         """Why an interval before it is left as it is, as a clause."""
         return (

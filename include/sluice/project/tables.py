@@ -59,6 +59,12 @@ class ProjectTables:
         tables = {topic: self.catalog.topics[topic].raw.table for topic in spec.topics}
         return whole_from(SettlingRules.by_topic(spec), floors, tables)
 
+    def whole_now(self, pipeline: str) -> WholeFrom | None:
+        """Return the same, as the floors are now."""
+        return self.whole(
+            pipeline, {name: self.position(name).floor for name in self.catalog.pipelines[pipeline].reads}
+        )
+
     def raw_position(self, topic: str) -> RawPosition:
         """Return how far a topic's raw table goes."""
         from sluice.delta.log import raw_position  # noqa: PLC0415 - see `Project`
@@ -118,11 +124,8 @@ class ProjectTables:
 
         spec = self.catalog.pipelines[pipeline]
         table, raw = self.folder.table(spec.intervals.table), partial(self._raw_of, spec)
-        whole = partial(self._whole_now, spec)
+        whole = partial(self.whole_now, pipeline)
         return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw, whole)
-
-    def _whole_now(self, spec: PipelineSpec) -> WholeFrom | None:
-        return self.whole(spec.name, {name: self.position(name).floor for name in spec.reads})
 
 
 def _joined(each: Mapping[str, RawPosition]) -> Reach:
