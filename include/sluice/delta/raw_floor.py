@@ -51,6 +51,11 @@ def raise_floor(folder: Path, floor: datetime, now: datetime) -> RawFloor:
     return found
 
 
+def is_older(folder: Path, floor: datetime, margin: timedelta) -> bool:
+    """Return whether a table holds records that go below a floor; the arguments are those of `remove_below`."""
+    return bool(dataset_of(folder).count_rows(filter=_below(floor, floor - margin)))
+
+
 def remove_below(folder: Path, floor: RawFloor, margin: timedelta) -> int:
     """Remove the records below the floor of a table, and return how many there were. May be repeated.
 
@@ -65,12 +70,12 @@ def remove_below(folder: Path, floor: RawFloor, margin: timedelta) -> int:
         floor: that is on record.
         margin: how far a record's event may lie ahead of its timestamp.
     """
-    stamped = floor.at - margin
-    if not dataset_of(folder).count_rows(filter=_below(floor.at, stamped)):
+    if not is_older(folder, floor.at, margin):
         return 0
     failpoint("before_removal", folder.name)
     table, done = DeltaTable(str(folder)), dict[str, Any]()
-    old = f"(event_time < {instant_literal(floor.at)} OR event_time IS NULL) AND timestamp < {instant_literal(stamped)}"
+    before, stamped = instant_literal(floor.at), instant_literal(floor.at - margin)
+    old = f"(event_time < {before} OR event_time IS NULL) AND timestamp < {stamped}"
 
     def delete() -> None:
         done.update(table.delete(old, writer_properties=WriterProperties(compression="ZSTD")))

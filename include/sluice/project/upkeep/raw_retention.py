@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from sluice.intervals.raw_floor import RawFloor
-from sluice.intervals.reach import RawPosition
+from sluice.intervals.reach import RawPosition, topic_name
 from sluice.project.project import Project
 from sluice.settling.retention import (
     FloorDecision,
@@ -68,14 +68,14 @@ def retain(project: Project, name: str, now: datetime) -> Retained:
         CorruptionError: the log of a table cannot be read.
         UnreachableError: the control database could not be queried.
     """
-    from sluice.delta.raw_floor import raise_floor, remove_below  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw_floor import is_older, raise_floor, remove_below  # noqa: PLC0415 - see `Project`
 
     topic, position = project.catalog.topics[name], project.tables.raw_position(name)
     folder, floor = project.folder.table(topic.raw.table), position.floor
-    decision = _decision(project, topic, folder, position, now)
-    if decision.floor is not None:
+    decision, margin = _decision(project, topic, folder, position, now), _margin(project, name)
+    if decision.floor is not None and is_older(folder, decision.floor, margin):  # else nothing would go
         floor = raise_floor(folder, decision.floor, now)
-    removed = 0 if floor is None else remove_below(folder, floor, _margin(project, name))
+    removed = 0 if floor is None else remove_below(folder, floor, margin)
     return Retained(removed, floor, "" if decision.held is None else decision.held.why)
 
 
@@ -126,13 +126,17 @@ def _every_position(project: Project, topic: str) -> Mapping[str, Mapping[str, i
 def _positions(project: Project, topic: str, topic_id: str) -> Mapping[str, Mapping[str, int]]:
     """Return how far each stream has read a topic; nothing of one that has not come to the newest topic of the name."""
     return {
-        stream: {
-            partition: offset
-            for partition, offset in (offsets or {}).items()
-            if partition.rpartition("/")[0] == topic and topic_id in "".join(project.streams.epochs(stream).topics[-1:])
-        }
+        stream: {} if offsets is None or _reads_another(project, stream, topic_id) else _own_offsets(offsets, topic)
         for stream, offsets in _every_position(project, topic).items()
     }
+
+
+def _reads_another(project: Project, stream: str, topic_id: str) -> bool:
+    return any(topic_id not in ids.split("+") for ids in project.streams.epochs(stream).topics[-1:])
+
+
+def _own_offsets(offsets: Mapping[str, int], topic: str) -> dict[str, int]:
+    return {partition: offset for partition, offset in offsets.items() if topic_name(partition) == topic}
 
 
 def _margin(project: Project, topic: str) -> timedelta:
