@@ -13,10 +13,6 @@ from sluice.intervals.raw_floor import RawFloor, WholeFrom
 from sluice.settling.rules import SettlingRules
 
 _DAY = timedelta(days=1)
-_BREADTH = 2
-"""How many times as far beyond an interval as declared `verify` reads."""
-_SESSION_BREADTH = 4
-"""The same where rows say since when they are: what a session is made of may be read twice as far, again and again."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +74,9 @@ def next_floor(
     return FloorDecision(floor, wanted, held)
 
 
-def reach_back(rules: SettlingRules, *, sessions: bool) -> timedelta:
-    """Return how far before an interval records are read for it at most.
-
-    Args:
-        rules: of the topic.
-        sessions: whether its rows say since when they are.
-    """
-    return (_SESSION_BREADTH if sessions else _BREADTH) * rules.lookback
-
-
-def least_retention(rules: SettlingRules, *, sessions: bool) -> timedelta:
+def least_retention(rules: SettlingRules) -> timedelta:
     """Return how old records become at least that an interval is made of, until it is settled and can be verified."""
-    return rules.length + rules.margin + reach_back(rules, sessions=sessions)
+    return rules.length + rules.margin + rules.reach_back
 
 
 def needs_of_table(pipeline: str, ledger: Ledger, back: timedelta) -> Iterator[RawNeed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -20,7 +21,6 @@ from sluice.settling.retention import (
     need_of_backfill,
     needs_of_table,
     next_floor,
-    reach_back,
     whole_from,
 )
 from sluice.settling.rules import SettlingRules
@@ -146,9 +146,12 @@ def test_a_backfill_at_work_needs_its_range() -> None:
 
 
 def test_records_are_kept_at_least_until_an_interval_is_settled_and_verified() -> None:
-    assert reach_back(RULES, sessions=False) == 6 * HOUR
-    assert least_retention(RULES, sessions=False) == (1 + 2 + 1 + 1 + 6) * HOUR
-    assert least_retention(RULES, sessions=True) == (1 + 2 + 1 + 1 + 12) * HOUR
+    assert least_retention(RULES) == (1 + 2 + 1 + 1 + 2 * 3) * HOUR
+    assert least_retention(replace(RULES, sessions=True)) == (1 + 2 + 1 + 1 + 4 * 3) * HOUR
+
+
+def test_sessions_are_whole_where_they_can_be_read_further_back_again_and_again() -> None:
+    assert replace(RULES, sessions=True).first_whole(START) == START + 12 * HOUR
 
 
 @pytest.mark.parametrize(

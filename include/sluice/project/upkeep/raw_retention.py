@@ -16,11 +16,10 @@ from sluice.settling.retention import (
     need_of_backfill,
     needs_of_table,
     next_floor,
-    reach_back,
 )
 from sluice.settling.rules import SettlingRules
 from sluice.specs.catalog.streams import raw_stream
-from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.sources import CLOCK_SKEW
 
 
@@ -102,7 +101,8 @@ def _decision(project: Project, topic: TopicSpec, folder: Path, position: RawPos
 
 
 def _needs(project: Project, topic: str) -> Iterator[RawNeed]:
-    backs = {spec.name: _back(spec, topic) for spec in project.catalog.readers.get(topic, ()) if spec.has_intervals}
+    readers = [spec for spec in project.catalog.readers.get(topic, ()) if spec.has_intervals]
+    backs = {spec.name: SettlingRules.of(spec, topic).reach_back for spec in readers}
     for name, back in backs.items():
         yield from needs_of_table(name, project.tables.ledger(name), back)
     for stream, offsets in _every_position(project, topic).items():
@@ -112,10 +112,6 @@ def _needs(project: Project, topic: str) -> Iterator[RawNeed]:
         if backfill.request.pipeline in backs:
             back = backs[backfill.request.pipeline]
             yield need_of_backfill(backfill.id, backfill.request.range, back)
-
-
-def _back(spec: PipelineSpec, topic: str) -> timedelta:
-    return reach_back(SettlingRules.of(spec, topic), sessions=spec.intervals.since_column is not None)
 
 
 def _every_position(project: Project, topic: str) -> Mapping[str, Mapping[str, int] | None]:

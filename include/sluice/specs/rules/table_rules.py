@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.contracts.breach import Loc
-from sluice.settling.retention import least_retention, reach_back
+from sluice.settling.retention import least_retention
 from sluice.settling.rules import SettlingRules
 from sluice.specs.expectations.set_level import Own
 from sluice.specs.model.duration import format_duration
@@ -75,8 +75,8 @@ def _needed(pipeline: PipelineSpec, topic: str) -> tuple[timedelta, str]:
     if not pipeline.has_intervals:
         lateness = pipeline.time_of(topic).allowed_lateness
         return lateness, f"`allowed_lateness` {format_duration(lateness)}"
-    rules, sessions = SettlingRules.of(pipeline, topic), pipeline.declared_intervals.since_column is not None
-    back = reach_back(rules, sessions=sessions)
+    rules = SettlingRules.of(pipeline, topic)
+    back = rules.reach_back
     parts = {
         "its length": rules.length,
         "`lookahead`": rules.lookahead,
@@ -85,7 +85,7 @@ def _needed(pipeline: PipelineSpec, topic: str) -> tuple[timedelta, str]:
         f"{back // rules.lookback if rules.lookback else 0} times `lookback`": back,
     }
     how = " + ".join(f"{part} {format_duration(length)}" for part, length in parts.items() if length)
-    return least_retention(rules, sessions=sessions), how
+    return least_retention(rules), how
 
 
 def table_readers_only_settle(reading: Reading) -> Iterator[Finding]:
