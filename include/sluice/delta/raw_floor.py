@@ -17,14 +17,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties
+from deltalake import CommitProperties, DeltaTable, Transaction
 
 from sluice.delta.conditions import instant_literal
 from sluice.delta.log import try_commit, write_no_files
 from sluice.delta.reading import FLOOR, FLOOR_SINCE, dataset_of, floor_of, open_table
+from sluice.delta.upkeep import COMPACT
 from sluice.failpoints import failpoint
 from sluice.intervals.raw_floor import RawFloor
 
+_BY_AGE = {"sluice": "raw.retention"}
+"""What the history of a table says of a removal."""
 _TRIES = 5
 """How often a removal begins again because somebody appended records that belong to it."""
 
@@ -78,7 +81,7 @@ def remove_below(folder: Path, floor: RawFloor, margin: timedelta) -> int:
     old = f"(event_time < {before} OR event_time IS NULL) AND timestamp < {stamped}"
 
     def delete() -> None:
-        done.update(table.delete(old, writer_properties=WriterProperties(compression="ZSTD")))
+        done.update(table.delete(old, writer_properties=COMPACT, commit_properties=CommitProperties(_BY_AGE)))
 
     any(try_commit(table, delete) for _ in range(_TRIES))
     return int(done.get("num_deleted_rows", 0))
