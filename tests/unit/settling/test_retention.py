@@ -55,6 +55,12 @@ def test_who_has_not_begun_needs_all() -> None:
     assert next_floor(400 * DAY, NOW, NOW, [RawNeed(ago(900), "old"), need], None).held == need
 
 
+def test_a_need_from_before_the_floor_leaves_it_where_it_is() -> None:
+    before, need = RawFloor(midnight(450), NOW), RawNeed(ago(500), "slow")
+    assert next_floor(400 * DAY, NOW, NOW, [need], before) == FloorDecision(None, midnight(400), need)
+    assert next_floor(450 * DAY, NOW, NOW, (), before) == FloorDecision()
+
+
 def test_of_a_topic_whose_records_are_old_nothing_becomes_older_by_our_own_clock() -> None:
     newest = datetime(2013, 1, 31, 23, tzinfo=UTC)
     assert next_floor(10 * DAY, newest, NOW, (), None).floor == datetime(2013, 1, 21, tzinfo=UTC)
