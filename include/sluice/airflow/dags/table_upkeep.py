@@ -94,7 +94,6 @@ def retain_raw(project: Project, now: datetime) -> dict[str, Retained]:
     """Remove the records of every raw table that are older than its topic's spec keeps them, by topic.
 
     Raises:
-        CorruptionError: the log of some table cannot be read; the others were looked after.
-        UnreachableError: the control database could not be queried.
+        CorruptionError: of some topic that cannot be decided; the others were looked after.
     """
     return act_on_each(retaining_topics(project), lambda topic: retain(project, topic, now))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import RawPosition, topic_name
@@ -71,21 +70,25 @@ def retain(project: Project, name: str, now: datetime) -> Retained:
 
     topic, position = project.catalog.topics[name], project.tables.raw_position(name)
     folder, floor = project.folder.table(topic.raw.table), position.floor
-    decision, margin = _decision(project, topic, folder, position, now), _margin(project, name)
+    margin = _margin(project, name)
+    decision = _decision(project, topic, position, now, margin)
     if decision.floor is not None and is_older(folder, decision.floor, margin):  # else nothing would go
         floor = raise_floor(folder, decision.floor, now)
     removed = 0 if floor is None else remove_below(folder, floor, margin)
     return Retained(removed, floor, "" if decision.held is None else decision.held.why)
 
 
-def _decision(project: Project, topic: TopicSpec, folder: Path, position: RawPosition, now: datetime) -> FloorDecision:
-    from sluice.delta.raw_floor import newest_event, oldest_unread  # noqa: PLC0415 - see `Project`
+def _decision(
+    project: Project, topic: TopicSpec, position: RawPosition, now: datetime, margin: timedelta
+) -> FloorDecision:
+    from sluice.delta.raw_floor import is_older, newest_event, oldest_unread  # noqa: PLC0415 - see `Project`
 
-    retention = topic.raw.retention
+    folder, retention = project.folder.table(topic.raw.table), topic.raw.retention
     if not isinstance(retention, timedelta) or not position.reach.topics:
         return FloorDecision()
     newest, before = newest_event(folder), position.floor
-    if next_floor(retention, newest, now, (), before).floor is None:
+    by_age = next_floor(retention, newest, now, (), before).floor
+    if by_age is None or not is_older(folder, by_age, margin):  # most rounds end here
         return FloorDecision()
     found = next_floor(retention, newest, now, _needs(project, topic.name), before)
     if found.floor is None:
