@@ -34,6 +34,7 @@ Failpoint = Literal[
     "after_publish_before_index",  # it is published; the control database does not know
     "between_backfills",  # a backfill of a replay is done; the next one, or the case, is not
     "before_case_closes",  # all of them are done; the case is open
+    "before_removal",  # the floor of a raw table is on record; no record below it is removed
     "after_submit_before_bind",  # a driver lives; its attempt is an intent
     "after_bind_before_defer",  # it is bound; nobody watches it
     "after_poll_before_event",  # a watcher has seen something; nobody was notified

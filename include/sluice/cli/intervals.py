@@ -95,7 +95,8 @@ def show(
     reading, code = _read_ledger(project, pipeline), project.code_of(pipeline)
     interval = interval_of(start, spec.intervals.interval_length)
     row = reading.ledger.rows.get(interval.start) or LedgerRow(interval)
-    advice = advise(row, reading.ledger.closed_until, code, repair=spec.backfill.repair)
+    ledger = reading.ledger
+    advice = advise(row, ledger.closed_until, code, repair=spec.backfill.repair, whole=ledger.whole)
     due = {"why": advice.why, "command": command_for(pipeline, interval, advice), "by_itself": advice.by_itself}
     data = {"pipeline": pipeline, **row_as_dict(row, code), "code": code, "what_to_do": due}
     emit(output, data, lambda: _print_row(pipeline, row, code, advice))
@@ -217,6 +218,7 @@ class _Listing:
         return {
             "closed_until": closed_until and closed_until.isoformat(),
             "version": self.reading.ledger.version,
+            "whole_from": self.reading.ledger.whole and self.reading.ledger.whole.to_json(),
             "code": self.code,
             "note": self.reading.note,
             "counts": _counts(self.rows, self.code),
@@ -236,6 +238,8 @@ def _print_listings(listings: Iterable[_Listing]) -> None:
         until = each.reading.ledger.closed_until
         closed = "nothing is closed yet" if until is None else f"closed until {until:%F %R} UTC"
         out_lines.print(f"{each.pipeline}: {counts}; {closed}.")
+        if (whole := each.reading.ledger.whole) is not None:
+            out_lines.print(f"{each.pipeline}: {whole.text}")
 
 
 def _table(rows: Sequence[LedgerRow], code: str) -> Table:

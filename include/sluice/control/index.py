@@ -22,6 +22,7 @@ from sluice.control.tables import interval, ledger, ledger_entry
 from sluice.errors import CorruptionError
 from sluice.intervals.entries import Logged, from_json, to_json
 from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
+from sluice.intervals.raw_floor import WholeFrom
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.intervals.rows import Rows
 
@@ -39,11 +40,13 @@ class LedgerSource:
         length: of an interval.
         entries: returns the entries of the output table's commits of greater versions than the given one, oldest first.
         raw: returns how far the raw table goes.
+        whole: returns from which interval on its records can be read again; None: nothing was removed.
     """
 
     length: timedelta
     entries: Callable[[int], Sequence[Logged]]
     raw: Callable[[], RawPosition]
+    whole: Callable[[], WholeFrom | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,8 @@ class LedgerIndex(DeploymentRecords):
             reach = Reach(json.loads(head.raw_offsets), tuple(json.loads(head.raw_topics)))
             raw = RawPosition(head.raw_version, reach)
         entries = sorted([*known, *new], key=lambda logged: logged.version)
-        folded = fold(entries, self._sources[pipeline].length, raw.reach)
+        source = self._sources[pipeline]
+        folded = fold(entries, source.length, raw.reach, source.whole())
         changed = self._write_rows(connection, pipeline, folded.spans)
         self._write_head(connection, pipeline, folded, raw)
         return Refreshed(pipeline, len(new), changed, folded)

@@ -15,7 +15,7 @@ from typing import Any
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
-from sluice.delta.reading import dataset_of, open_table
+from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
@@ -85,12 +85,13 @@ def raw_position(table: Path) -> RawPosition:
 
     That of the stream's newest commit may have lost its files: upkeep joins them, and removes what is old.
     """
-    version = _version(table)
+    opened = _opened(table)
+    version = None if opened is None else opened.version()
     logged = () if version is None else _newest_first(table, version)
     newest = next((each.entry for each in logged if isinstance(each.entry, StreamEntry)), None)
-    if version is None or newest is None:
+    if opened is None or version is None or newest is None:
         return RawPosition()
-    return RawPosition(version, newest.reach, newest.holes, newest.times)
+    return RawPosition(version, newest.reach, newest.holes, newest.times, floor_of(opened))
 
 
 def has_commit_after(table: Path, version: int) -> bool:
@@ -102,12 +103,18 @@ def has_commit_after(table: Path, version: int) -> bool:
     return _file(table, version + 1).exists()
 
 
-def _version(table: Path) -> int | None:
-    """Return the newest version of a table; None if there is none."""
+def _opened(table: Path) -> DeltaTable | None:
+    """Return a table as it is now; None if there is none."""
     try:
-        return open_table(table).version()
+        return open_table(table)
     except NotReadyError:
         return None
+
+
+def _version(table: Path) -> int | None:
+    """Return the newest version of a table; None if there is none."""
+    opened = _opened(table)
+    return None if opened is None else opened.version()
 
 
 def append_entry(table: Path, entry: Entry) -> int:

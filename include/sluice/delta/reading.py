@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,14 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from sluice.errors import CorruptionError, NotReadyError, SpecError
+from sluice.intervals.raw_floor import RawFloor
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import dataset
+
+FLOOR, FLOOR_SINCE = "sluice:raw-floor", "sluice:raw-floor:since"
+"""The application transactions by which a raw table says its floor: their versions are seconds since 1970."""
 
 
 def open_table(folder: Path, version: int | None = None) -> DeltaTable:
@@ -44,6 +49,14 @@ def open_table(folder: Path, version: int | None = None) -> DeltaTable:
             fix="take a newer one, or none for the newest.",
         ) from error
     return table
+
+
+def floor_of(table: DeltaTable) -> RawFloor | None:
+    """Return the floor of a raw table at the version that is loaded; None if nothing was ever removed."""
+    at, since = table.transaction_version(FLOOR), table.transaction_version(FLOOR_SINCE)
+    if at is None or since is None:
+        return None
+    return RawFloor(datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(since, UTC))
 
 
 def dataset_of(folder: Path, version: int | None = None) -> dataset.Dataset:

@@ -27,6 +27,8 @@ from sluice.intervals.entries import StreamEntry
 _TARGET_BYTES = 32 * 1024 * 1024
 _ROWS_PER_GROUP = 100_000
 """A reader skips groups of rows by their times and offsets, and splits a file between two of them."""
+COMPACT = WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROUP)
+"""How files are written that stay for long."""
 _FEWEST_FILES = 16
 """Small files that are worth a commit."""
 _UNCOMMITTED_HOURS = 7 * 24
@@ -137,7 +139,7 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
     return table.optimize.compact(
         target_size=_TARGET_BYTES,
         max_concurrent_tasks=1,
-        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROUP),
+        writer_properties=COMPACT,
     )
 
 

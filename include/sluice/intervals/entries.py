@@ -20,6 +20,7 @@ from sluice.errors import CorruptionError
 from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.carried import Carried
 from sluice.intervals.coverage import Position
+from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import Hole, Reach, topic_name
 from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
@@ -218,17 +219,20 @@ class LossyRange:
     Attributes:
         since: start of the first (UTC); None: the first of the table, which has none yet.
         until: end of the last.
-        hole: where the records were.
+        hole: where the records were; None: they were removed by their age.
+        floor: below which they were removed; None: they were lost.
     """
 
     since: datetime | None
     until: datetime
-    hole: Hole
+    hole: Hole | None = None
+    floor: RawFloor | None = None
 
     @property
     def why(self) -> str:
         """The reason on record."""
-        return f"{self.hole} {LOST}"
+        what = self.hole if self.floor is None else f"records from before {self.floor.at:%F %R} UTC"
+        return f"{what} {LOST}"
 
 
 @dataclass(frozen=True)

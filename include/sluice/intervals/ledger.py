@@ -31,6 +31,7 @@ from sluice.intervals.entries import (
     WithdrawnEntry,
 )
 from sluice.intervals.facts import NOTHING, Facts, correcting, writing
+from sluice.intervals.raw_floor import WholeFrom
 from sluice.intervals.reach import UNREACHABLE, Reach
 from sluice.intervals.rows import LedgerRow, Rows, State, Verified, Written
 from sluice.intervals.spans import Spans
@@ -47,14 +48,17 @@ class Ledger:
         rows: by start; open intervals have none, unless they are dirty.
         closed_until: end of the last closed interval; None before the first.
         version: the newest table version that was checked.
-        ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack: a recompute would
-            leave them as they are. No part of the truth about the intervals: the index does not keep it.
+        ahead: starts of the dirty `spans` of which the raw table holds nothing yet that they lack, or not all any more
+            that they are made of: no recompute makes them good now. No part of the truth about the intervals: the
+            index does not keep it.
+        whole: from which interval on records can be read again; None: nothing was ever removed. The same.
     """
 
     rows: Mapping[datetime, LedgerRow] = field(default_factory=dict)
     closed_until: datetime | None = None
     version: int = -1
     ahead: frozenset[datetime] = field(default=frozenset(), compare=False)
+    whole: WholeFrom | None = field(default=None, compare=False)
 
     @property
     def spans(self) -> tuple[LedgerRow, ...]:
@@ -70,6 +74,10 @@ class Ledger:
         """Whether the stream has closed an interval and will not write it again."""
         return row.current is not None or (self.closed_until is not None and row.interval.end <= self.closed_until)
 
+    def is_whole(self, start: datetime) -> bool:
+        """Whether all records can still be read that the interval which begins then is made of."""
+        return self.whole is None or start >= self.whole.start
+
     def between(self, since: datetime | None, until: datetime | None) -> Iterator[LedgerRow]:
         """Yield the `spans` of the intervals that lie in `[since, until)`, in order."""
         return (row for span in self.spans if (row := span.within(since, until)) is not None)
@@ -82,7 +90,9 @@ class Ledger:
         return {state: counts[state] for state in State}
 
 
-def fold(commits: Iterable[Logged], length: timedelta, raw: Reach | None = None) -> Ledger:
+def fold(
+    commits: Iterable[Logged], length: timedelta, raw: Reach | None = None, whole: WholeFrom | None = None
+) -> Ledger:
     """Return the ledger that these commits amount to.
 
     Args:
@@ -90,9 +100,10 @@ def fold(commits: Iterable[Logged], length: timedelta, raw: Reach | None = None)
         length: of an interval.
         raw: how far the raw table goes: what a stream closed before the raw table holds everything behind it is not
             closed yet. None: the raw table holds everything.
+        whole: from which interval on records can be read again; None: nothing was removed.
     """
     commits = list(commits)
-    folding = _Folding(length, None if raw is None else _with_known(raw, commits))
+    folding = _Folding(length, None if raw is None else _with_known(raw, commits), whole)
     for commit in commits:
         folding.add(commit)
     return folding.result()
@@ -108,9 +119,10 @@ _OfStream = StreamEntry | AttemptEntry | DirtyEntry
 
 
 class _Folding:
-    def __init__(self, length: timedelta, raw: Reach | None) -> None:
+    def __init__(self, length: timedelta, raw: Reach | None, whole: WholeFrom | None) -> None:
         self._length = length
         self._raw = raw
+        self._whole = whole
         self._facts: Spans[Facts] = Spans()
         self._topics: list[str] = []  # oldest first
         self._growing: dict[datetime, Content] = {}
@@ -148,6 +160,8 @@ class _Folding:
     def result(self) -> Ledger:
         if self._settled_until is not None:
             self._facts.cut(self._settled_until)
+        if self._whole is not None:
+            self._facts.cut(self._whole.start)
         spans: list[tuple[datetime, datetime, Facts]] = []
         for start, end, found in self._facts:
             facts = self._as_settled(end, found)
@@ -157,6 +171,7 @@ class _Folding:
                 spans
                 and spans[-1][1] == start
                 and spans[-1][2] == facts
+                and self._is_cut(spans[-1][0]) == self._is_cut(start)
                 and not (facts.is_alone or spans[-1][2].is_alone)
             ):
                 spans[-1] = (spans[-1][0], end, facts)
@@ -165,10 +180,10 @@ class _Folding:
         ahead = frozenset(
             start
             for start, _, facts in spans
-            if facts.dirt and all(self._is_beyond_raw(reach) for _, reach in facts.dirt)
+            if facts.dirt and (self._is_cut(start) or all(self._is_beyond_raw(reach) for _, reach in facts.dirt))
         )
         rows, ahead = with_inherited((self._row(*span) for span in spans), ahead)
-        return Ledger(Rows(rows), self._settled_until, self._version, ahead)
+        return Ledger(Rows(rows), self._settled_until, self._version, ahead, self._whole)
 
     def _as_settled(self, end: datetime, facts: Facts) -> Facts:
         """Return facts without what the stream wrote of an interval that is not closed yet.
@@ -214,6 +229,9 @@ class _Folding:
         self._closed_until = max(entry.closed_until, self._closed_until or entry.closed_until)
         if not self._raw_is_behind:
             self._settled_until = self._closed_until
+
+    def _is_cut(self, start: datetime) -> bool:
+        return self._whole is not None and start < self._whole.start
 
     def _is_beyond_raw(self, reach: Reach) -> bool:
         return self._raw is not None and not self._raw.covers(reach)

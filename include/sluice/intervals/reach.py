@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sluice.intervals.raw_floor import RawFloor
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -127,12 +129,14 @@ class RawPosition:
         reach: what it holds.
         holes: what it lacks of that.
         times: how the times of its records were read, see `TopicValue.times`; empty: not known.
+        floor: below which retention has removed records; None: it never has.
     """
 
     version: int = -1
     reach: Reach = Reach({})
     holes: tuple[Hole, ...] = ()
     times: str = ""
+    floor: RawFloor | None = None
 
 
 def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:

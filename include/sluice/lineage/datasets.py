@@ -23,7 +23,8 @@ from openlineage.client.facet_v2 import (
 
 from sluice.lineage.facets import PRODUCER, assertions
 from sluice.quality.gate import GateResult
-from sluice.specs.model.model import StaticInput, TopicSpec
+from sluice.specs.model.model import TopicSpec
+from sluice.specs.model.sources import StaticInput
 
 _OBJECT_STORES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "hdfs": "hdfs"}
 _POSTGRES_PORT = 5432

@@ -23,8 +23,9 @@ from sluice.settings import connection_url, lineage_namespace
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.streams import StreamKind
 from sluice.specs.code.static import locate
-from sluice.specs.model.model import PipelineSpec, StaticInput
+from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
+from sluice.specs.model.sources import StaticInput
 from sluice.streams.life.attempts import Attempt
 
 Columns: TypeAlias = tuple[tuple[str, str], ...]

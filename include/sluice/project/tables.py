@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.raw_floor import RawFloor, WholeFrom
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
+from sluice.settling.retention import whole_from
+from sluice.settling.rules import SettlingRules
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import PipelineSpec
@@ -40,7 +44,26 @@ class ProjectTables:
         spec = self.catalog.pipelines[pipeline]
         # The entries first: the raw table only grows, so it is never seen further back than they are.
         entries = read_log(self.folder.table(spec.intervals.table))
-        return fold(entries, spec.intervals.interval_length, self._raw_of(spec).reach)
+        each = {name: self.position(name) for name in spec.reads}
+        whole = self.whole(pipeline, {name: position.floor for name, position in each.items()})
+        return fold(entries, spec.intervals.interval_length, _joined(each), whole)
+
+    def whole(self, pipeline: str, floors: Mapping[str, RawFloor | None]) -> WholeFrom | None:
+        """Return from which interval of a pipeline on its raw tables have all records; None: from the first.
+
+        Args:
+            pipeline: its name.
+            floors: of the raw tables, by what it reads.
+        """
+        spec = self.catalog.pipelines[pipeline]
+        tables = {topic: self.catalog.topics[topic].raw.table for topic in spec.topics}
+        return whole_from(SettlingRules.by_topic(spec), floors, tables)
+
+    def whole_now(self, pipeline: str) -> WholeFrom | None:
+        """Return the same, as the floors are now."""
+        return self.whole(
+            pipeline, {name: self.position(name).floor for name in self.catalog.pipelines[pipeline].reads}
+        )
 
     def raw_position(self, topic: str) -> RawPosition:
         """Return how far a topic's raw table goes."""
@@ -81,7 +104,7 @@ class ProjectTables:
         """Return how far all goes together that a pipeline reads; the version grows with each part of it."""
         each = {name: self.position(name) for name in spec.reads}
         version = sum(position.version + 1 for position in each.values()) - 1
-        return RawPosition(version, Reach.joined({topic: position.reach for topic, position in each.items()}))
+        return RawPosition(version, _joined(each))
 
     def index(self) -> LedgerIndex:
         """Return the index of the interval ledger, over all pipelines that have intervals.
@@ -101,4 +124,9 @@ class ProjectTables:
 
         spec = self.catalog.pipelines[pipeline]
         table, raw = self.folder.table(spec.intervals.table), partial(self._raw_of, spec)
-        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw)
+        whole = partial(self.whole_now, pipeline)
+        return LedgerSource(spec.intervals.interval_length, lambda after: read_log(table, after=after), raw, whole)
+
+
+def _joined(each: Mapping[str, RawPosition]) -> Reach:
+    return Reach.joined({topic: position.reach for topic, position in each.items()})

@@ -15,6 +15,9 @@ from sluice.specs.model.sources import SourceSpec, TableSource
 
 _UNBOUNDED = timedelta(days=36_500)
 """No advance is longer: how far a table is settled is no clock that could be wrong."""
+_VERIFIED_BREADTH = 2
+_SESSION_BREADTH = 4
+"""How many times the lookback counts for an interval whose sessions are read again, twice as far each time."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class SettlingRules:
         per_interval: whether one call of the transform is given the records of one interval, never of several.
         idle: a source that is silent for so long does not hold its intervals: time goes on by our own clock; None: it
             holds them until something arrives.
+        sessions: whether rows say since when they are: what they are made of is read further back, until it suffices.
     """
 
     length: timedelta
@@ -43,6 +47,7 @@ class SettlingRules:
     lookahead: timedelta = timedelta()
     per_interval: bool = False
     idle: timedelta | None = None
+    sessions: bool = False
 
     @classmethod
     def of(cls, pipeline: PipelineSpec, topic: str | None = None) -> Self:
@@ -74,6 +79,7 @@ class SettlingRules:
             lookback=output.lookback if source.lookback is None else source.lookback,
             lookahead=output.lookahead if source.lookahead is None else source.lookahead,
             per_interval=output.called_per_interval,
+            sessions=output.since_column is not None,
         )
         if isinstance(source, TableSource):  # it is complete when the other pipeline has settled it: nothing is late
             return bare
@@ -112,6 +118,17 @@ class SettlingRules:
         if settled_until is not None or first_event is None:
             return settled_until
         return next(self.touched(first_event)).start
+
+    def first_whole(self, floor: datetime) -> datetime:
+        """Return the start of the first interval that is made of no records from before a time."""
+        earliest = floor + (_SESSION_BREADTH if self.sessions else 1) * self.lookback
+        held = interval_of(earliest, self.length)
+        return held.start if held.start == earliest else held.end
+
+    @property
+    def reach_back(self) -> timedelta:
+        """How far before an interval records are needed for it: `verify` reads twice as far as declared."""
+        return (_SESSION_BREADTH if self.sessions else _VERIFIED_BREADTH) * self.lookback
 
     def read_range(self, intervals: Interval, breadth: int = 1) -> Interval:
         """Return from when to when the records are that the rows of some intervals are made of.

@@ -8,7 +8,7 @@ An interval is complete when every topic has passed it, each by its own clock an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,9 +16,11 @@ from typing import Generic, TypeVar
 
 from sluice.clock import Clock
 from sluice.intervals.alignment import Interval
-from sluice.intervals.entries import ExaminedSource, SettleEntry
+from sluice.intervals.entries import ExaminedSource, LossyRange, SettleEntry
+from sluice.intervals.raw_floor import WholeFrom
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness
 from sluice.settling.ports import Computation, RawSource, SettledState, SettledTable, Staged, UncertainCommitError
+from sluice.settling.retention import whole_from
 from sluice.settling.rules import SettlingRules
 from sluice.settling.source import SettledSource, SourceRound
 
@@ -162,21 +164,42 @@ class Settler(Generic[R]):
         return self._round(outcome, state, found)
 
     def _round(self, outcome: RoundOutcome, state: SettledState, found: Mapping[str, SourceRound]) -> Round:
-        begin = self._first(state, {topic: each.after for topic, each in found.items()})
+        begin = self._first(state, found)
         sources = {topic: SourceProgress(each.after, each.complete) for topic, each in found.items()}
         return Round(outcome, state.settled_until, begin, sources)
 
-    def _first(self, state: SettledState, examined: Mapping[str, ExaminedSource]) -> datetime | None:
-        """Return the start of the first interval that is not settled; None: no record tells where the table begins."""
+    def _first(self, state: SettledState, found: Mapping[str, SourceRound]) -> datetime | None:
+        """Return the start of the first interval that is not settled; None: no record tells where the table begins.
+
+        A table begins with an interval that is whole: records of earlier ones may have been removed.
+        """
         begins = (
-            source.rules.begin(state.settled_until, examined[topic].first_event)
+            source.rules.begin(state.settled_until, found[topic].after.first_event)
             for topic, source in self._sources.items()
         )
-        return min((begin for begin in begins if begin is not None), default=None)
+        begin = min((begin for begin in begins if begin is not None), default=None)
+        whole = self._whole(found)
+        if begin is None or whole is None or state.settled_until is not None:
+            return begin
+        return max(begin, whole.start)
+
+    def _whole(self, found: Mapping[str, SourceRound]) -> WholeFrom | None:
+        """Return from which interval on every topic still has all records; None if nothing of any was removed."""
+        rules = {topic: source.rules for topic, source in self._sources.items()}
+        floors = {topic: each.pinned.floor for topic, each in found.items()}
+        return whole_from(rules, floors, {topic: topic for topic in rules})
+
+    def _lossy(self, due: Interval | None, found: Mapping[str, SourceRound]) -> Iterator[LossyRange]:
+        """Yield what no record can make whole any more: its records were lost, or removed while nobody needed them."""
+        for each in found.values():
+            yield from each.found.lossy
+        whole = self._whole(found)
+        if due is not None and whole is not None and due.start < whole.start:
+            yield LossyRange(due.start, min(due.end, whole.start), floor=whole.floor)
 
     def _due(self, state: SettledState, found: Mapping[str, SourceRound]) -> Interval | None:
         """Return the intervals that are complete and not settled; None without any."""
-        start = self._first(state, {topic: each.after for topic, each in found.items()})
+        start = self._first(state, found)
         held = {topic: each.complete.clock for topic, each in found.items() if not each.complete.is_empty}
         clocks = {topic: clock for topic, clock in held.items() if clock is not None}
         if start is None or not clocks or clocks.keys() != held.keys():
@@ -205,7 +228,7 @@ class Settler(Generic[R]):
             content=rows.content if rows is not None else {},
             carried=rows.carried if rows is not None else {},
             overtaken=_merged([own.found.overtaken for own in each]),
-            lossy=tuple(lossy for own in each for lossy in own.found.lossy),
+            lossy=tuple(self._lossy(due, found)),
             code=self._author.code,
             static=dict(self._computation.static) if due is not None else {},
         )

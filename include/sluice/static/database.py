@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Program
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
-from sluice.specs.model.model import StaticInput
+from sluice.specs.model.sources import StaticInput
 from sluice.static.columns import schema_of
 
 MOST_ROWS = 1_000_000

@@ -15,8 +15,7 @@ from pyarrow import dataset, parquet
 from sluice.errors import SpecError, UnreachableError
 from sluice.specs.code.identity import digest
 from sluice.specs.code.static import locate
-from sluice.specs.model.model import StaticInput
-from sluice.specs.model.sources import StaticFormat
+from sluice.specs.model.sources import StaticFormat, StaticInput
 from sluice.static.columns import fitted, schema_of
 from sluice.static.lines import csv_table, json_table, uncompressed
 from sluice.static.places import StaticPlaces

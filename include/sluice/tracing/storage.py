@@ -25,6 +25,11 @@ class StorageState(ExplainedEnum):
         "it was gone from the topic before the raw stream came to it",
         "if something else has a copy, send that again; the intervals that may lack it are dirty",
     )
+    REMOVED = (
+        "removed",
+        "it may have been removed by its age (`raw.retention`), and is not there any more",
+        "nothing: what was published of it stays",
+    )
     ABSENT = (
         "absent",
         "the raw stream has passed this offset, and there was no record to be read",
@@ -129,10 +134,18 @@ def storage_of(
         read = "nothing of it is read yet" if not end else f"it is read up to offset {end - 1:,}"
         away = "" if not end else f", {counted(address.offset - end + 1, 'offset')} before this one is"
         return RawStorage(StorageState.UNREAD, f"{address.key}: {read}{away}", None, others)
+    state, why = _passed(address, position, first)
+    return RawStorage(state, why, None, others)
+
+
+def _passed(address: RecordAddress, position: RawPosition, first: int | None) -> tuple[StorageState, str]:
+    """Judge a record that is not there although the raw stream is behind its offset: its state, and why."""
+    if position.floor is not None:
+        return StorageState.REMOVED, f"the raw stream has passed it; {position.floor.text('the raw table')}"
     if first is None or address.offset < first:
         begins = "has nothing" if first is None else f"begins at offset {first:,}"
-        return RawStorage(StorageState.BEFORE, f"the raw table {begins} of {address.key}", None, others)
-    return RawStorage(StorageState.ABSENT, StorageState.ABSENT.meaning, None, others)
+        return StorageState.BEFORE, f"the raw table {begins} of {address.key}"
+    return StorageState.ABSENT, StorageState.ABSENT.meaning
 
 
 def _newest_of(by_topic: dict[str, StoredRow], position: RawPosition) -> StoredRow:

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
-from sluice.specs.model.model import StaticInput
+from sluice.specs.model.sources import StaticInput
 from sluice.static.database import database_table
 from tests.integration.control.test_postgresql import server, url
 

@@ -248,8 +248,8 @@ OF_TWO_TOPICS = (
     Mutant(
         "the table begins with the first topic",
         SETTLER,
-        "return min((begin for begin in begins if begin is not None), default=None)",
-        "return next((begin for begin in begins if begin is not None), None)",
+        "begin = min((begin for begin in begins if begin is not None), default=None)",
+        "begin = next((begin for begin in begins if begin is not None), None)",
     ),
     Mutant(
         "rows hold more of the second topic than was examined",

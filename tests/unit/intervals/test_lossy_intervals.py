@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.advice import advise
+from sluice.intervals.backfill.repair import needed_repair
 from sluice.intervals.entries import (
     BackfillEntry,
     Content,
@@ -17,6 +19,7 @@ from sluice.intervals.entries import (
     to_json,
 )
 from sluice.intervals.ledger import Ledger, fold
+from sluice.intervals.raw_floor import RawFloor, WholeFrom
 from sluice.intervals.reach import Hole, Reach
 
 HOUR = timedelta(hours=1)
@@ -99,3 +102,41 @@ def test_an_entry_keeps_them_and_one_of_before_has_none() -> None:
     assert from_json(to_json(entry)) == entry
     before = to_json(settling(0, 3)).replace('"lossy":[],', "")
     assert from_json(before) == settling(0, 3)
+
+
+def test_an_entry_says_what_was_removed_by_its_age_and_is_read_back() -> None:
+    mark = LossyRange(at(1), at(2), floor=RawFloor(at(2), at(9)))
+    entry = settling(0, 3, mark)
+    assert from_json(to_json(entry)) == entry
+    assert mark.why == "records from before 2013-01-01 02:00 UTC were lost before they were read"
+    assert lossy(ledger(entry, recompute(1))) == {1}
+
+
+def test_below_the_floor_a_dirty_interval_is_known_to_stay_as_it_is() -> None:
+    commits = [Logged(1, at(1), settling(0, 6)), Logged(2, at(2), settling(6, 7, overtaken=1))]
+    assert fold(commits, HOUR, RAW).ahead == frozenset()
+    whole = WholeFrom(at(2), RawFloor(at(2), at(9)), "t_raw")
+    found = fold(commits, HOUR, RAW, whole)
+    assert found.ahead == {at(1)}
+    assert [found.is_whole(at(hour)) for hour in (1, 2)] == [False, True]
+    assert needed_repair(found, "c") is None
+    assert needed_repair(fold(commits, HOUR, RAW), "c") is not None
+
+
+def test_a_range_without_rows_that_the_floor_cuts_is_two() -> None:
+    empty = SettleEntry("s", 1, "n", at(0), at(6), {"t": ExaminedSource({"t/0": 9}, ("id",))})
+    marks = SettleEntry(
+        "s",
+        1,
+        "m",
+        at(6),
+        at(6),
+        {"t": ExaminedSource({"t/0": 20}, ("id",))},
+        overtaken={at(hour): {"t/0": 20} for hour in range(6)},
+    )
+    whole = WholeFrom(at(2), RawFloor(at(2), at(9)), "t_raw")
+    found = fold([Logged(1, at(1), empty), Logged(2, at(2), marks)], HOUR, RAW, whole)
+    assert [(row.interval.start, row.count) for row in found.spans] == [(at(0), 2), (at(2), 4)]
+    repair = needed_repair(found, "c")
+    assert repair is not None
+    assert repair.range == Interval(at(2), at(6))

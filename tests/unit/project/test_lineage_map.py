@@ -22,8 +22,9 @@ from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
-from sluice.specs.model.model import PipelineSpec, StaticInput
+from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, RowsOutput, TopicOutput
+from sluice.specs.model.sources import StaticInput
 from tests.twins.project import InMemoryProject
 from tests.unit.lineage.subjects import BEGIN, attempt, backfill
 

@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from pyarrow import parquet
 
 from sluice.errors import NotReadyError, RefusedError, SluiceError, SpecError
-from sluice.specs.model.model import StaticInput
+from sluice.specs.model.sources import StaticInput
 from sluice.static.database import database_table
 from sluice.static.places import StaticPlaces
 from sluice.static.reading import content_of, read_static_input

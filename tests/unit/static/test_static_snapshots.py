@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.specs.model.model import StaticInput
+from sluice.specs.model.sources import StaticInput
 from sluice.static.places import StaticPlaces
 from sluice.static.snapshots import ReloadedInputs
 from tests.twins.clock import ManualClock

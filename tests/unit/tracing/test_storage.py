@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.storage import RawStorage, StorageState, StoredRow, storage_of
@@ -51,6 +54,17 @@ def test_one_below_the_first_is_before_the_table() -> None:
 
 def test_an_offset_that_was_passed_without_a_record_is_absent() -> None:
     assert stored(10).state is StorageState.ABSENT
+
+
+def test_below_a_floor_a_passed_record_may_have_been_removed() -> None:
+    floor = RawFloor(datetime(2026, 1, 6, tzinfo=UTC), datetime(2026, 11, 28, tzinfo=UTC))
+    position = RawPosition(7, Reach({"orders/0": 50}, ("new",)), floor=floor)
+    for first in (10, 30, None):
+        found = storage_of(RecordAddress("orders", 0, 20), (), position, first)
+        assert found.state is StorageState.REMOVED
+        assert "keeps no records from before 2026-01-06 00:00 UTC" in found.why
+    assert storage_of(RecordAddress("orders", 0, 60), (), position, 10).state is StorageState.UNREAD
+    assert storage_of(RecordAddress("orders", 0, 20), (NEW,), position, 10).state is StorageState.HELD
 
 
 def test_of_two_topics_of_one_name_the_newest_is_meant_unless_it_has_not_come_so_far() -> None:

@@ -1,4 +1,4 @@
-"""The DAG `compact_tables`: keeps the tables that streams append to from growing in files and commits."""
+"""The DAG `compact_tables`: keeps the tables that streams append to from growing in records, files and commits."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sluice.airflow.dags.ledger_upkeep import act_on_each, tables_of_streams
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.clock import SystemClock
 from sluice.project.project import Project
+from sluice.project.upkeep.raw_retention import Retained, retain, retaining_topics
 
 if TYPE_CHECKING:
     from sluice.delta.upkeep import UpkeepDone
@@ -27,6 +28,10 @@ record-level rows and every log of deliveries, `compact` joins small files whose
 removes files and commits that no reader can still be at (a day old), and keeps a copy of what these commits said.
 Streams go on meanwhile: whatever they commit wins. Nothing is removed while a backfill or check is running that began
 more than half a day ago. It may be repeated. Interval tables are left alone: parity reads what was published.
+
+`retain` removes raw records by their age. Of a topic with `raw.retention` it puts on record from when on the raw table
+has every record, then removes what is older. What an interval needs that is open, dirty or at work in a backfill, and
+what a stream has not read, stays; the log says what keeps it. Earlier intervals cannot be computed again from then on.
 """
 
 _LONG = timedelta(hours=12)
@@ -55,6 +60,17 @@ def build_compact_tables_dag() -> DAG:
             with retried_only_if_unknown():
                 return total(compact_tables(runtime.open_project(), SystemClock().now()).values())
 
+        @task(
+            task_id="retain",
+            execution_timeout=timedelta(hours=1),
+            doc_md="Removes raw records by their age; the log says by topic how far, and what keeps the others.",
+        )
+        def retain_records() -> int:
+            """Return how many records were removed, over all topics."""
+            with retried_only_if_unknown():
+                return sum(done.removed for done in retain_raw(runtime.open_project(), SystemClock().now()).values())
+
+        retain_records()
         compact()
     return dag
 
@@ -72,3 +88,12 @@ def compact_tables(project: Project, now: datetime) -> dict[str, UpkeepDone]:
     folder = project.folder.table
     names = [name for name in tables_of_streams(project.catalog) if folder(name).exists()]
     return act_on_each(names, lambda name: look_after(folder(name), now, pinned=pinned))
+
+
+def retain_raw(project: Project, now: datetime) -> dict[str, Retained]:
+    """Remove the records of every raw table that are older than its topic's spec keeps them, by topic.
+
+    Raises:
+        CorruptionError: of some topic that cannot be decided; the others were looked after.
+    """
+    return act_on_each(retaining_topics(project), lambda topic: retain(project, topic, now))

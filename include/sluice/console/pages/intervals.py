@@ -17,6 +17,7 @@ from sluice.intervals.alignment import interval_of
 from sluice.intervals.backfill.advice import advise
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import Ledger, LedgerRow, State
+from sluice.intervals.raw_floor import WholeFrom
 from sluice.project.project import Project
 from sluice.settling.wording import settling_lines
 from sluice.specs.catalog.dag_ids import backfill_dag_id
@@ -71,7 +72,7 @@ def of_pipeline(
         settling=() if settling is None else tuple(settling_lines(settling, pipeline)),
         head=head,
         code=code,
-        chosen=None if chosen is None else _closely(ledger, spec, chosen, code),
+        chosen=None if chosen is None else _closely(ledger, spec, chosen, code, project.tables.whole_now(pipeline)),
         backfills=project.records.backfills().recent(pipeline, limit=_BACKFILLS),
         modes=list(Mode),
         only=list(Only),
@@ -86,10 +87,12 @@ def _settler(project: Project, spec: PipelineSpec, now: datetime) -> StreamStatu
     return next((status for status in found if status.stream == spec.name), None)
 
 
-def _closely(ledger: Ledger, spec: PipelineSpec, moment: datetime, code: str) -> dict[str, object]:
+def _closely(
+    ledger: Ledger, spec: PipelineSpec, moment: datetime, code: str, whole: WholeFrom | None
+) -> dict[str, object]:
     interval = interval_of(moment, spec.intervals.interval_length)
     row = ledger.rows.get(interval.start) or LedgerRow(interval)
-    advice = advise(row, ledger.closed_until, code, repair=spec.backfill.repair)
+    advice = advise(row, ledger.closed_until, code, repair=spec.backfill.repair, whole=whole)
     return {"interval": interval, "row": row, "state": row.state(code), "advice": advice}
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow, State
+from sluice.intervals.raw_floor import WholeFrom
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,9 @@ class Advice:
     by_itself: bool = False
 
 
-def advise(row: LedgerRow, closed_until: datetime | None, code: str, *, repair: bool) -> Advice:
+def advise(
+    row: LedgerRow, closed_until: datetime | None, code: str, *, repair: bool, whole: WholeFrom | None = None
+) -> Advice:
     """Say what an interval needs.
 
     Args:
@@ -34,11 +37,18 @@ def advise(row: LedgerRow, closed_until: datetime | None, code: str, *, repair: 
         closed_until: end of the last closed interval; None before the first.
         code: today's hash.
         repair: whether dirty intervals of this pipeline are recomputed without being asked.
+        whole: from which interval on records can be read again; None: nothing was removed.
     """
     state = row.state(code)
     if row.current is None and (closed_until is None or row.interval.end > closed_until):
         late = "; it is dirty already, and repaired when it is closed" if state is State.DIRTY else ""
         return Advice(f"The stream may still write it{late}.")
+    if whole is not None and row.interval.start < whole.start:
+        return Advice(f"It lies {whole.why}.")
+    return _advise_closed(row, state, code, repair=repair)
+
+
+def _advise_closed(row: LedgerRow, state: State, code: str, *, repair: bool) -> Advice:
     match state:
         case State.OPEN:
             return Advice("It was never streamed: a recompute gives it its rows.", Mode.RECOMPUTE)

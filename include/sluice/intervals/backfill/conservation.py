@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import Protocol
 
 from sluice.errors import SluiceError
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.raw_parity import RawFault, RawFaultKind, RawParity, first
+from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import Hole, RawPosition
 from sluice.intervals.record_positions import OffsetRange, PartitionRange, RecordPositions, TopicPosition
 
@@ -151,7 +152,7 @@ def compare_with_kafka(
     alone = counted.parity(position)
     try:
         opened = kafka()
-        compared = _Comparison(topic, seed, opened.held(), counted).run(raw, opened)
+        compared = _Comparison(topic, seed, opened.held(), counted, position.floor).run(raw, opened)
     except SluiceError as error:
         lacking = sum(map(_count, counted.missing.values()))
         return replace(alone, unchecked=alone.unchecked + lacking, not_compared=str(error))
@@ -169,6 +170,7 @@ class _Counted:
         missing: what is not, but for known holes.
         unread: of that, what lies below the first record that the table has of a partition: it may begin there.
         cut_off: offsets beyond the longest range.
+        first: the earliest time that was looked for; None: none was.
     """
 
     topic: str
@@ -177,6 +179,7 @@ class _Counted:
     missing: Mapping[PartitionKey, tuple[OffsetRange, ...]]
     unread: Mapping[PartitionKey, tuple[OffsetRange, ...]]
     cut_off: int
+    first: datetime | None = None
 
     @classmethod
     def of(cls, raw: RawRecords, position: RawPosition, times: Sequence[Interval], topic: str) -> _Counted:
@@ -191,7 +194,8 @@ class _Counted:
             for key, gaps in missing.items()
             if gaps and gaps[0][0] == spans[key][0] and raw.begins_at(key, spans[key][0])
         }
-        return cls(topic, spans, census, missing, unread, _count(found.values()) - _count(spans.values()))
+        cut_off = _count(found.values()) - _count(spans.values())
+        return cls(topic, spans, census, missing, unread, cut_off, min((each.start for each in times), default=None))
 
     def parity(self, position: RawPosition) -> RawParity:
         """Return what that amounts to."""
@@ -221,12 +225,14 @@ class _Comparison:
         seed: chooses what is sampled.
         held: what Kafka holds.
         counted: what the raw table alone tells.
+        floor: below which the table lacks records that its retention has removed; None: it lacks none.
     """
 
     topic: str
     seed: str
     held: HeldOffsets
     counted: _Counted
+    floor: RawFloor | None = None
 
     def run(self, raw: RawRecords, kafka: KafkaRecords) -> RawParity:
         """Ask, and judge the answers."""
@@ -244,10 +250,14 @@ class _Comparison:
         }
         faults = list(self._faults(ours, theirs))
         lost = sum(fault.kind is RawFaultKind.LOST for fault in faults)
+        removed = sum(at not in ours and self._is_below_floor(record) for at, record in theirs.items())
+        gone = self._unheld(missing) - self._unheld(self.counted.unread)
+        beside = self.floor is not None and self.counted.first is not None and self.counted.first < self.floor.at
         checked = sum(_count(_within(gaps, asked.ranges[key[0]][key[1]])) for key, gaps in doubtful.items() if gaps)
         return RawParity(
-            no_records=checked - lost,
-            gone=self._unheld(missing) - self._unheld(self.counted.unread),
+            no_records=checked - lost - removed,
+            removed=removed + (gone if beside else 0),
+            gone=0 if beside else gone,
             unchecked=sum(map(_count, doubtful.values())) - checked,
             unheld=self._unheld({key: (span,) for key, span in spans.items()}) - self._unheld(self.counted.unread),
             compared=len(ours.keys() & theirs.keys()),
@@ -305,10 +315,15 @@ class _Comparison:
             if (own := ours.get(at)) is not None:
                 if parts := own.differing(record):
                     yield self._fault(at, RawFaultKind.ALTERED, parts)
-            elif at in missing:
+            elif at in missing and not self._is_below_floor(record):
                 yield self._fault(at, RawFaultKind.LOST)
         for at in ours.keys() - theirs.keys():
             yield self._fault(at, RawFaultKind.FOREIGN)
+
+    def _is_below_floor(self, record: StoredRecord) -> bool:
+        """Whether retention may have removed it: nothing younger goes, whatever its value says."""
+        stamp = record.timestamp
+        return self.floor is not None and stamp is not None and stamp < self.floor.at.timestamp() * 1000
 
     def _fault(self, at: TopicPosition, kind: RawFaultKind, parts: tuple[str, ...] = ()) -> RawFault:
         topic, partition, offset = at

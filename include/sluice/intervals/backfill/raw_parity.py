@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from sluice.wording import ExplainedEnum, counted, listed
 
 _EXAMPLES = 20
-_NUMBERS = ("partitions", "idle", "offsets", "known", "no_records", "gone", "unchecked", "unheld", "compared")
+_CHECKED = ("partitions", "idle", "offsets", "known", "no_records", "removed", "gone", "unchecked", "unheld")
+_NUMBERS = (*_CHECKED, "compared")
 
 
 class RawFaultKind(ExplainedEnum):
@@ -70,6 +71,7 @@ class RawParity:
         offsets: how many are in the ranges.
         known: offsets that the raw table lacks, as its log says.
         no_records: offsets that it lacks where Kafka has no committed record either, such as marks of transactions.
+        removed: offsets that it lacks whose records are older than its floor, as far as can be told.
         gone: offsets that it lacks, no hole of its log names, and Kafka does not hold any more.
         unchecked: offsets that it lacks beyond the number that is looked up, or that lie beyond the longest range.
         unheld: offsets that Kafka does not hold any more, whether the raw table has them or not.
@@ -84,6 +86,7 @@ class RawParity:
     offsets: int = 0
     known: int = 0
     no_records: int = 0
+    removed: int = 0
     gone: int = 0
     unchecked: int = 0
     unheld: int = 0
@@ -129,6 +132,7 @@ class RawParity:
         notes = {
             "lie in known holes": self.known,
             "are missing where Kafka has no committed record": self.no_records,
+            "are missing below the floor of raw retention": self.removed,
             "are missing and cannot be checked any more: no hole is known, and Kafka does not hold them": self.gone,
             "are missing or lie further away, and were not looked up": self.unchecked,
             "are not held by Kafka any more, so their bytes were not compared": self.unheld,

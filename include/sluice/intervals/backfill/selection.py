@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
@@ -11,6 +11,7 @@ from sluice.errors import RefusedError
 from sluice.intervals.alignment import Interval, contiguous, intervals_between
 from sluice.intervals.backfill.request import Mode, Only, Request
 from sluice.intervals.ledger import Ledger, LedgerRow, State
+from sluice.intervals.raw_floor import BELOW_FLOOR
 
 OPEN, BEFORE = "open", "before the stream's first rows"
 """How the reason begins where an interval is left out that no writer claims to have finished: this spoils no proof."""
@@ -69,8 +70,8 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
             asked for, whatever state it is in now.
 
     Raises:
-        RefusedError: the range holds more intervals than one backfill checks, or a recompute of healthy intervals has
-            no reason.
+        RefusedError: the range holds more intervals than one backfill checks, records of all that it could take were
+            removed, or a recompute of healthy intervals has no reason.
     """
     if (asked := (request.range.end - request.range.start) // length) > MAX_INTERVALS:
         raise RefusedError(
@@ -83,10 +84,11 @@ def select(request: Request, ledger: Ledger, length: timedelta, code: str, own: 
     for interval in intervals_between(request.range.start, request.range.end, length):
         row = ledger.rows.get(interval.start) or LedgerRow(interval)
         why = _left_out(request, row, ledger, code)
-        if why is None or _published_by(own, row):
+        if why is None or (_published_by(own, row) and ledger.is_whole(interval.start)):
             taken.append(row)
         else:
             left[interval] = why
+    _refuse_below_floor(request, taken, left)
     _refuse_without_reason(request, [row for row in taken if not _published_by(own, row)], code)
     return Selection(request, tuple(taken), left)
 
@@ -95,6 +97,8 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
     """Return why an interval is left out, or None if it is taken."""
     if not ledger.closes(row):
         return f"{OPEN}: the stream may still write it"
+    if ledger.whole is not None and row.interval.start < ledger.whole.start:
+        return ledger.whole.why
     state = row.state(code)
     if request.mode is Mode.RECOMPUTE:
         wanted = {Only.ALL: set(State), Only.DIRTY: {State.DIRTY}, Only.STALE: {State.STALE}}[request.only]
@@ -115,6 +119,17 @@ def _left_out(request: Request, row: LedgerRow, ledger: Ledger, code: str) -> st
 
 def _published_by(backfill: str, row: LedgerRow) -> bool:
     return bool(backfill) and row.current is not None and row.current.owner == backfill
+
+
+def _refuse_below_floor(request: Request, taken: list[LedgerRow], left: Mapping[Interval, str]) -> None:
+    below = {interval: why for interval, why in left.items() if why.startswith(BELOW_FLOOR)}
+    if below and not taken and all(why.startswith((BELOW_FLOOR, OPEN, BEFORE)) for why in left.values()):
+        first, why = next(iter(below.items()))
+        among = "the interval" if len(below) == 1 else f"each of the {len(below):,} closed intervals from"
+        raise RefusedError(
+            f"{among} {first.start:%FT%RZ} of {request.pipeline} lies {why}.",
+            fix="choose a range that begins later; a longer `raw.retention` brings nothing back.",
+        )
 
 
 def _refuse_without_reason(request: Request, taken: list[LedgerRow], code: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sluice.errors import RefusedError
 from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, intervals_between
 from sluice.intervals.backfill.bounds import IntervalBound, bound_of, with_common_reach
@@ -230,8 +231,19 @@ class ChunkExaminer:
             results = records.results(variation)
             stage = Stage.write(results, lambda: records.schema, folder, condition, self.table.column)
             if self._output.since_column is None or stage.rows(self.spark).where(records.cut_off(variation)).isEmpty():
+                self._refuse_beside_floor(records, stage)
                 return stage
             variation = replace(variation, breadth=2 * variation.breadth)
+
+    def _refuse_beside_floor(self, records: Records, stage: Stage) -> None:
+        """Refuse rows of which a part may have been removed; see `SettlingRules.sessions`."""
+        beside = records.beside_floor(self.raw)
+        if beside is not None and not stage.rows(self.spark).where(beside).isEmpty():
+            raise RefusedError(
+                f"{self.table.folder.name} has rows here that began close to the floor of raw retention or before it, "
+                "so records of them may have been removed. Nothing was changed.",
+                fix="choose a range that begins later.",
+            )
 
 
 def _settled(chunk: Sequence[LedgerRow]) -> set[datetime]:

@@ -171,8 +171,11 @@ class _Without:
         output, topic = code.pipeline.intervals, self.record.address.topic
         table = OutputTable(self.project.folder.table(output.table), output)
         left_out = {**self.raw, topic: replace(self.raw[topic], left_out=self._positions)}
-        ledger = self.project.tables.ledger
-        chain = state_chain(self.project, self.spark, code, ledger(code.pipeline.name)) if code.carries else None
+        ledger = self.project.tables.ledger(code.pipeline.name)
+        cut = next((each.interval.start for each in group if not ledger.is_whole(each.interval.start)), None)
+        if cut is not None and ledger.whole is not None:
+            raise NotReadyError(f"the rows of {cut:%FT%RZ} cannot be made again: it lies {ledger.whole.why}.")
+        chain = state_chain(self.project, self.spark, code, ledger)
         sides = []
         for number, raw in enumerate((left_out, self.raw)):
             examiner = ChunkExaminer(self.spark, code, raw, table, staging)

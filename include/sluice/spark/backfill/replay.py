@@ -75,8 +75,9 @@ def replay(project: Project, spark: SparkSession, case_id: str, *, by: str, cloc
     quarantine = quarantine_of(project, spark, code, topic)
     found = quarantine.revalidate(case.positions)
     log.info("replay checks again", case=case.id, records=case.records, **_words(found))
-    affected, still_open = _affected(project.tables.ledger(case.pipeline), SettlingRules.of(spec, topic), found)
-    if why := _not_yet(case, found, still_open):
+    ledger = project.tables.ledger(case.pipeline)
+    affected, still_open = _affected(ledger, SettlingRules.of(spec, topic), found)
+    if why := _not_yet(case, found, still_open) or below_floor(ledger, affected):
         return ReplayResult(case, found, why=why)
     run = _Run(project, spark, code, case, by, clock)
     backfills = run.all(contiguous(affected))
@@ -130,6 +131,17 @@ def _not_yet(case: Case, revalidation: Revalidation, still_open: list[Interval])
             "Replay it again when they are."
         )
     return ""
+
+
+def below_floor(ledger: Ledger, affected: list[Interval]) -> str:
+    """Return why intervals that records would change stay as they are; empty if all can be computed again."""
+    cut = [each for each in affected if not ledger.is_whole(each.start)]
+    if not cut or ledger.whole is None:
+        return ""
+    return (
+        f"{len(cut):,} of its intervals, the first at {cut[0].start:%FT%RZ}, lie {ledger.whole.why}. Discard the case, "
+        "and open one for later records."
+    )
 
 
 def _why(revalidation: Revalidation) -> str:

@@ -12,7 +12,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import RefusedError, SluiceError
+from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import Backfill, Backfills, BackfillState
 from sluice.intervals.backfill.cross_check import CrossCheck
@@ -215,10 +215,21 @@ class _Run:
 
     def _workbench(self, ledger: Ledger) -> ChunkExaminer:
         raw = pinned_raw(self.project, self.code.pipeline)
+        self._refuse_other_floor(ledger, raw)
         table = OutputTable(self._folder, self.code.pipeline.intervals)
         staging = self.project.folder.staging / self.backfill.id
         chain = state_chain(self.project, self.spark, self.code, ledger)
         return ChunkExaminer(self.spark, self.code, raw, table, staging, self._replays(raw), chain)
+
+    def _refuse_other_floor(self, ledger: Ledger, raw: Mapping[str, RawTable]) -> None:
+        """Make sure that no record was removed since the intervals were chosen.
+
+        Raises:
+            NotReadyError: the floor of a raw table was raised meanwhile.
+        """
+        now = self.project.tables.whole(self.code.pipeline.name, {name: table.floor for name, table in raw.items()})
+        if now is not None and (ledger.whole is None or now.start > ledger.whole.start):
+            raise NotReadyError(f"{now.table} was shortened meanwhile: {now.why}.", fix="run the backfill again.")
 
     def _replays(self, raw: Mapping[str, RawTable]) -> RecordPositions:
         """Return those records of the case to replay that no interval finds by their time."""

@@ -98,7 +98,8 @@ def _check(
 
 def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, LedgerRow]:
     until = min(checked.end, ledger.closed_until or checked.start)
-    spans = list(ledger.between(checked.start, until))
+    since = checked.start if ledger.whole is None else max(checked.start, ledger.whole.start)
+    spans = list(ledger.between(since, until))
     if (asked := sum(span.count for span in spans)) > MAX_INTERVALS:
         raise RefusedError(
             f"{asked:,} intervals of {pipeline} are closed from {checked.start:%F} to {until:%F}, and a check "
@@ -106,6 +107,8 @@ def _closed(ledger: Ledger, checked: Interval, pipeline: str) -> dict[datetime, 
             fix="choose a shorter range.",
         )
     closed = {row.interval.start: row for span in spans for row in span.each()}
+    if not closed and ledger.whole is not None and until > checked.start:
+        raise NotReadyError(f"every closed interval of {pipeline} in this range lies {ledger.whole.why}.")
     if not closed:
         raise NotReadyError(
             f"no interval of {pipeline} from {checked.start:%F %R} to {checked.end:%F %R} UTC is closed: there is "

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
+from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import NO_POSITIONS, RecordPositions
 from sluice.spark.records.offsets import rows_elsewhere
@@ -33,6 +34,7 @@ class RawTable:
         reach: how far it goes at that version.
         holes: what it lacks of that, as its log says.
         left_out: records that are passed over, as if they had never been written.
+        floor: below which retention has removed records; None: it never has.
     """
 
     folder: Path
@@ -40,6 +42,7 @@ class RawTable:
     reach: Reach
     holes: tuple[Hole, ...] = ()
     left_out: RecordPositions = NO_POSITIONS
+    floor: RawFloor | None = None
 
     @classmethod
     def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
@@ -53,12 +56,12 @@ class RawTable:
         if position.version < 0:
             raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
         refuse_other_times(folder, position, topic)
-        return cls(folder, position.version, position.reach, position.holes)
+        return cls(folder, position.version, position.reach, position.holes, floor=position.floor)
 
     @property
     def position(self) -> RawPosition:
         """How far it goes, and what it lacks."""
-        return RawPosition(self.version, self.reach, self.holes)
+        return RawPosition(self.version, self.reach, self.holes, floor=self.floor)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""

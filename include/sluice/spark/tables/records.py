@@ -135,6 +135,15 @@ class Records:
                 parts.append(f"(({own}) AND {near})")
         return " OR ".join(parts)
 
+    def beside_floor(self, raw: Mapping[str, RawTable]) -> str | None:
+        """Return the SQL condition that a row begins so close to a floor that records of it may have been removed.
+
+        None where no row may: nothing was removed, or rows reach no further back than declared.
+        """
+        since = self._code.pipeline.intervals.since_column
+        floors = [table.floor.at for table in raw.values() if table.floor is not None]
+        return before(since, max(floors) + self._rules.lookback / 2) if since is not None and floors else None
+
     def _results_of(self, bound: IntervalBound, starts: Sequence[datetime], variation: Variation) -> DataFrame:
         """Return the rows of intervals with one bound, which holds for all that they are made of."""
         records = {

@@ -16,9 +16,9 @@ from typing import Any
 from sluice.disk import replacing
 from sluice.specs.code.modules import Modules
 from sluice.specs.expectations.model import Expectation, Severity
-from sluice.specs.model.model import PipelineSpec, StaticInput, TopicSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import IntervalsOutput
-from sluice.specs.model.sources import SourceSpec, TableSource
+from sluice.specs.model.sources import SourceSpec, StaticInput, TableSource
 
 _TIMES_WITHOUT_MEANING = {"watermark_delay", "arrival_disorder", "max_advance", "idle"}
 """How long is waited for records changes no result; the watermark delay in force is said beside them."""

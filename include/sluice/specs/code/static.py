@@ -6,8 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from sluice.errors import SpecError
-from sluice.specs.model.model import StaticInput
-from sluice.specs.model.sources import StaticFormat
+from sluice.specs.model.sources import StaticFormat, StaticInput
 
 _MAY_BE_FOLDERS = {StaticFormat.PARQUET, StaticFormat.DELTA}
 

@@ -38,8 +38,7 @@ from sluice.specs.model.resources import Resources
 from sluice.specs.model.sources import (
     Source,
     SourceSpec,
-    StaticFormat,
-    StaticSource,
+    StaticInput,
     TableSource,
     TimeRules,
     faulty_sources,
@@ -162,6 +161,9 @@ class RawTableSpec(Spec):
     """What the raw stream promises while it runs."""
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """The rate limit of the raw stream: it smooths a backlog and drops nothing. Omitted: a batch takes all there is."""
+    retention: Duration | Literal["forever"] = "forever"
+    """How old a record becomes, by its event time, before upkeep removes it from the table. What an interval needs that
+    is open, or awaits its repair, stays whatever its age."""
 
 
 class TopicSpec(TopicShape):
@@ -171,38 +173,6 @@ class TopicSpec(TopicShape):
     description: str = ""
     value: TopicValue
     raw: RawTableSpec
-
-
-class StaticInput(StaticSource):
-    """A small table joined in the transform, versioned by the digest of its content."""
-
-    columns: dict[Name, FieldType] = Field(default_factory=dict, validate_default=True)
-    """Names and types; what else there is, is left out. Of `bytes` they are always `path` and `content`."""
-
-    @field_validator("columns")
-    @classmethod
-    def _columns_are_said(cls, columns: dict[str, FieldType], info: ValidationInfo) -> dict[str, FieldType]:
-        of_bytes = info.data.get("format") is StaticFormat.BYTES
-        if of_bytes and columns:
-            raise ValueError("`bytes` has the columns `path` and `content`; remove these")
-        if not of_bytes and not columns:
-            raise ValueError("`columns` needs at least one entry, such as `shop: string`")
-        return columns
-
-    @property
-    def column_types(self) -> dict[str, str]:
-        """The types of all columns by name; `content` of `bytes` is `binary`, which no topic has."""
-        if self.form is StaticFormat.BYTES:
-            return {"path": FieldType.STRING.value, "content": "binary"}
-        return {name: kind.value for name, kind in self.columns.items()}
-
-    @field_validator("columns")
-    @classmethod
-    def _columns_are_flat(cls, columns: dict[str, FieldType]) -> dict[str, FieldType]:
-        for name, kind in columns.items():
-            if kind in WITH_PARTS or kind in (FieldType.DECIMAL, FieldType.BINARY):
-                raise ValueError(f"a column of a CSV file is no {kind}; declare {name!r} a string")
-        return columns
 
 
 GroupName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,200}$")]

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration, format_duration
+from sluice.specs.model.fields import WITH_PARTS, FieldType
 from sluice.specs.model.outputs import DAY
 from sluice.specs.model.spec import Name, Spec
 
@@ -274,6 +275,38 @@ class StaticSource(Spec):
             return self.path
         what = f"the table {self.table}" if self.table is not None else "a query"
         return what if self.connection is None else f"{what} of the connection {self.connection}"
+
+
+class StaticInput(StaticSource):
+    """A small table joined in the transform, versioned by the digest of its content."""
+
+    columns: dict[Name, FieldType] = Field(default_factory=dict, validate_default=True)
+    """Names and types; what else there is, is left out. Of `bytes` they are always `path` and `content`."""
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_said(cls, columns: dict[str, FieldType], info: ValidationInfo) -> dict[str, FieldType]:
+        of_bytes = info.data.get("format") is StaticFormat.BYTES
+        if of_bytes and columns:
+            raise ValueError("`bytes` has the columns `path` and `content`; remove these")
+        if not of_bytes and not columns:
+            raise ValueError("`columns` needs at least one entry, such as `shop: string`")
+        return columns
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """The types of all columns by name; `content` of `bytes` is `binary`, which no topic has."""
+        if self.form is StaticFormat.BYTES:
+            return {"path": FieldType.STRING.value, "content": "binary"}
+        return {name: kind.value for name, kind in self.columns.items()}
+
+    @field_validator("columns")
+    @classmethod
+    def _columns_are_flat(cls, columns: dict[str, FieldType]) -> dict[str, FieldType]:
+        for name, kind in columns.items():
+            if kind in WITH_PARTS or kind in (FieldType.DECIMAL, FieldType.BINARY):
+                raise ValueError(f"a column of a CSV file is no {kind}; declare {name!r} a string")
+        return columns
 
 
 def _form_of(path: str) -> StaticFormat:

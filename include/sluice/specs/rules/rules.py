@@ -246,6 +246,7 @@ RULES: tuple[Rule, ...] = (
     table_rules.table_readers_only_settle,
     table_rules.nothing_reads_itself,
     table_rules.tables_have_no_records,
+    table_rules.raw_tables_last,
     starts_are_in_the_topic,
     patches_are_in_the_topic,
     values_name_versions,

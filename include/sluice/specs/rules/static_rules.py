@@ -10,9 +10,8 @@ from pathlib import Path
 from sluice.errors import SpecError
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.code.static import folders_of, locate_file
-from sluice.specs.model.model import StaticInput
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, RowsOutput
-from sluice.specs.model.sources import StaticFormat
+from sluice.specs.model.sources import StaticFormat, StaticInput
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 

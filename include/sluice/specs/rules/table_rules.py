@@ -1,15 +1,19 @@
-"""Rules about settled tables that pipelines read: they exist, and no circle leads through them.
+"""Rules about tables that pipelines read: settled ones exist and no circle leads through them, raw ones last.
 
-Of their lengths there is none: hours lie in days, and a day is complete for the hours that are made of it.
+Of the lengths of intervals there is none: hours lie in days, and a day is complete for the hours that are made of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from sluice.contracts.breach import Loc
+from sluice.settling.retention import least_retention
+from sluice.settling.rules import SettlingRules
 from sluice.specs.expectations.set_level import Own
+from sluice.specs.model.duration import format_duration
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.model.start import Edge
@@ -47,6 +51,41 @@ def read_tables_are_settled(reading: Reading) -> Iterator[Finding]:
             elif table in other:
                 message, fix = f"{table!r} is no interval table, so nothing says when it is complete.", ""
             yield reading.finding(Kind.PIPELINE, name, ("sources", key, "table"), message, fix)
+
+
+def raw_tables_last(reading: Reading) -> Iterator[Finding]:
+    """A raw table keeps records for as long as an interval is open that is made of them, and can be verified."""
+    for name, topic in reading.catalog.topics.items():
+        kept = topic.raw.retention
+        needed = [(_needed(pipeline, name), pipeline) for pipeline in reading.catalog.readers.get(name, ())]
+        if kept == "forever" or not needed:
+            continue
+        (least, how), pipeline = max(needed, key=lambda need: need[0][0])
+        if kept < least:
+            message = (
+                f"records would go after {format_duration(kept)}, and an interval of the pipeline {pipeline.name} "
+                f"needs them for {format_duration(least)} until it is settled and verified: {how}."
+            )
+            fix = f"write `retention: {format_duration(least)}` or more."
+            yield reading.finding(Kind.TOPIC, name, ("raw", "retention"), message, fix)
+
+
+def _needed(pipeline: PipelineSpec, topic: str) -> tuple[timedelta, str]:
+    """Return how long a pipeline needs a topic's records, and how that is made up."""
+    if not pipeline.has_intervals:
+        lateness = pipeline.time_of(topic).allowed_lateness
+        return lateness, f"`allowed_lateness` {format_duration(lateness)}"
+    rules = SettlingRules.of(pipeline, topic)
+    back = rules.reach_back
+    parts = {
+        "its length": rules.length,
+        "`lookahead`": rules.lookahead,
+        "`allowed_lateness`": rules.allowed_lateness,
+        "`arrival_disorder`": rules.arrival_disorder,
+        f"{back // rules.lookback if rules.lookback else 0} times `lookback`": back,
+    }
+    how = " + ".join(f"{part} {format_duration(length)}" for part, length in parts.items() if length)
+    return least_retention(rules), how
 
 
 def table_readers_only_settle(reading: Reading) -> Iterator[Finding]:

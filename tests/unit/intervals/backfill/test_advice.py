@@ -10,6 +10,7 @@ from sluice.intervals.backfill.advice import advise
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
+from sluice.intervals.raw_floor import RawFloor, WholeFrom
 
 HOUR = timedelta(hours=1)
 START = datetime(2013, 1, 1, tzinfo=UTC)
@@ -50,3 +51,13 @@ def test_an_open_interval_is_left_to_the_stream(row: LedgerRow, closed_until: da
 @pytest.mark.parametrize("repair", [True, False])
 def test_a_repair_starts_by_itself_where_the_spec_says_so(repair: bool) -> None:
     assert advise(replace(CLOSED, dirty=("dropped",)), END, "c1", repair=repair).by_itself is repair
+
+
+def test_nothing_is_due_below_the_floor() -> None:
+    whole = WholeFrom(CLOSED.interval.end, RawFloor(CLOSED.interval.end, END), "flights_raw")
+    for row in (CLOSED, replace(CLOSED, dirty=("dropped",))):
+        advice = advise(row, END, "c2", repair=True, whole=whole)
+        assert (advice.mode, advice.by_itself) == (None, False)
+        assert advice.why.startswith("It lies below the floor: ")
+    later = replace(whole, start=CLOSED.interval.start)
+    assert advise(CLOSED, END, "c1", repair=True, whole=later) == advise(CLOSED, END, "c1", repair=True)

@@ -13,6 +13,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill import conservation
 from sluice.intervals.backfill.conservation import STRETCH, STRETCHES, KafkaRecords, compare_with_kafka
 from sluice.intervals.backfill.raw_parity import RawFault, RawFaultKind, RawParity
+from sluice.intervals.raw_floor import RawFloor
 from sluice.intervals.reach import Hole, RawPosition, Reach
 from tests.twins.stored_records import FORMER, MIDNIGHT, TOPIC, InMemoryRawTable, InMemoryStoredTopic
 
@@ -25,6 +26,7 @@ class Bench:
     raw: InMemoryRawTable = field(default_factory=InMemoryRawTable)
     kafka: InMemoryStoredTopic = field(default_factory=InMemoryStoredTopic)
     holes: tuple[Hole, ...] = ()
+    floor: RawFloor | None = None
 
     @classmethod
     def of(cls, *ends: int) -> Bench:
@@ -45,7 +47,7 @@ class Bench:
 
     def compared(self, *, seed: str = "b", kafka: KafkaRecords | None = None, times: Interval = HOURS) -> RawParity:
         ends = {f"flights/{partition}": end for partition, end in self.kafka.end.items()}
-        position = RawPosition(7, Reach(ends, (FORMER, TOPIC)), self.holes)
+        position = RawPosition(7, Reach(ends, (FORMER, TOPIC)), self.holes, floor=self.floor)
         opened = kafka or self.kafka
         return compare_with_kafka(self.raw, lambda: opened, position, [times], topic="flights", seed=seed)
 
@@ -247,3 +249,26 @@ def test_a_table_that_begins_above_the_first_offset_lacks_nothing_below() -> Non
     bench.raw.add(0, 3, at=MIDNIGHT - timedelta(days=9))
     bench.kafka.first[0] = 900
     assert bench.compared().gone == 696, "the table holds an earlier one"
+
+
+def test_what_retention_has_removed_is_no_fault_and_what_is_younger_is_lost() -> None:
+    bench = Bench.of(200)
+    bench.floor = RawFloor(MIDNIGHT + timedelta(milliseconds=50), MIDNIGHT)  # offsets below 50 are stamped before it
+    for offset in (*range(10), 30, 60):
+        bench.lose(0, offset)
+    found = bench.compared()
+    assert found.faults == {RawFaultKind.LOST: 1}
+    assert found.examples == (fault(0, 60, RawFaultKind.LOST),)
+    assert (found.removed, found.no_records, found.gone) == (11, 0, 0)
+    assert "11 are missing below the floor of raw retention" in found.text
+
+
+def test_what_neither_has_any_more_is_not_told_apart_from_what_was_removed_beside_the_floor_alone() -> None:
+    bench = Bench.of(200)
+    bench.kafka.first[0] = 100
+    bench.lose(0, 30)
+    assert (bench.compared().gone, bench.compared().removed) == (1, 0)
+    bench.floor = RawFloor(MIDNIGHT, MIDNIGHT)
+    assert (bench.compared().gone, bench.compared().removed) == (0, 1)
+    bench.floor = RawFloor(MIDNIGHT - timedelta(days=2), MIDNIGHT)
+    assert (bench.compared().gone, bench.compared().removed) == (1, 0)

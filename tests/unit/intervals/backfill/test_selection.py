@@ -14,6 +14,7 @@ from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice
 from sluice.intervals.backfill.selection import BEFORE, Selection, select
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import Ledger, LedgerRow, Written
+from sluice.intervals.raw_floor import RawFloor, WholeFrom
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -156,3 +157,40 @@ def test_a_chunk_is_made_with_one_content_of_each_static_input() -> None:
 def test_an_interval_is_computed_with_what_is_on_record(mode: Mode, digest: str) -> None:
     assert request(mode).static_of(made_with(0, "a", corrected="b")) == {"shops": digest}
     assert request(mode).static_of(LedgerRow(Interval(at(0), at(1)))) == {}
+
+
+FLOOR = RawFloor(at(1), at(100))
+CUT = replace(LEDGER, whole=WholeFrom(at(1), FLOOR, "flights_raw"))
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_an_interval_below_the_floor_is_left_out_and_named_whatever_its_state(mode: Mode) -> None:
+    whole = select(request(mode, why="asked"), LEDGER, HOUR, "today")
+    cut = select(request(mode, why="asked"), CUT, HOUR, "today")
+    assert taken(cut) == [hour for hour in taken(whole) if hour >= 1]
+    why = cut.left[Interval(at(0), at(1))]
+    assert why.startswith(
+        "below the floor: since 2013-01-05, flights_raw keeps no records from before 2013-01-01 01:00"
+    )
+    assert "the published rows stay as they are" in why
+
+
+def test_what_was_asked_for_and_published_once_is_not_computed_again_below_the_floor() -> None:
+    own = replace(ROWS[0], current=replace(ROWS[0].current, owner="b1"))  # type: ignore[type-var]  it is there
+    ledger = replace(CUT, rows={**CUT.rows, at(0): own})
+    assert taken(select(request(Mode.RECOMPUTE, why="asked"), ledger, HOUR, "today", "b1")) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_range_below_the_floor_is_refused_with_the_reason(mode: Mode) -> None:
+    below = Interval(at(0), at(1))
+    with pytest.raises(RefusedError, match="lies below the floor: since 2013-01-05, flights_raw keeps no records"):
+        select(replace(request(mode, why="asked"), range=below), CUT, HOUR, "today")
+
+
+def test_what_lies_below_the_floor_is_not_verified() -> None:
+    cut = select(request(Mode.VERIFY, hours=4), replace(CUT, rows={at(0): ROWS[0], at(3): ROWS[3]}), HOUR, "today")
+    same = judge_interval(Mode.VERIFY, Interval(at(3), at(4)), Counts(identical=1))
+    report = ParityReport("b", "p", Mode.VERIFY, cut.request.range, "today", at(9), (same,), cut.left)
+    assert report.outcome is ParityOutcome.INCONCLUSIVE
+    assert "below the floor" in report.why

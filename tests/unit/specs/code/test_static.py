@@ -10,7 +10,7 @@ import pytest
 
 from sluice.errors import SpecError
 from sluice.specs.code.static import locate
-from sluice.specs.model.model import StaticInput
+from sluice.specs.model.sources import StaticInput
 
 COLUMNS = {"carrier": "string", "name": "string"}
 
@@ -48,7 +48,7 @@ def test_looking_for_a_file_executes_no_package(tmp_path: Path) -> None:
     (package / "a.csv").write_text("carrier,name\n")
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from sluice.specs.model.model import StaticInput\nfrom sluice.specs.code.static import locate\n"
+        "from sluice.specs.model.sources import StaticInput\nfrom sluice.specs.code.static import locate\n"
         "print(locate(StaticInput(package='trap.data', path='a.csv', columns={'a': 'string'}), Path()).name)\n"
     )
     out = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from sluice.specs.model.fields import FieldType, ValueField
-from sluice.specs.model.model import StaticInput, TopicValue
+from sluice.specs.model.model import TopicValue
+from sluice.specs.model.sources import StaticInput
 from tests.unit.specs.bench import TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
