@@ -34,7 +34,7 @@ LAYERS = (
     ),
     ("tracing",),
     ("delta",),
-    ("simulators", "static"),
+    ("delta/raw", "simulators", "static"),
     (
         "feeds",
         "gx",

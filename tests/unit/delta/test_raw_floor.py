@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.delta.log import raw_position
-from sluice.delta.raw_floor import newest_event, oldest_unread, raise_floor, remove_below
+from sluice.delta.raw.raw_floor import newest_event, oldest_unread, raise_floor, remove_below
 from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.delta.table import ensure_table
 from sluice.delta.upkeep import APPENDED, UpkeepPolicy, join_small_files, look_after
@@ -237,7 +237,7 @@ def test_who_is_killed_between_floor_and_removal_leaves_a_floor_and_the_next_rou
     append(opened(table), (1, 1), (9, 9))
     code = (
         "import sys; from pathlib import Path; from datetime import timedelta;"
-        "from sluice.delta.raw_floor import *; from sluice.clock import SystemClock;"
+        "from sluice.delta.raw.raw_floor import *; from sluice.clock import SystemClock;"
         "t = Path(sys.argv[1]); from datetime import datetime, UTC;"
         "remove_below(t, raise_floor(t, datetime(2026, 1, 6, tzinfo=UTC), SystemClock().now()), timedelta(minutes=10))"
     )

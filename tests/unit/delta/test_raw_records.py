@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from sluice.delta import raw_records
-from sluice.delta.raw_records import DeltaRawRecords
+from sluice.delta.raw import raw_records
+from sluice.delta.raw.raw_records import DeltaRawRecords
 from sluice.intervals.backfill.conservation import OffsetCensus, RawRecords
 from tests.suites.stored_records_suite import FillRaw, RawRecordsSuite, RawRow
 from tests.twins.stored_records import InMemoryRawTable

@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from sluice.delta.log import entry_properties
-from sluice.delta.traced_records import alike, batch_of, first_offset, rows_of, times_reaching_to
+from sluice.delta.raw.traced_records import alike, batch_of, first_offset, rows_of, times_reaching_to
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.specs.catalog.streams import raw_stream

@@ -248,6 +248,7 @@ NO_RECORDS = {
     *(
         "delta/log.py",
         "delta/table.py",
+        "delta/written_files.py",
         "launch/master.py",
         "spark/driver/progress.py",
         "streams/life/driver_files.py",

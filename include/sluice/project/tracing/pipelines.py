@@ -92,7 +92,7 @@ def _intervals(
 
 def _touched(project: Project, spec: PipelineSpec, record: FoundRecord) -> Iterator[Interval]:
     """Yield the intervals whose rows a record may change: by its time, and by rows that reach further back to it."""
-    from sluice.delta.traced_records import times_reaching_to  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.traced_records import times_reaching_to  # noqa: PLC0415 - see `Project`
 
     if (event := record.row.event_time) is None:
         return
@@ -123,7 +123,7 @@ def _outputs(project: Project, spec: PipelineSpec, record: FoundRecord, judgemen
 
     What is good by its times alone may have been refused: then its letter is there.
     """
-    from sluice.delta.traced_records import batch_of  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.traced_records import batch_of  # noqa: PLC0415 - see `Project`
 
     refused = judgement.outcome is Outcome.QUARANTINED
     for _, output in outputs_of(spec):

@@ -117,7 +117,7 @@ def _holding(address: RecordAddress, extent: TopicExtent | SluiceError) -> Kafka
 
 
 def _raw_storage(project: Project, topic: TopicSpec, address: RecordAddress, topic_id: str) -> RawStorage:
-    from sluice.delta.traced_records import first_offset, rows_of  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.traced_records import first_offset, rows_of  # noqa: PLC0415 - see `Project`
 
     folder = project.folder.table(topic.raw.table)
     # The rows first: the table only grows, so it is never seen less far than they are.
@@ -146,7 +146,7 @@ def _fields(record: StoredRow | None, declared: TopicValue) -> tuple[Mapping[str
 
 
 def _raw_commit(project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStorage) -> BatchCommit | None:
-    from sluice.delta.traced_records import batch_of  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.traced_records import batch_of  # noqa: PLC0415 - see `Project`
 
     return None if raw.row is None else batch_of(project.folder.table(topic.raw.table), address, raw.row.topic_id)
 
@@ -155,7 +155,7 @@ def _copies(
     project: Project, topic: TopicSpec, address: RecordAddress, raw: RawStorage, fields: Mapping[str, Any] | None
 ) -> tuple[str, ...]:
     """Return the addresses of other records that may be of the same event: of its time, and of its bytes or id."""
-    from sluice.delta.traced_records import alike  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.traced_records import alike  # noqa: PLC0415 - see `Project`
 
     if raw.state is not StorageState.HELD or raw.row is None:
         return ()

@@ -66,7 +66,7 @@ def retain(project: Project, name: str, now: datetime) -> Retained:
         CorruptionError: the log of a table cannot be read.
         UnreachableError: the control database could not be queried.
     """
-    from sluice.delta.raw_floor import is_older, raise_floor, remove_below  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.raw_floor import is_older, raise_floor, remove_below  # noqa: PLC0415 - see `Project`
 
     topic, position = project.catalog.topics[name], project.tables.raw_position(name)
     folder, floor = project.folder.table(topic.raw.table), position.floor
@@ -81,7 +81,7 @@ def retain(project: Project, name: str, now: datetime) -> Retained:
 def _decision(
     project: Project, topic: TopicSpec, position: RawPosition, now: datetime, margin: timedelta
 ) -> FloorDecision:
-    from sluice.delta.raw_floor import is_older, newest_event, oldest_unread  # noqa: PLC0415 - see `Project`
+    from sluice.delta.raw.raw_floor import is_older, newest_event, oldest_unread  # noqa: PLC0415 - see `Project`
 
     folder, retention = project.folder.table(topic.raw.table), topic.raw.retention
     if not isinstance(retention, timedelta) or not position.reach.topics:

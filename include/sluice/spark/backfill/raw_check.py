@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from sluice.delta.raw_records import DeltaRawRecords
+from sluice.delta.raw.raw_records import DeltaRawRecords
 from sluice.intervals.alignment import contiguous
 from sluice.intervals.backfill.conservation import KafkaRecords, compare_with_kafka
 from sluice.intervals.backfill.raw_parity import RawParity

@@ -13,7 +13,7 @@ from kafka import KafkaProducer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.raw_records import DeltaRawRecords
+from sluice.delta.raw.raw_records import DeltaRawRecords
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.conservation import StoredRecord, compare_with_kafka
 from sluice.intervals.backfill.parity import ParityOutcome
