@@ -1,8 +1,11 @@
-"""Which rows of a table lie in a range of time, and when rows happened, for Arrow and for delta-rs."""
+"""Which rows of a table lie in a range of time or behind offsets, and when they happened, for Arrow and delta-rs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,8 +16,28 @@ from sluice.intervals.alignment import Interval
 
 def during(column: str, times: Interval) -> ds.Expression:
     """Return the condition that a column of timestamps (microseconds, UTC) lies in a range of time."""
-    first, end = (pa.scalar(at, pa.timestamp("us", "UTC")) for at in (times.start, times.end))
-    return (ds.field(column) >= first) & (ds.field(column) < end)
+    return (ds.field(column) >= instant_scalar(times.start)) & (ds.field(column) < instant_scalar(times.end))
+
+
+def beyond(positions: Mapping[str, int]) -> ds.Expression:
+    """Return the condition that a record of a raw table, of one topic, lies at an offset or behind it.
+
+    Args:
+        positions: offsets per `topic/partition`; of a partition that is missing every record does.
+    """
+    partition, numbers = ds.field("partition"), {partition_number(name): first for name, first in positions.items()}
+    known = [(partition == number) & (ds.field("offset") >= first) for number, first in numbers.items()]
+    return reduce(or_, known, ~partition.isin([*numbers]))
+
+
+def partition_number(partition: str) -> int:
+    """Return the number of a `topic/partition`."""
+    return int(partition.rpartition("/")[2])
+
+
+def instant_scalar(instant: datetime) -> pa.Scalar:
+    """Return an instant (UTC) as Arrow compares it with a column of timestamps."""
+    return pa.scalar(instant, pa.timestamp("us", "UTC"))
 
 
 def hours_of(table: ds.Dataset, column: str, condition: ds.Expression) -> list[Interval]:

@@ -28,13 +28,14 @@ def first_offsets(raw: Path, topic: str, topic_id: str, since: datetime) -> Mapp
     Raises:
         CorruptionError: its log cannot be read.
     """
-    import pyarrow as pa  # noqa: PLC0415 - Airflow parses files that read this package
-    import pyarrow.dataset as ds  # noqa: PLC0415
+    import pyarrow.dataset as ds  # noqa: PLC0415 - Airflow parses files that read this package
+
+    from sluice.delta.conditions import instant_scalar  # noqa: PLC0415
 
     newest = newest_stream_entry(raw)
     if newest is None or topic_of(newest.writer) != topic_id:
         return None
-    later = (ds.field("topic_id") == topic_id) & (ds.field("event_time") >= pa.scalar(since, pa.timestamp("us", "UTC")))
+    later = (ds.field("topic_id") == topic_id) & (ds.field("event_time") >= instant_scalar(since))
     rows = dataset_of(raw).to_table(columns=["partition", "offset"], filter=later)
     found = rows.group_by("partition").aggregate([("offset", "min")]).to_pylist()
     first = {f"{topic}/{row['partition']}": int(row["offset_min"]) for row in found}

@@ -53,23 +53,23 @@ def moved_into(table: Path, draft: Path) -> list[AddAction]:
         table: its folder, without partitions.
         draft: a folder with Parquet files, on the same file system; those without rows stay.
     """
-    return [_moved(file, table) for file in sorted(draft.glob("*.parquet")) if pq.read_metadata(file).num_rows]
+    footers = {file: pq.read_metadata(file) for file in sorted(draft.glob("*.parquet"))}
+    return [_moved(file, table, footer) for file, footer in footers.items() if footer.num_rows]
 
 
-def _moved(file: Path, table: Path) -> AddAction:
+def _moved(file: Path, table: Path, footer: pq.FileMetaData) -> AddAction:
     target = table / f"{file.parent.name}-{file.name}"  # never a name that the table has already
     file.rename(target)
     state = target.stat()
-    return AddAction(target.name, state.st_size, {}, int(state.st_mtime * 1000), True, statistics(target))
+    return AddAction(target.name, state.st_size, {}, int(state.st_mtime * 1000), True, statistics(footer))
 
 
-def statistics(file: Path) -> str:
+def statistics(metadata: pq.FileMetaData) -> str:
     """Return what Delta's log says of a Parquet file: how many rows, and nulls and bounds of its plain columns.
 
     Either every column has bounds that holds something, or the file has only its rows: where a log knows the bounds of
     one column and not of another, delta-rs passes over the file when a reader filters by that other one.
     """
-    metadata = pq.read_metadata(file)
     known: dict[str, Any] = {"numRecords": metadata.num_rows}
     columns = {metadata.schema.column(number).path: _column(metadata, number) for number in range(metadata.num_columns)}
     plain = {name: column for name, column in columns.items() if "." not in name and column is not None}

@@ -69,6 +69,13 @@ def append(log: WriterLog, *times: Times) -> None:
     log.append(rows(first, times), entry, batch + 1)
 
 
+def with_an_old_and_a_new_record(table: Path) -> tuple[WriterLog, RawFloor]:
+    """Fill a table, and put a floor between its two records on record."""
+    log = opened(table)
+    append(log, (1, 1), (9, 9))
+    return log, raise_floor(table, floor(5), NOW)
+
+
 def new_table(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     ensure_table(folder, Schema.from_arrow(COLUMNS).to_json(), configuration=APPENDED)
@@ -157,9 +164,7 @@ def test_a_version_from_before_the_removal_is_read_as_it_was(table: Path) -> Non
 
 
 def test_a_live_append_wins(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = opened(table)
-    append(log, (1, 1), (9, 9))
-    found = raise_floor(table, floor(5), NOW)
+    log, found = with_an_old_and_a_new_record(table)
     before_a_removal(monkeypatch, lambda: append(log, (8, 8), (2, 9)))
     assert remove_below(table, found, SKEW) == 1
     assert offsets(table) == [1, 2, 3]
@@ -168,9 +173,7 @@ def test_a_live_append_wins(table: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_append_of_records_that_belong_to_it_wins_and_they_go_too(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = opened(table)
-    append(log, (1, 1), (9, 9))
-    found = raise_floor(table, floor(5), NOW)
+    log, found = with_an_old_and_a_new_record(table)
     before_a_removal(monkeypatch, lambda: append(log, (2, 2)), lambda: append(log, (3, 3)))
     assert remove_below(table, found, SKEW) == 3
     assert offsets(table) == [1]
@@ -179,9 +182,7 @@ def test_an_append_of_records_that_belong_to_it_wins_and_they_go_too(
 def test_where_records_that_belong_to_it_come_all_the_time_a_later_round_removes_them(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = opened(table)
-    append(log, (1, 1), (9, 9))
-    found = raise_floor(table, floor(5), NOW)
+    log, found = with_an_old_and_a_new_record(table)
     before_a_removal(monkeypatch, *[lambda: append(log, (2, 2))] * 5)
     assert remove_below(table, found, SKEW) == 0
     assert len(offsets(table)) == 7

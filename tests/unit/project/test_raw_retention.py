@@ -25,21 +25,13 @@ from sluice.project.upkeep.raw_retention import Retained, retain
 from sluice.settings import settings
 from sluice.streams.position.epochs import Epoch
 from tests.twins.departures_project import MIDNIGHT, DeparturesProject, hour
+from tests.unit.delta.test_raw_floor import COLUMNS
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 11, 28, 9, 30, tzinfo=UTC)
 TOPIC = "flights-id"
 HOURS = 10 * 24
 """A record happens every hour, from MIDNIGHT on."""
-COLUMNS = pa.schema(
-    {
-        "topic_id": pa.string(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "event_time": pa.timestamp("us", "UTC"),
-    }
-)
 
 
 @pytest.fixture

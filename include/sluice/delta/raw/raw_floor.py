@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import CommitProperties, DeltaTable, Transaction
 
-from sluice.delta.conditions import instant_literal
+from sluice.delta.conditions import beyond, instant_literal, instant_scalar
 from sluice.delta.log import try_commit, write_no_files
 from sluice.delta.reading import FLOOR, FLOOR_SINCE, dataset_of, floor_of, open_table
 from sluice.delta.upkeep import COMPACT
@@ -109,18 +108,11 @@ def oldest_unread(folder: Path, before: datetime, positions: Mapping[str, int], 
     columns = ["event_time", "timestamp"]
     unread = _below(before, before, own=True)
     if positions:
-        unread &= (ds.field("topic_id") == topic_id) & _beyond(positions)
+        unread &= (ds.field("topic_id") == topic_id) & beyond(positions)
     rows = dataset_of(folder).to_table(columns=columns, filter=unread)
     times = pc.coalesce(rows.column("event_time"), rows.column("timestamp"))
     oldest = pc.min(times).as_py()
     return None if oldest is None else oldest.astimezone(UTC)
-
-
-def _beyond(positions: Mapping[str, int]) -> ds.Expression:
-    partition = ds.field("partition")
-    numbers = {int(name.rpartition("/")[2]): end for name, end in positions.items()}
-    known = [(partition == number) & (ds.field("offset") >= end) for number, end in numbers.items()]
-    return reduce(or_, known, ~partition.isin([*numbers]))
 
 
 def _below(event: datetime, stamped: datetime, *, own: bool = False) -> ds.Expression:
@@ -132,12 +124,8 @@ def _below(event: datetime, stamped: datetime, *, own: bool = False) -> ds.Expre
         own: whether the timestamp counts only for records that do not say when they happened.
     """
     happened, at = ds.field("event_time"), ds.field("timestamp")
-    before, older = happened < _scalar(event), at < _scalar(stamped)
+    before, older = happened < instant_scalar(event), at < instant_scalar(stamped)
     return before | (happened.is_null() & older) if own else (before | happened.is_null()) & older
-
-
-def _scalar(instant: datetime) -> pa.Scalar:
-    return pa.scalar(instant, pa.timestamp("us", "UTC"))
 
 
 def _seconds(instant: datetime) -> int:

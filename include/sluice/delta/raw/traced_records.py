@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from sluice.delta.conditions import instant_scalar
 from sluice.delta.log import newest_first
 from sluice.delta.reading import dataset_of
 from sluice.errors import NotReadyError
@@ -65,7 +66,7 @@ def alike(folder: Path, record: StoredRow, wanted: Callable[[bytes | None], bool
     rows = _dataset(folder)
     if rows is None or record.event_time is None:
         return
-    then = ds.field("event_time") == pa.scalar(record.event_time, pa.timestamp("us", "UTC"))
+    then = ds.field("event_time") == instant_scalar(record.event_time)
     found = rows.scanner(columns=[*_PLACE, "value"], filter=then).head(MOST_ALIKE)
     for row in found.to_pylist():
         if wanted(row["value"]):
@@ -86,7 +87,7 @@ def times_reaching_to(folder: Path, event: datetime, *, since: str, until: str) 
     """
     if (rows := _dataset(folder)) is None:
         return set()
-    at = pa.scalar(event, pa.timestamp("us", "UTC"))
+    at = instant_scalar(event)
     inside = (ds.field(since) <= at) & (ds.field(until) >= at)
     times = pc.unique(rows.scanner(columns=[until], filter=inside).to_table().column(until))
     return {time.astimezone(UTC) for time in times.to_pylist()}

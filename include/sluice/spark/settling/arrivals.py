@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from sluice.delta.conditions import beyond, partition_number
 from sluice.delta.reading import dataset_of
 from sluice.intervals.arrivals import ArrivalSpan
 from sluice.intervals.reach import Hole, RawPosition, Reach
@@ -111,7 +112,7 @@ def arrivals_around(
 ) -> tuple[datetime | None, datetime | None]:
     """Return the arrival times that bound those of lost records; see `sluice.settling.ports.RawSource.around`."""
     table, offset = dataset_of(folder, pinned.version), ds.field("offset")
-    own = (ds.field("topic_id") == hole.topic) & (ds.field("partition") == _number(hole.partition))
+    own = (ds.field("topic_id") == hole.topic) & (ds.field("partition") == partition_number(hole.partition))
     later = pinned.reach.topics[pinned.reach.topics.index(hole.topic) + 1 :]
 
     def believed(wanted: ds.Expression) -> pa.ChunkedArray:
@@ -144,18 +145,14 @@ def between(since: Reach, until: Reach) -> ds.Expression:
 
 def _inside(first: Mapping[str, int], end: Mapping[str, int] | None) -> ds.Expression:
     """Return the condition that a record of one topic lies between offsets; without an end, behind the first."""
+    if end is None:
+        return beyond(first)
     partition, offset = ds.field("partition"), ds.field("offset")
-    if end is not None:
-        bounds = [(name, (offset >= first.get(name, 0)) & (offset < after)) for name, after in end.items()]
-    else:
-        bounds = [(name, offset >= begin) for name, begin in first.items()]
-    known = [(partition == _number(name)) & bound for name, bound in bounds]
-    others = [] if end is not None else [~partition.isin([_number(name) for name in first])]
-    return reduce(or_, [*known, *others], ds.scalar(False))
-
-
-def _number(partition: str) -> int:
-    return int(partition.rpartition("/")[2])
+    known = [
+        (partition == partition_number(name)) & (offset >= first.get(name, 0)) & (offset < after)
+        for name, after in end.items()
+    ]
+    return reduce(or_, known, ds.scalar(False))
 
 
 def _believed(rows: pa.Table, times: TimeRules) -> pa.ChunkedArray:
