@@ -3,6 +3,7 @@
 `stack_core_share`: CPU seconds ÷ wall of every process that `sluice up` and the unit's DAG have started, children that
 have ended in between included: this process adopts what outlives its parent, and a parent's count has its children's.
 `airflow_core_share`: of the four components of Airflow with the tasks that they run and the files that they parse.
+`stack_pss_mb`: the memory of the same processes, what several share counted once (proportional set size).
 `spec_appears_s`: from a pipeline's spec being written until its unit's DAG is in Airflow, the longest of several.
 `spec_gone_s`: from its removal until Airflow takes the DAG for gone.
 
@@ -70,6 +71,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
             _start(AirflowApi(url))
             time.sleep(chosen.settle)
             shares, notes = _measured(place, chosen.seconds)
+            memory = _memory_by_kind(place)
             print(shares, notes, file=sys.stderr, flush=True)
             specs = _Specs(url, place.home)
             appeared = [specs.appears(number) for number in range(chosen.specs)]
@@ -80,11 +82,13 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     figures = {
         "airflow_core_share": round(airflow, 4),
         "stack_core_share": round(sum(shares.values()), 4),
+        "stack_pss_mb": round(sum(memory.values())),
         "spec_appears_s": max(appeared),
         "spec_gone_s": gone,
     }
     by_kind = {kind: round(share, 4) for kind, share in sorted(shares.items(), key=lambda found: -found[1])}
-    return figures, {"size": size, "shares": by_kind, "spec_appears": appeared, **notes}
+    by_memory = {kind: round(mb) for kind, mb in memory.most_common()}
+    return figures, {"size": size, "shares": by_kind, "pss_mb": by_memory, "spec_appears": appeared, **notes}
 
 
 def _up(place: Settings) -> str:
@@ -102,13 +106,29 @@ def _start(airflow: AirflowApi) -> None:
 
 def _measured(place: Settings, seconds: float) -> tuple[Mapping[str, float], Mapping[str, Any]]:
     """Return what each kind of process takes of a core, and notes."""
-    supervisor = Supervisor(place.folder.supervisor, place.folder.logs, SystemClock())
-    programs = {pid: name for name, pid in supervisor.pids().items()}
+    programs = _programs(place)
     before, begun = _cpu_by_kind(programs), time.monotonic()
     time.sleep(seconds)
     after, wall = _cpu_by_kind(programs), time.monotonic() - begun
     shares = {kind: (after[kind] - before[kind]) / wall for kind in after | before}
     return shares, {"wall": round(wall, 1), "load": os.getloadavg()[0]}
+
+
+def _programs(place: Settings) -> Mapping[int, str]:
+    supervisor = Supervisor(place.folder.supervisor, place.folder.logs, SystemClock())
+    return {pid: name for name, pid in supervisor.pids().items()}
+
+
+def _memory_by_kind(place: Settings) -> Counter[str]:
+    """Return the proportional set size (MB) of all that descends from this process, by kind."""
+    found, programs = _processes(), _programs(place)
+    memory: Counter[str] = Counter()
+    for pid in found:
+        if kind := _kind(pid, found, programs):
+            with suppress(OSError):  # it ended just now
+                lines = (Path("/proc") / str(pid) / "smaps_rollup").read_text(encoding="utf-8").splitlines()
+                memory[kind] += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    return memory
 
 
 @dataclass(frozen=True)

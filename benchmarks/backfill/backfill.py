@@ -153,7 +153,7 @@ class Bench:
 def _peer(module: str, *options: str) -> Callable[[StateFolder, Path], list[str]]:
     def command(place: StateFolder, _project: Path) -> list[str]:
         tables = [place.table("flights_raw"), package_file("airlines.csv"), place.table("departures")]
-        return [sys.executable, "-m", f"benchmarks.{module}", *map(str, tables), *options]
+        return [sys.executable, "-m", f"benchmarks.backfill.{module}", *map(str, tables), *options]
 
     return command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sluice.intervals.alignment import Interval
+from sluice.intervals.record_positions import OffsetRange
 
 
 def during(column: str, times: Interval) -> ds.Expression:
@@ -30,6 +31,13 @@ def beyond(positions: Mapping[str, int]) -> ds.Expression:
     return reduce(or_, known, ~partition.isin([*numbers]))
 
 
+def at_offsets(topic: str, partition: int, offsets: OffsetRange) -> ds.Expression:
+    """Return the condition that a record of a raw table lies in a range of offsets of one partition."""
+    first, last = offsets
+    own = (ds.field("topic_id") == topic) & (ds.field("partition") == partition)
+    return own & (ds.field("offset") >= first) & (ds.field("offset") <= last)
+
+
 def partition_number(partition: str) -> int:
     """Return the number of a `topic/partition`."""
     return int(partition.rpartition("/")[2])
@@ -45,6 +53,11 @@ def hours_of(table: ds.Dataset, column: str, condition: ds.Expression) -> list[I
     times = table.to_table(columns=[column], filter=condition).column(column)
     starts = (hour.astimezone(UTC) for hour in pc.unique(pc.floor_temporal(times, unit="hour")).to_pylist())
     return [Interval(start, start + timedelta(hours=1)) for start in starts]
+
+
+def one_of(column: str, instants: Iterable[datetime]) -> str:
+    """Return the condition that a column of timestamps is one of some instants (UTC), as delta-rs writes it in SQL."""
+    return f'"{column}" IN ({", ".join(map(instant_literal, instants))})'
 
 
 def instant_literal(instant: datetime) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from shutil import rmtree
 from threading import RLock
@@ -18,7 +17,7 @@ from deltalake.exceptions import DeltaError
 
 from sluice.delta.handle import TableHandle
 from sluice.delta.log import entry_properties, newest_first, try_commit, write_no_files
-from sluice.delta.writer_log import filled
+from sluice.delta.writer_log import filled, filled_batches
 from sluice.failpoints import failpoint
 from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry, StreamEntry
@@ -160,9 +159,7 @@ class SettledLog:
     def _filled(self, rows: CollectedRows | StagedRows) -> pa.Table | pa.RecordBatchReader:
         if isinstance(rows, CollectedRows):
             return filled(rows.rows, self._delta)
-        empty = filled(rows.rows.projected_schema.empty_table(), self._delta)
-        batches = (filled(pa.Table.from_batches([batch]), self._delta) for batch in rows.rows.to_batches())
-        return pa.RecordBatchReader.from_batches(empty.schema, chain.from_iterable(t.to_batches() for t in batches))
+        return filled_batches(rows.rows, self._delta)
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
         """See the port."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import RLock
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.transaction import AddAction
 
@@ -197,9 +199,19 @@ class WriterLog:
                 self.check_fence()
                 self._check_alone()
                 done = try_commit(self._delta, lambda: write(self._delta, properties))
+                done = done or self._was_made(entry, version)
             if done:
                 self.confirm(entry, version)
                 return
+
+    def _was_made(self, entry: StreamEntry, version: int) -> bool:
+        """Return whether the commit that another one seems to have forestalled is that other one.
+
+        An object store whose answer was lost is asked once more by its client, and finds the first request's commit.
+        """
+        if version == self._transaction or self._delta.transaction_version(self.writer) != version:
+            return False
+        return newest_stream_entry(self.table, self.writer) == entry
 
     def _check_alone(self) -> None:
         """Raise CorruptionError if another process has committed under this writer's name since its last commit."""
@@ -249,3 +261,10 @@ def filled(rows: pa.Table, table: DeltaTable) -> pa.Table:
         if column.name not in rows.column_names:
             rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
     return rows
+
+
+def filled_batches(rows: ds.Scanner, table: DeltaTable) -> pa.RecordBatchReader:
+    """Return the same of rows that are read while they are written."""
+    empty = filled(rows.projected_schema.empty_table(), table)
+    batches = (filled(pa.Table.from_batches([batch]), table) for batch in rows.to_batches())
+    return pa.RecordBatchReader.from_batches(empty.schema, chain.from_iterable(each.to_batches() for each in batches))

@@ -162,6 +162,33 @@ def test_a_commit_of_somebody_else_in_between_is_no_reason_to_give_up(table: Pat
     assert read_rows(table).num_rows == 3
 
 
+def test_a_commit_without_an_answer_that_was_made_is_not_made_again(table: Path) -> None:
+    log, calls = opened(table, 1), []
+
+    def without_answer(delta: DeltaTable, properties: CommitProperties) -> None:
+        calls.append(delta.version())
+        write_deltalake(delta, pa.table({"n": [5]}), mode="append", commit_properties=properties)
+        raise CommitFailedError("version 2 exists")
+
+    log.commit(stream_entry(1), 2, without_answer)
+    assert len(calls) == 1
+    assert (read_rows(table)["n"].to_pylist(), log.latest) == ([5], stream_entry(1))
+    log.append(pa.table({"n": [6]}), stream_entry(2), 4)
+    assert sorted(read_rows(table)["n"].to_pylist()) == [5, 6]
+
+
+def test_a_commit_of_another_batch_under_the_same_name_is_not_taken_for_ones_own(table: Path) -> None:
+    log = opened(table, 1)
+
+    def forestalled(delta: DeltaTable, properties: CommitProperties) -> None:
+        write(table, replace(stream_entry(1), lineage="b"), 2)
+        write_deltalake(delta, pa.table({"n": [5]}), mode="append", commit_properties=properties)
+
+    with pytest.raises(CorruptionError, match="Nothing was written"):
+        log.commit(stream_entry(1), 2, forestalled)
+    assert read_rows(table).num_rows == 0
+
+
 def test_a_newer_generation_that_marks_the_table_during_the_write_keeps_the_older_from_it(table: Path) -> None:
     class Slow(WriterLog):
         """Falls asleep between its check of the mark and its write."""

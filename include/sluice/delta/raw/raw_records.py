@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sluice.delta.conditions import during
+from sluice.delta.conditions import at_offsets, during
 from sluice.delta.reading import dataset_of
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.conservation import MAX_GAPS, OffsetCensus, PartitionKey, StoredRecord
@@ -53,7 +53,7 @@ class DeltaRawRecords:
         counts = {key: _Counted.of(span) for key, span in spans.items()}
         for topic in dict.fromkeys(topic for topic, _ in spans):
             own = {partition: count for (name, partition), count in counts.items() if name == topic}
-            wanted = _any(_at(topic, partition, count.span) for partition, count in own.items())
+            wanted = _any(at_offsets(topic, partition, count.span) for partition, count in own.items())
             for batch in self._batches(_WHERE[1:], wanted):
                 partitions, offsets = (batch.column(name).to_numpy() for name in _WHERE[1:])
                 for partition, count in own.items():
@@ -63,12 +63,12 @@ class DeltaRawRecords:
     def begins_at(self, key: PartitionKey, offset: int) -> bool:
         """See the port. Files without such records are passed over."""
         topic, partition = key
-        below = _at(topic, partition, (0, offset - 1))
+        below = at_offsets(topic, partition, (0, offset - 1))
         return bool(self._rows.scanner(columns=_WHERE[:1], filter=below).head(1).num_rows == 0)
 
     def records(self, positions: RecordPositions) -> Mapping[TopicPosition, StoredRecord]:
         """See the port."""
-        wanted = _any(_at(topic, partition, span) for topic, partition, span in positions.pieces())
+        wanted = _any(at_offsets(topic, partition, span) for topic, partition, span in positions.pieces())
         return {
             (row["topic_id"], row["partition"], row["offset"]): StoredRecord(
                 row["key"], row["value"], _headers(row["headers"]), _known(row["timestamp"])
@@ -121,12 +121,6 @@ class _Counted:
         unlisted = int((gaps[MAX_GAPS:, 1] - gaps[MAX_GAPS:, 0]).sum())
         repeated = tuple(int(offset) + begin for offset in np.flatnonzero(self.seen > 1)[:_REPEATED])
         return OffsetCensus(listed, unlisted, self.repetitions, repeated)
-
-
-def _at(topic: str, partition: int, span: OffsetRange) -> ds.Expression:
-    first, last = span
-    own = (ds.field("topic_id") == topic) & (ds.field("partition") == partition)
-    return own & (ds.field("offset") >= first) & (ds.field("offset") <= last)
 
 
 def _any(conditions: Iterator[ds.Expression]) -> ds.Expression:

@@ -171,8 +171,9 @@ class ParityReport:
     @property
     def why(self) -> str:
         """Why it is no pass, in one sentence; empty if it is one."""
-        parities = [p for p in self.intervals if p.outcome is self.outcome]
-        match self.outcome:
+        outcome = self.outcome
+        parities = [p for p in self.intervals if p.outcome is outcome]
+        match outcome:
             case ParityOutcome.RAW_MISMATCH if self.raw is not None:
                 return f"{self.raw.why}."
             case ParityOutcome.DIFFERENT:

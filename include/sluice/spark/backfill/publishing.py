@@ -1,47 +1,32 @@
-"""Publishing a chunk: one Delta commit that replaces exactly its intervals, beside writers of others.
+"""Publishing a chunk: one commit that replaces exactly its intervals, beside writers of others.
 
-Delta lets a replacement and a commit to other partitions both pass, and refuses two that touch the same files. What it
-cannot know is whose interval it is, so this is checked before the commit (nothing was changed: refused) and once more
-in the log after it (something was: corruption).
+What the intervals hold and whose they are is read at one version of the table, and the commit is made right after that
+version or not at all. So no writer can come between the check and the commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import pyarrow.dataset as ds
 import structlog
-from delta.exceptions.captured import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-from deltalake import DeltaTable
-from pyspark.sql import DataFrame
+from deltalake import DeltaTable, Transaction, write_deltalake
 
-from sluice.delta.log import newest_first
-from sluice.errors import CorruptionError, RefusedError
+from sluice.delta.conditions import one_of
+from sluice.delta.log import entry_properties, try_commit
+from sluice.delta.writer_log import filled_batches
+from sluice.errors import RefusedError
 from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
-from sluice.intervals.entries import BackfillEntry, to_json
+from sluice.intervals.entries import BackfillEntry
 from sluice.spark.tables.output import OutputTable
 
 log = structlog.get_logger()
 
-_CONFLICTS = (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-_TRIES = 5
+_TRIES = 100
+"""Each takes milliseconds; a settler commits each few seconds at most."""
 
 
 @dataclass(frozen=True)
@@ -62,80 +47,61 @@ class Publication:
     files: frozenset[str]
     still_ours: Callable[[], None]
 
-    def publish(self, rows: DataFrame) -> int:
-        """Replace the intervals by `rows`, and return the table version that did it.
+    def publish(self, rows: Callable[[], ds.Scanner]) -> int:
+        """Replace the intervals by their rows, and return the table version that did it.
 
         Args:
-            rows: all rows of the intervals, with the columns of the output table.
+            rows: reads all rows of the intervals, with the columns of the output table, from their beginning.
 
         Raises:
-            RefusedError: another writer wrote one of the intervals meanwhile; nothing was changed.
-            CorruptionError: the log does not say what it should after the commit.
+            RefusedError: another writer wrote one of the intervals meanwhile, or others commit all the time; nothing
+                was changed.
         """
-        for attempt in range(1, _TRIES + 1):
-            self.still_ours()
-            self._refuse_other_files()
-            try:
-                self._write(rows)
-            except _CONFLICTS as conflict:
-                if attempt == _TRIES:
-                    raise RefusedError(
-                        f"{_TRIES} commits to {self.table.folder} met others each time, the last a "
-                        f"{type(conflict).__name__}; nothing was changed.",
-                        fix="run the backfill again; if it stays so, see who else writes this table.",
-                    ) from conflict
-                log.warning("another writer committed first", conflict=type(conflict).__name__, attempt=attempt)
-            else:
-                break
-        return self._confirm()
-
-    def _write(self, rows: DataFrame) -> None:
         name = self.table.folder.name
         failpoint("after_gate", name)
-        with failpoint_when("mid_publish", name, lambda: uncommitted_data(self.table.folder)):
-            (
-                rows.write.format("delta")
-                .mode("overwrite")
-                .option("replaceWhere", self.table.condition(self.entry.content))
-                .option("txnAppId", app_id(self.entry.backfill, self.chunk))
-                .option("txnVersion", 1)
-                .option("userMetadata", to_json(self.entry))
-                .save(str(self.table.folder))
-            )
-        failpoint("after_publish_before_index", name)
+        for _ in range(_TRIES):
+            delta = DeltaTable(str(self.table.folder))
+            version = delta.version()
+            self.still_ours()
+            self._refuse_other_files(version)
+            if self._replace(delta, rows()) or self._was_made(delta):
+                failpoint("after_publish_before_index", name)
+                return version + 1
+            log.warning("another writer committed first", table=name, version=version + 1)
+        raise RefusedError(
+            f"{_TRIES} commits to {self.table.folder} met others each time; nothing was changed.",
+            fix="run the backfill again; if it stays so, see who else writes this table.",
+        )
 
-    def _refuse_other_files(self) -> None:
-        if self.table.files(self.entry.content, self.table.version()) != self.files:
+    def _replace(self, delta: DeltaTable, rows: ds.Scanner) -> bool:
+        """Make the commit right after the version of `delta`; return False if another writer was quicker."""
+        done = Transaction(app_id(self.entry.backfill, self.chunk), 1)
+        write = partial(
+            write_deltalake,
+            delta,
+            filled_batches(rows, delta),
+            mode="overwrite",
+            predicate=one_of(self.table.column, self.entry.content),
+            commit_properties=entry_properties(self.entry, done, max_retries=0),
+        )
+        with failpoint_when("mid_publish", self.table.folder.name, lambda: uncommitted_data(self.table.folder)):
+            return try_commit(delta, write)
+
+    def _was_made(self, delta: DeltaTable) -> bool:
+        """Return whether the commit that was quicker is this one: its client repeated a request without an answer."""
+        return delta.transaction_version(app_id(self.entry.backfill, self.chunk)) is not None
+
+    def _refuse_other_files(self, version: int) -> None:
+        if self.table.files(self.entry.content, version) != self.files:
             raise RefusedError(
                 f"the files of {len(self.entry.content)} intervals in {self.table.folder} are not those that were "
                 "compared: another writer wrote them meanwhile. Nothing was changed.",
                 fix="find out who (`sluice intervals show`), then run the backfill again.",
             )
 
-    def _confirm(self) -> int:
-        """Return the version of our commit, having seen in the log that it replaced what had been checked."""
-        for logged in newest_first(self.table.folder):
-            match logged.entry:
-                case BackfillEntry(backfill=self.entry.backfill) as found if found == self.entry:
-                    self._check_replaced(logged.version)
-                    return logged.version
-        raise CorruptionError(
-            f"{self.table.folder} does not hold the commit of chunk {self.chunk} of {self.entry.backfill}: Delta took "
-            "it for one that it has seen. The table was not changed.",
-            fix="start the backfill again, under another key.",
-        )
-
-    def _check_replaced(self, version: int) -> None:
-        if self.table.files(self.entry.content, version - 1) != self.files:
-            raise CorruptionError(
-                f"version {version} of {self.table.folder}, which {self.entry.backfill} published, replaced files that "
-                f"another writer had written in the moment before. They are in version {version - 1}.",
-                fix="find out who wrote them; then verify these intervals.",
-            )
-
 
 def app_id(backfill: str, chunk: int) -> str:
-    """Return the id of a chunk's one transaction: Delta takes a second one for done.
+    """Return the id of a chunk's one transaction, by which a resumed backfill knows that it is published.
 
     Each has its own, because chunks are not always published in order: one may have nothing to publish until later.
     """

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sluice.intervals.entries import Content
 from sluice.spark.records.content import content_of
+from sluice.spark.sinks.collected import read_by_arrow
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class Stage:
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return the chunk's rows."""
         return spark.read.schema(self.schema).parquet(str(self.folder)).where(self.condition)
+
+    def of_intervals(self, starts: Iterable[datetime]) -> ds.Scanner:
+        """Return the rows of some intervals (UTC) as Arrow reads them, once."""
+        wanted = pa.array([*starts], pa.timestamp("us", "UTC"))
+        return read_by_arrow(self.folder, self.schema).scanner(filter=ds.field(self.column).isin(wanted))
 
     def content(self, spark: SparkSession) -> Mapping[datetime, Content]:
         """Count and checksum them per interval; intervals without rows are not in the result."""

@@ -227,9 +227,7 @@ class Steps:
             examined.files(starts),
             still_ours=lambda: self._refuse_other_owner(rows),
         )
-        # One file per interval, not one per interval and task.
-        staged = examined.stage.rows(examiner.spark).where(examiner.table.condition(starts))
-        version = publication.publish(staged.repartition(examiner.code.pipeline.resources.cores, examiner.table.column))
+        version = publication.publish(lambda: examined.stage.of_intervals(starts))
         log.info("published", backfill=self.backfill.id, intervals=len(starts), version=version)
         self._index()
 

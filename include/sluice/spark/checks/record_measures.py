@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.delta.raw.offset_counts import count_offsets
+from sluice.intervals.backfill.conservation import PartitionKey
+from sluice.intervals.record_positions import OffsetRange
 from sluice.quality.measured import Measured
 from sluice.spark.checks.interval_measures import START, Found, counted_rows, value_or_error
 from sluice.spark.checks.references import References
 from sluice.spark.records.content import named
 from sluice.spark.records.instants import instant
 from sluice.spark.tables.records import Records
+from sluice.spark.tables.source_records import SourceRecords
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.expectations.set_level import CountedArguments, Own, ReferenceArguments
 
@@ -74,22 +79,22 @@ class _Intervals:
 
     def offsets(self, _: Expectation) -> dict[datetime, Measured]:
         """Count the offsets that are missing, and those that are there more than once, between first and last."""
-        where = {"topic_id": "_topic", "partition": "_partition"}
+        totals: dict[datetime, _Offsets] = defaultdict(_Offsets)
+        for source in self.records.sources.values():
+            for key, spans in self._spans(source).items():
+                counts = count_offsets(source.raw.folder, source.raw.version, key, [*spans.values()])
+                for (start, (first, last)), counted in zip(spans.items(), counts, strict=True):
+                    totals[start] += _Offsets(last - first + 1, counted.found, counted.repeated)
+        return {start: offsets.measured for start, offsets in totals.items()}
+
+    def _spans(self, source: SourceRecords) -> dict[PartitionKey, dict[datetime, OffsetRange]]:
+        """Return the first and the last offset of each interval, by partition."""
         start = self.records.start(F.col("event_time")).alias(START)
-        offset = F.col("offset")
-        ends = (F.min("offset").alias("_first"), F.max("offset").alias("_last"))
-        own = [F.col(name).alias(other) for name, other in where.items()]
-        spans = self.records.rows.select(start, *own, offset).groupBy(START, *where.values()).agg(*ends)
-        there = self.records.whole.select(*where, offset)
-        inside = [
-            *(F.col(name) == F.col(other) for name, other in where.items()),
-            offset.between(F.col("_first"), F.col("_last")),
-        ]
-        each = there.join(F.broadcast(spans), inside).groupBy(START, *where, "offset")
-        grouped = each.agg(F.count("*").alias("times")).groupBy(START)
-        counted = grouped.agg(F.count("*").alias("found"), F.sum(F.col("times") - 1).alias("repeated"))
-        wanted = spans.groupBy(START).agg(F.sum(F.col("_last") - F.col("_first") + 1).alias("wanted"))
-        return {instant(row[START]): _complete(row) for row in wanted.join(counted, START).collect()}
+        ends = F.min("offset").alias("first"), F.max("offset").alias("last")
+        found: dict[PartitionKey, dict[datetime, OffsetRange]] = defaultdict(dict)
+        for row in source.rows.groupBy(start, "topic_id", "partition").agg(*ends).collect():
+            found[row["topic_id"], row["partition"]][instant(row[START])] = row["first"], row["last"]
+        return found
 
     def counted(self, expectation: Expectation) -> dict[datetime, Measured]:
         """Compare the sum of a column with the number of good records."""
@@ -119,7 +124,25 @@ class _Intervals:
         return {instant(row[START]): counted_rows(row) for row in groups.collect()}
 
 
-def _complete(row: Row) -> Measured:
-    missing, repeated = row["wanted"] - row["found"], row["repeated"]
-    note = f"of {row['wanted']:,} offsets {missing:,} are missing and {repeated:,} are there again"
-    return Measured(row["wanted"], float(missing), repeated, note=note)
+@dataclass(frozen=True)
+class _Offsets:
+    """Offsets between the first and the last one of an interval, in all partitions together.
+
+    Attributes:
+        wanted: how many there are.
+        found: of them in the raw table.
+        repeated: rows beyond the first of an offset.
+    """
+
+    wanted: int = 0
+    found: int = 0
+    repeated: int = 0
+
+    def __add__(self, other: _Offsets) -> _Offsets:
+        return _Offsets(self.wanted + other.wanted, self.found + other.found, self.repeated + other.repeated)
+
+    @property
+    def measured(self) -> Measured:
+        missing, repeated = self.wanted - self.found, self.repeated
+        note = f"of {self.wanted:,} offsets {missing:,} are missing and {repeated:,} are there again"
+        return Measured(self.wanted, float(missing), repeated, note=note)

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 MAX_RECORDS = "spark.sluice.collect.records"
 """The setting that bounds how many records of a batch are brought here; 0: none, Spark writes everything."""
@@ -49,4 +50,9 @@ def brought(rows: DataFrame) -> pa.Table | None:
 def in_files(rows: DataFrame, folder: Path) -> ds.Dataset:
     """Write rows to files that no table names, whatever lies in their folder, and return them as Arrow reads them."""
     rows.write.mode("overwrite").parquet(str(folder))
-    return ds.dataset(folder, schema=to_arrow_schema(rows.schema, timezone="UTC"), format=_SPARKS)
+    return read_by_arrow(folder, rows.schema)
+
+
+def read_by_arrow(folder: Path, schema: StructType) -> ds.Dataset:
+    """Return the rows of files that Spark has written, as Arrow reads them."""
+    return ds.dataset(folder, schema=to_arrow_schema(schema, timezone="UTC"), format=_SPARKS)

@@ -47,6 +47,8 @@ _RAW_SCHEMA = (
     "topic_id string, partition int, offset long, timestamp timestamp, key binary, value binary, "
     "headers array<struct<key: string, value: binary>>"
 )
+_DISTINCT = {f"parquet.enable.dictionary#{name}": "false" for name in ("offset", "event_time", "value")}
+"""Of these hardly two are equal, and a dictionary of them would be built for nothing."""
 
 
 def raw_rows(records: DataFrame, topic: TopicSpec) -> DataFrame:
@@ -137,7 +139,7 @@ class RawSink:
             case Fit.NEXT:
                 pass
         entry = replace(entry_for(batch, self._log), holes=holes, times=self._times)
-        append(rows, self._folder, self._log, entry, batch)
+        append(rows, self._folder, self._log, entry, batch, options=_DISTINCT)
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""

@@ -5,6 +5,7 @@ A batch must always be executed, also when nothing of it is written: otherwise a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -125,17 +126,36 @@ def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: Stream
     failpoint("after_write_before_commit", folder.name)
 
 
-def append(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
-    """Append a batch's rows, which have the table's columns: from the driver if they are few, else by Spark."""
+def append(
+    rows: DataFrame,
+    folder: Path,
+    log: WriterLog,
+    entry: StreamEntry,
+    batch: MicroBatch,
+    *,
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Append a batch's rows, which have the table's columns: from the driver if they are few, else by Spark.
+
+    `options` are Spark's for the files that it writes.
+    """
     records = sum(batch.end.offsets.values()) - sum(batch.start.values())
     found = collected(rows, records=records)
     if found is not None:
         commit_collected(found, folder, log, entry, batch)
     else:
-        commit(rows, folder, log, entry, batch)
+        commit(rows, folder, log, entry, batch, options=options)
 
 
-def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
+def commit(
+    rows: DataFrame,
+    folder: Path,
+    log: WriterLog,
+    entry: StreamEntry,
+    batch: MicroBatch,
+    *,
+    options: Mapping[str, str] | None = None,
+) -> None:
     """Let Spark write `rows` to files, and add these to the table in one commit that carries `entry`.
 
     Args:
@@ -144,6 +164,7 @@ def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
         log: of the table.
         entry: names the input, and what is written.
         batch: where it comes from.
+        options: Spark's for the files.
 
     Raises what `WriterLog.commit` does.
     """
@@ -151,7 +172,7 @@ def commit(rows: DataFrame, folder: Path, log: WriterLog, entry: StreamEntry, ba
     failpoint("before_write", folder.name)
     with draft_folder(folder) as draft:
         with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
-            rows.write.parquet(str(draft))
+            rows.write.options(**(options or {})).parquet(str(draft))
         files = moved_into(folder, draft)
     log.add(files, entry, batch.version)
     failpoint("after_write_before_commit", folder.name)

@@ -76,11 +76,6 @@ class Records:
         return reduce(DataFrame.unionByName, (source.rows for source in self.sources.values()))
 
     @property
-    def whole(self) -> DataFrame:
-        """All that the raw tables hold."""
-        return reduce(DataFrame.unionByName, (source.whole for source in self.sources.values()))
-
-    @property
     def schema(self) -> StructType:
         """Of `results`."""
         return self._nothing().schema

@@ -69,7 +69,8 @@ class SourceRecords:
         output: the interval table.
 
     Attributes:
-        whole: all that the raw table holds.
+        raw: the pinned raw table.
+        whole: all that it holds.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class SourceRecords:
         output: IntervalsOutput,
     ) -> None:
         self._spark = spark
-        self._raw = raw
+        self.raw = raw
         self._source = source
         self._rules = rules
         self._output = output
@@ -169,7 +170,7 @@ class SourceRecords:
             of_one: the ranges are what one of many calls is given.
         """
         inside = within("event_time", ranges)
-        rows = self._few(ranges) if of_one and not self._raw.left_out.count else None
+        rows = self._few(ranges) if of_one and not self.raw.left_out.count else None
         rows = self.whole.where(inside) if rows is None else rows
         if not again.count:
             return rows
@@ -189,7 +190,7 @@ class SourceRecords:
 
     @cached_property
     def _dataset(self) -> ds.Dataset:
-        return dataset_of(self._raw.folder, self._raw.version)
+        return dataset_of(self.raw.folder, self.raw.version)
 
     def _touching(self) -> DataFrame:
         """Return the records that rows of the intervals are made of."""

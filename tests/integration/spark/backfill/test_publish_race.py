@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pandas as pd
+import pyarrow.dataset as ds
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
@@ -22,6 +23,7 @@ from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry
 from sluice.launch.processes import wait_until
 from sluice.spark.backfill.publishing import Publication
+from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.content import content_of
 from sluice.spark.tables.output import OutputTable
 from tests.integration.spark.backfill.backfills import RANGE, Drained
@@ -38,27 +40,17 @@ def rows_of(drained: Drained, start: datetime) -> DataFrame:
     return drained.spark.createDataFrame(table.where(F.col("hour") == F.lit(start)).collect(), table.schema)
 
 
-def held_until(path: Path, rows: DataFrame) -> DataFrame:
-    """Return the rows, which are only computed once a file exists: a write of them takes as long as a test wants."""
-
-    @F.udf("long", useArrow=False)
-    def wait(value: int) -> int:
-        from threading import Event as Pause  # noqa: PLC0415  a lock of this module cannot go to a worker
-
-        for _ in range(6000):
-            if path.exists():
-                return value
-            Pause().wait(0.01)
-        raise TimeoutError(path)
-
-    return rows.coalesce(1).withColumn("departed", wait("departed"))  # one task, so that others find a core
-
-
-def publication(drained: Drained, rows: DataFrame, still_ours: Callable[[], None] = lambda: None) -> Publication:
+def publication(drained: Drained, still_ours: Callable[[], None]) -> Publication:
     table = OutputTable(drained.table, drained.code.pipeline.intervals)
-    content = content_of(rows, "hour")
+    content = content_of(rows_of(drained, TARGET), "hour")
     entry = BackfillEntry("b", "recompute", "tests", "", {}, {}, content, drained.code.code_hash, "")
     return Publication(table, entry, 0, table.files(content, table.version()), still_ours)
+
+
+def staged(drained: Drained, folder: Path) -> Callable[[], ds.Scanner]:
+    rows = rows_of(drained, TARGET)
+    stage = Stage.write([rows], lambda: rows.schema, folder, "true", "hour")
+    return lambda: stage.of_intervals([TARGET])
 
 
 def intrude(drained: Drained, start: datetime) -> None:
@@ -67,42 +59,41 @@ def intrude(drained: Drained, start: datetime) -> None:
     write_deltalake(str(drained.table), found.slice(0, 1), mode="append")
 
 
-@pytest.mark.verify
-def test_somebody_who_writes_the_interval_before_the_commit_is_found_and_nothing_changes(drained: Drained) -> None:
-    rows = rows_of(drained, TARGET)
-    late = publication(drained, rows, still_ours=lambda: intrude(drained, TARGET))
-    with pytest.raises(RefusedError, match="not those that were compared"):
-        late.publish(rows)
-    assert newest_owner(drained) != "b"
-
-
 @pytest.mark.parametrize("neighbour", [False, pytest.param(True, marks=pytest.mark.verify)])
-def test_a_commit_during_the_replacement_counts_only_inside_its_intervals(
+def test_a_commit_between_the_check_and_the_replacement_counts_only_inside_its_intervals(
     drained: Drained, tmp_path: Path, neighbour: bool
 ) -> None:
-    rows = rows_of(drained, TARGET)
-    slow, go = publication(drained, rows), tmp_path / "go"
-    outcome: list[object] = []
+    before, old = drained.versions(), rows_of(drained, TARGET).count()
+    intrusions: list[datetime] = []
 
-    def replace_slowly() -> None:
-        try:
-            outcome.append(slow.publish(held_until(go, rows)))
-        except RefusedError as error:
-            outcome.append(error)
+    def intrude_once() -> None:
+        if not intrusions:
+            intrusions.append(TARGET + (HOUR if neighbour else timedelta()))
+            intrude(drained, intrusions[0])
 
-    before = drained.versions()
-    writer = Thread(target=replace_slowly)
-    writer.start()
-    wait_for(lambda: bool(drained.spark.sparkContext.statusTracker().getActiveStageIds()))
-    intrude(drained, TARGET + (HOUR if neighbour else timedelta()))
-    go.touch()
-    writer.join()
+    publishing = publication(drained, intrude_once)
+    rows = staged(drained, tmp_path / "stage")
     if neighbour:
-        assert outcome == [before + 2]
+        assert publishing.publish(rows) == before + 2
         assert newest_owner(drained) == "b"
+        assert rows_of(drained, TARGET).count() == old
     else:
-        assert isinstance(outcome[0], RefusedError)
+        with pytest.raises(RefusedError, match="not those that were compared"):
+            publishing.publish(rows)
         assert newest_owner(drained) != "b"
+        assert rows_of(drained, TARGET).count() == old + 1
+    assert intrusions
+
+
+@pytest.mark.verify
+def test_an_interval_that_changed_hands_is_not_replaced(drained: Drained, tmp_path: Path) -> None:
+    def not_ours() -> None:
+        raise RefusedError("it belongs to another writer")
+
+    version = drained.versions()
+    with pytest.raises(RefusedError, match="belongs to another"):
+        publication(drained, not_ours).publish(staged(drained, tmp_path / "stage"))
+    assert drained.versions() == version
 
 
 @pytest.mark.verify
