@@ -122,8 +122,8 @@ class Stream:
         expected = departures(*DAYS)
         self.eventually(lambda: not differences(self.place.table("departures"), expected), "has published all")
 
-    def log(self) -> str:
-        return self.project.processes.launcher().log("local.flights.g1").read_text(errors="replace")
+    def log(self, generation: int = 1) -> str:
+        return self.project.processes.launcher().log(f"local.{UNIT}.g{generation}").read_text(errors="replace")
 
     def eventually(self, condition: Callable[[], bool], what: str) -> None:
         in_time = wait_until(condition, SystemClock(), deadline_seconds=240)
