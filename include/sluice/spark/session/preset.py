@@ -18,6 +18,7 @@ from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
+from sluice.specs.deployments.masters import STANDALONE
 from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -149,11 +150,11 @@ def merged(layers: Sequence[Layer]) -> dict[str, str]:
 
 def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str, archive: Path | None) -> list[Layer]:
     """Return what a session has before anybody says anything else."""
-    found, base = _jars_in(jars), preset(resources)
+    found, base, standalone = _jars_in(jars), preset(resources), master.startswith(STANDALONE)
     place = {
         "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
         **(_local(found) if on_this_machine(master) else {}),
-        **({} if master == LOCAL else _cluster(resources, embedded=on_this_machine(master))),
+        **({"spark.executor.extraJavaOptions": _JVM_OPTIONS} if standalone and on_this_machine(master) else {}),
         "spark.jars": ",".join(str(jar) for jar in found),
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,
@@ -164,6 +165,7 @@ def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str,
     return [
         (Origin.PRESET, {name: value for name, value in base.items() if name not in _OF_RESOURCES}),
         (Origin.RESOURCES, {name: base[name] for name in _OF_RESOURCES}),
+        *([(Origin.RESOURCES, _executors(resources))] if standalone else []),
         (Origin.INSTALLATION, place),
     ]
 
@@ -194,14 +196,15 @@ def _local(jars: list[Path]) -> dict[str, str]:
     }
 
 
-def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
-    """Return what a session has besides whose executors are elsewhere."""
-    settings = {
+def _executors(resources: Resources) -> dict[str, str]:
+    """Return what a cluster gives a session."""
+    each = resources.executor_cores
+    return {
         # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
         "spark.cores.max": str(resources.cores),
         "spark.executor.memory": resources.executor_memory,
+        **({} if each is None else {"spark.executor.cores": str(each)}),
     }
-    return {**settings, "spark.executor.extraJavaOptions": _JVM_OPTIONS} if embedded else settings
 
 
 def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], archive: Path | None) -> list[Layer]:

@@ -26,9 +26,13 @@ def need_of(catalog: Catalog, deployment: str, unit: str) -> ResourceRequest | N
         return None
     resources, streams = resources_of(catalog, declared), declared.streams
     cores = minimum_cores(len(streams), resources.cores)
-    return ResourceRequest(application_of(deployment, unit), cores, resources.executor_mb, tuple(streams))
+    return _request(resources, application_of(deployment, unit), cores, tuple(streams))
 
 
 def need_of_batch(pipeline: PipelineSpec, application: str) -> ResourceRequest:
-    """Return what a batch needs at least: one core, with which it is slow and ends."""
-    return ResourceRequest(application, 1, pipeline.resources.executor_mb, (f"a batch of {pipeline.name}",))
+    """Return what a batch needs at least: one core, or one executor, with which it is slow and ends."""
+    return _request(pipeline.resources, application, 1, (f"a batch of {pipeline.name}",))
+
+
+def _request(resources: Resources, application: str, cores: int, requested_for: tuple[str, ...]) -> ResourceRequest:
+    return ResourceRequest(application, cores, resources.executor_mb, requested_for, resources.executor_cores)

@@ -86,3 +86,14 @@ def test_a_deployments_setting_that_would_break_a_promise_is_refused(tmp_path: P
     (fault,) = bench.scan().faults
     assert 'spark.settings["spark.sql.session.timeZone"]: ' in str(fault)
     assert "intervals are UTC" in str(fault)
+
+
+def test_what_a_cluster_gives_comes_from_the_resources(tmp_path: Path, project: Project) -> None:
+    bench = sound_project(tmp_path / "clustered")
+    bench.edit(PIPELINE_FILE, "driver: shop\n", "driver: shop\nresources: {cores: 6, executor_cores: 3}\n")
+    place = {"home": bench.home, "spark_master": "spark://a:7077,b:7077"}
+    found = found_in(Project.open_strict(project.settings.model_copy(update=place)))
+    for name, value in (("spark.cores.max", "6"), ("spark.executor.cores", "3"), ("spark.executor.memory", "700m")):
+        assert found[name] == Explained("the driver shop", name, value, Origin.RESOURCES)
+    assert found["spark.master"].value == place["spark_master"]
+    assert "spark.executor.cores" not in found_in(project)

@@ -41,6 +41,18 @@ def test_a_driver_takes_no_more_of_a_cluster_than_its_spec_says(tmp_path: Path) 
     assert (found["spark.master"], found["spark.cores.max"]) == ("spark://master:7077", "3")
 
 
+def test_executors_have_the_cores_and_the_memory_of_the_spec_on_a_cluster_alone(tmp_path: Path) -> None:
+    resources = Resources(cores=6, executor_cores=3, executor_memory="2g")
+    names = ("spark.cores.max", "spark.executor.cores", "spark.executor.memory")
+    on_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://a:7077,b:7077")
+    assert [on_cluster[name] for name in names] == ["6", "3", "2g"]
+    unsaid = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://a:7077")
+    assert "spark.executor.cores" not in unsaid
+    for here in ("local", "local[4]"):
+        alone = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master=here)
+        assert not alone.keys() & set(names)
+
+
 def test_without_jars_there_is_no_session(tmp_path: Path) -> None:
     (tmp_path / OWN).unlink()
     with pytest.raises(NotReadyError, match=r"holds no sluice-\*\.jar"):

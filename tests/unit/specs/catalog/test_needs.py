@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import application_of, need_of, need_of_batch, resources_of
 from sluice.specs.load import load_catalog
+from sluice.specs.model.resources import Resources
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +23,18 @@ def test_a_unit_needs_a_core_for_each_of_its_streams_within_what_its_spec_allows
     assert (need.cores, need.executor_mb) == (min(len(unit.streams), most.cores), most.executor_mb)
     assert need.requested_for == unit.streams
     assert need.application == application_of("local", "flights") == "sluice-local-flights"
+
+
+def test_a_unit_and_a_batch_need_executors_of_the_size_that_the_spec_says(catalog: Catalog) -> None:
+    spec = catalog.pipelines["departures"]
+    sized = spec.model_copy(update={"resources": Resources(cores=4, executor_cores=2)})
+    changed = replace(catalog, pipelines={**catalog.pipelines, spec.name: sized})
+    need = need_of(changed, "local", "flights")
+    assert need is not None
+    assert (need.executor_cores, need_of_batch(sized, "a").executor_cores, need_of_batch(spec, "a").executor_cores) == (
+        *(2, 2),
+        None,
+    )
 
 
 def test_a_unit_that_no_spec_names_needs_nothing_that_is_known(catalog: Catalog) -> None:
