@@ -135,6 +135,7 @@ class Origin(StrEnum):
     INSTALLATION = "installation"  # where Sluice and its state are, and the deployment's master
     DEPLOYMENT = "deployment"  # its `spark.settings`
     LANE = "lane"  # of the pipeline
+    TOPIC = "topic"  # of the `raw` of a topic that the pipeline reads
     PIPELINE = "pipeline"  # its own keys
 
 
