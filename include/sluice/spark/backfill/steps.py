@@ -229,7 +229,8 @@ class Steps:
         )
         # One file per interval, not one per interval and task.
         staged = examined.stage.rows(examiner.spark).where(examiner.table.condition(starts))
-        version = publication.publish(staged.repartition(examiner.code.pipeline.resources.cores, examiner.table.column))
+        cores = examiner.code.pipeline.resources.most_cores
+        version = publication.publish(staged.repartition(cores, examiner.table.column))
         log.info("published", backfill=self.backfill.id, intervals=len(starts), version=version)
         self._index()
 

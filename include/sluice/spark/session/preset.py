@@ -44,13 +44,16 @@ _TIMES = {
 """Times are eight bytes in Parquet, and not the twelve of INT96, which took a tenth of a raw stream's work."""
 _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """PySpark notes the line of each column by five calls to the JVM; those of a transform get theirs all the same."""
+_IDLE = "20s"
+"""For so long an executor above the least has nothing to do before it goes. Spark spreads the tasks of small batches
+over all executors: after a minute without one, as by default, hardly any would ever go."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
 
 def preset(resources: Resources) -> dict[str, str]:
     """Return the settings that every Sluice session starts from, by Spark's names."""
-    cores = str(resources.cores)
+    cores = str(resources.most_cores)
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
@@ -153,7 +156,7 @@ def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str,
     """Return what a session has before anybody says anything else."""
     found, base, standalone = _jars_in(jars), preset(resources), master.startswith(STANDALONE)
     place = {
-        "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
+        "spark.master": f"local[{resources.most_cores}]" if master == LOCAL else master,
         **(_local(found) if on_this_machine(master) else {}),
         **({"spark.executor.extraJavaOptions": _JVM_OPTIONS} if standalone and on_this_machine(master) else {}),
         "spark.jars": ",".join(str(jar) for jar in found),
@@ -199,13 +202,32 @@ def _local(jars: list[Path]) -> dict[str, str]:
 
 def _executors(resources: Resources) -> dict[str, str]:
     """Return what a cluster gives a session."""
-    each = resources.executor_cores
+    each = resources.cores_each
     return {
         # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
-        "spark.cores.max": str(resources.cores),
+        "spark.cores.max": str(resources.most_cores),
         "spark.executor.memory": resources.executor_memory,
         **({} if each is None else {"spark.executor.cores": str(each)}),
+        **(_growth(resources, each) if each is not None and resources.grows else {}),
     }
+
+
+def _growth(resources: Resources, each: int) -> dict[str, str]:
+    """Return by what Spark asks for executors of so many cores each while tasks wait, and gives them back."""
+    least = str(resources.least_cores // each)
+    settings = {
+        "enabled": "true",
+        "minExecutors": least,
+        "initialExecutors": least,
+        "maxExecutors": str(resources.most_cores // each),
+        "executorIdleTimeout": _IDLE,
+        # There is no shuffle service: an executor stays while a job may read what it has shuffled, and a job that
+        # comes later computes it again. With rows that a batch keeps it stays by Spark's default, which has no end:
+        # what was cut off from its origin (`localCheckpoint`) could not be computed again.
+        "shuffleTracking.enabled": "true",
+        "shuffleTracking.timeout": _IDLE,
+    }
+    return {f"spark.dynamicAllocation.{name}": value for name, value in settings.items()}
 
 
 def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], archive: Path | None) -> list[Layer]:

@@ -56,6 +56,13 @@ REFUSED: Mapping[str, Refusal] = {
     "spark.cores.max": Refusal(_OWN_KEY, "set resources.cores of the pipeline."),
     "spark.executor.cores": Refusal(_OWN_KEY, "set resources.executor_cores of the pipeline."),
     "spark.executor.memory": Refusal(_OWN_KEY, "set resources.executor_memory of the pipeline."),
+    **{
+        f"spark.dynamicAllocation.{name}": Refusal(_OWN_KEY, "give resources.cores of the pipeline `least` and `most`.")
+        for name in ("enabled", "minExecutors", "initialExecutors", "maxExecutors")
+    },
+    "spark.dynamicAllocation.cachedExecutorIdleTimeout": Refusal(
+        "an executor would go with rows that a batch keeps and cannot compute again"
+    ),
     "spark.app.name": Refusal("the launcher finds a driver by its name"),
     "spark.submit.pyFiles": Refusal("executors get the archive of the code that the ledger's hash names"),
     "spark.jars.packages": Refusal("the jars are locked, and a download at start is not"),

@@ -22,6 +22,9 @@ FILE, HARMLESS = "include/pipelines/sales.yaml", 'spark.sql.shuffle.partitions: 
         ("spark.master: local[8]", "Fix: set spark.master in the deployment."),
         ("spark.driver.memory: 4g", "Fix: set resources.driver_memory."),
         ("spark.cores.max: '4'", "Fix: set resources.cores of the pipeline."),
+        ("spark.dynamicAllocation.enabled: 'true'", "Fix: give resources.cores of the pipeline `least` and `most`."),
+        ("spark.dynamicAllocation.maxExecutors: '9'", "by which a cluster's capacity is checked before a start"),
+        ("spark.dynamicAllocation.cachedExecutorIdleTimeout: 1min", "go with rows that a batch keeps"),
         ("spark.executor.cores: '2'", "Fix: set resources.executor_cores of the pipeline."),
         ("spark.executor.memory: 4g", "Fix: set resources.executor_memory of the pipeline."),
         ("sql.shuffle.partitions: '8'", "does not begin with 'spark.'"),
@@ -43,6 +46,7 @@ def test_an_override_that_breaks_a_promise_is_refused_with_the_reason(bench: Ben
         "spark.sql.streaming.noDataMicroBatches.enabled: 'true'",
         "spark.sql.streaming.multipleWatermarkPolicy: min",
         "spark.ssl.trustStoreType: JKS",
+        "spark.dynamicAllocation.executorIdleTimeout: 5min",
         "spark.kafka.delegation.token.enabled: 'false'",
     ],
 )
