@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
 from sluice.specs.deployments.folder_names import folder_fault
+from sluice.specs.deployments.masters import master_fault
 from sluice.specs.deployments.secrecy import connection_variable
 
 PACKAGE = Path(__file__).resolve().parent
@@ -45,7 +46,7 @@ class Settings(BaseSettings):
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
         failpoint: see `sluice.failpoints`; empty outside tests.
         control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
-        spark_master: where drivers and batches find their cores; empty: where the deployment says.
+        spark_master: where drivers and batches find their cores, spelt as in a deployment; empty: where that says.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
         driver: what the launcher keeps of this driver is in this folder; None in every other process.
         lineage_seconds: how often lineage is told that a stream goes on, where it is told at all.
@@ -70,6 +71,8 @@ class Settings(BaseSettings):
         object.__setattr__(self, "home", self.home.resolve())
         object.__setattr__(self, "state", (self.home / state).resolve())
         self._refuse_unusable_folders()
+        if fault := master_fault(self.spark_master) if self.spark_master else "":
+            raise NotConfiguredError(f"SLUICE_SPARK_MASTER cannot be used: {fault}.")
 
     def _refuse_unusable_folders(self) -> None:
         """Make sure, before anything is made, that all programs find these folders by their names.

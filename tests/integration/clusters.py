@@ -69,10 +69,10 @@ class RunningCluster:
 
 
 @contextmanager
-def running_cluster(folder: Path, workers: int) -> Iterator[RunningCluster]:
+def running_cluster(folder: Path, workers: int, kind: type[SparkCluster] = SparkCluster) -> Iterator[RunningCluster]:
     """Run a cluster on free ports; on the way out it is gone, whatever happened."""
     port, page = free_ports(2)
-    running = RunningCluster(SparkCluster(folder, port, page, workers))
+    running = RunningCluster(kind(folder, port, page, workers))
     running.cluster.prepare(forget=True)
     try:
         running.start(MASTER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,30 @@ from sluice.streams.failures.capacity import Application, ClusterCapacity, Worke
 
 SECONDS = 3.0
 _MAX_BYTES = 8 * 1024**2
+
+
+def leading_capacity(pages: Sequence[str], seconds: float = SECONDS) -> ClusterCapacity:
+    """Return what a cluster has now, from the page of the master that leads: of several, one does at a time.
+
+    Args:
+        pages: addresses of the pages of all masters of the cluster, at least one.
+        seconds: how long each may take to answer.
+
+    Raises:
+        UnreachableError: no master leads (now); it says of each why it does not.
+    """
+    faults = []
+    for page in pages:
+        try:
+            return read_capacity(page, seconds)
+        except UnreachableError as error:
+            faults.append(error)
+    if len(faults) == 1:
+        raise faults[0]
+    raise UnreachableError(
+        f"none of {len(faults)} Spark masters leads: " + " ".join(error.message for error in faults),
+        fix="wait until one leads, which takes up to a minute after the last one has died; else see why none does.",
+    )
 
 
 def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:

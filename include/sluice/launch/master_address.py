@@ -14,30 +14,32 @@ from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.ports import HOST
 from sluice.settings import StateFolder
 from sluice.specs.deployments.deployment import SparkPlace
+from sluice.specs.deployments.masters import STANDALONE, masters_of
 
 LOCAL = "local"
 """The master of a driver that takes its cores from this machine."""
 
-_STANDALONE = "spark://"
 _PAGE_PORT = 8080
 
 
 @dataclass(frozen=True)
 class MasterAddress:
-    """A master, and the address of its page; empty where the master is no standalone one."""
+    """A master, and the addresses of its pages: one for each that may lead; none where it is no standalone one."""
 
     master: str
-    page: str = ""
+    pages: tuple[str, ...] = ()
 
     @property
     def standalone(self) -> bool:
         """Whether a standalone cluster gives the cores."""
-        return self.master.startswith(_STANDALONE)
+        return self.master.startswith(STANDALONE)
 
 
 def on_this_machine(master: str) -> bool:
     """Whether driver and executors share this machine and its disk: no cluster, or the embedded one."""
-    return master.startswith((LOCAL, f"{_STANDALONE}{HOST}:"))
+    if not master.startswith(STANDALONE):
+        return master.startswith(LOCAL)
+    return all(each.startswith(f"{HOST}:") for each in masters_of(master))
 
 
 def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) -> MasterAddress:
@@ -51,13 +53,14 @@ def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) ->
     embedded = _embedded(lambda: read_endpoints(folder))
     declared = "" if deployment.master == LOCAL else deployment.master
     master = setting or declared or embedded.master
-    if not master.startswith(_STANDALONE):
+    if not master.startswith(STANDALONE):
         return MasterAddress(master)
     if master == embedded.master:
         return embedded
-    if master == declared and deployment.page:
-        return MasterAddress(master, deployment.page)
-    return MasterAddress(master, f"http://{_host(master)}:{_PAGE_PORT}")
+    if master == declared and deployment.pages:
+        return MasterAddress(master, deployment.pages)
+    hosts = [each.rpartition(":")[0] for each in masters_of(master)]
+    return MasterAddress(master, tuple(f"http://{host}:{_PAGE_PORT}" for host in hosts))
 
 
 def _embedded(endpoints: Callable[[], Endpoints]) -> MasterAddress:
@@ -65,9 +68,4 @@ def _embedded(endpoints: Callable[[], Endpoints]) -> MasterAddress:
         known = endpoints()
     except NotReadyError:
         return MasterAddress(LOCAL)
-    return MasterAddress(known.spark_master, known.spark_page) if known.spark_master else MasterAddress(LOCAL)
-
-
-def _host(master: str) -> str:
-    """Return the first host of `spark://host:port,host:port`."""
-    return master.removeprefix(_STANDALONE).partition(",")[0].rpartition(":")[0]
+    return MasterAddress(known.spark_master, (known.spark_page,)) if known.spark_master else MasterAddress(LOCAL)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.launcher import LocalLauncher
-from sluice.launch.master import read_capacity
+from sluice.launch.master import leading_capacity
 from sluice.launch.master_address import MasterAddress
 from sluice.streams.failures.capacity import ResourceRequest, shortage
 from sluice.streams.life.launcher import DriverReport, Launcher
@@ -22,7 +22,7 @@ from sluice.streams.life.launcher import DriverReport, Launcher
 
 def launcher_at(address: MasterAddress, drivers: Path, alive: dict[str, DriverReport]) -> Launcher:
     """Return what starts drivers that take their cores from a place."""
-    capacity = partial(read_capacity, address.page) if address.standalone else None
+    capacity = partial(leading_capacity, address.pages) if address.standalone else None
     return LocalLauncher(drivers, alive=alive, capacity=capacity)
 
 
@@ -33,5 +33,5 @@ def require_capacity(address: MasterAddress, request: ResourceRequest) -> None:
         NotReadyError: it would not, now.
         UnreachableError: it is not known.
     """
-    if address.standalone and (why := shortage(request, read_capacity(address.page))):
+    if address.standalone and (why := shortage(request, leading_capacity(address.pages))):
         raise NotReadyError(f"{why}.", fix="repeat it when there is capacity, or add workers to the cluster.")

@@ -84,7 +84,7 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
 
 def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
     project = Project.open_strict(place)
-    assert project.processes.spark() == MasterAddress(endpoints.spark_master, endpoints.spark_page)
+    assert project.processes.spark() == MasterAddress(endpoints.spark_master, (endpoints.spark_page,))
     offer = read_capacity(endpoints.spark_page)
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())

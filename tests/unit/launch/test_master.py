@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from sluice.errors import UnreachableError
-from sluice.launch.master import read_capacity
+from sluice.launch.master import leading_capacity, read_capacity
 from sluice.streams.failures.capacity import Application, ClusterCapacity, Worker
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
@@ -95,3 +95,27 @@ def test_nobody_there_is_unknown() -> None:
         address = gone.address
     with pytest.raises(UnreachableError, match="does not answer"):
         read_capacity(address, 0.5)
+
+
+def test_of_several_masters_the_one_that_leads_says_what_there_is(page: MasterPage) -> None:
+    page.workers = [worker(cores=4)]
+    with serving(MasterPage()) as gone:
+        dead = gone.address
+    with serving(MasterPage(status="STANDBY")) as standby:
+        for pages in ([page.address, standby.address], [standby.address, dead, page.address]):
+            assert leading_capacity(pages).workers == (Worker(4, 4, 1024),)
+
+
+def test_where_no_master_leads_nothing_is_known_and_it_is_said_of_each_why(page: MasterPage) -> None:
+    page.status = "RECOVERING"
+    with serving(MasterPage(status="STANDBY")) as standby, pytest.raises(UnreachableError) as unknown:
+        leading_capacity([page.address, standby.address])
+    assert "none of 2 Spark masters leads" in unknown.value.message
+    assert f"{page.address} says that it is RECOVERING" in unknown.value.message
+    assert f"{standby.address} says that it is STANDBY" in unknown.value.message
+
+
+def test_of_a_single_master_it_is_said_as_ever(page: MasterPage) -> None:
+    page.status = "RECOVERING"
+    with pytest.raises(UnreachableError, match=r"^the Spark master's page .* says that it is RECOVERING"):
+        leading_capacity([page.address])

@@ -9,7 +9,7 @@ from sluice.launch.master_address import MasterAddress, master_address, on_this_
 from sluice.settings import StateFolder
 from sluice.specs.deployments.deployment import SparkPlace
 
-EMBEDDED = MasterAddress("spark://127.0.0.1:7078", "http://127.0.0.1:8083")
+EMBEDDED = MasterAddress("spark://127.0.0.1:7078", ("http://127.0.0.1:8083",))
 REMOTE = "spark://spark-master:7077"
 
 
@@ -21,7 +21,7 @@ def alone(tmp_path: Path) -> StateFolder:
 @pytest.fixture
 def clustered(tmp_path: Path) -> StateFolder:
     folder = StateFolder(tmp_path / "clustered")
-    write_endpoints(folder, Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080", EMBEDDED.master, EMBEDDED.page))
+    write_endpoints(folder, Endpoints(("127.0.0.1:9092",), "http://127.0.0.1:8080", EMBEDDED.master, EMBEDDED.pages[0]))
     return folder
 
 
@@ -41,13 +41,19 @@ def test_the_settings_go_first(clustered: StateFolder) -> None:
 
 
 def test_a_deployment_goes_before_the_embedded_stack(clustered: StateFolder) -> None:
-    assert master_address("", SparkPlace(master=REMOTE), clustered) == MasterAddress(REMOTE, "http://spark-master:8080")
+    assert master_address("", SparkPlace(master=REMOTE), clustered) == MasterAddress(
+        REMOTE, ("http://spark-master:8080",)
+    )
     said = SparkPlace(master=REMOTE, page="http://spark-master:18080")
-    assert master_address("", said, clustered).page == "http://spark-master:18080"
+    assert master_address("", said, clustered).pages == ("http://spark-master:18080",)
 
 
-def test_of_several_masters_the_first_is_asked(alone: StateFolder) -> None:
-    assert master_address("", SparkPlace(master="spark://a:7077,b:7077"), alone).page == "http://a:8080"
+def test_of_several_masters_each_may_be_asked(alone: StateFolder) -> None:
+    several = "spark://a:7077,b:7077"
+    assert master_address("", SparkPlace(master=several), alone).pages == ("http://a:8080", "http://b:8080")
+    said = SparkPlace(master=several, page=("http://a:1", "http://b:2"))
+    assert master_address("", said, alone).pages == ("http://a:1", "http://b:2")
+    assert master_address("spark://c:7077,d:7077", said, alone).pages == ("http://c:8080", "http://d:8080")
 
 
 def test_only_a_standalone_master_has_room_to_be_asked_for(alone: StateFolder) -> None:
@@ -56,8 +62,12 @@ def test_only_a_standalone_master_has_room_to_be_asked_for(alone: StateFolder) -
         assert not master_address("", SparkPlace(master=other), alone).standalone
 
 
-def test_the_embedded_cluster_shares_this_machines_disk_and_others_do_not() -> None:
-    assert [on_this_machine(m) for m in ("local", "local[2]", EMBEDDED.master, REMOTE, "spark://127.0.0.10:7077")] == [
-        *(True, True, True),
-        *(False, False),
-    ]
+@pytest.mark.parametrize(
+    ("master", "here"),
+    [
+        *((one, True) for one in ("local", "local[2]", EMBEDDED.master, "spark://127.0.0.1:7077,127.0.0.1:7078")),
+        *((one, False) for one in (REMOTE, "spark://127.0.0.10:7077", "spark://127.0.0.1:7077,b:7077")),
+    ],
+)
+def test_the_embedded_cluster_shares_this_machines_disk_and_others_do_not(master: str, *, here: bool) -> None:
+    assert on_this_machine(master) == here

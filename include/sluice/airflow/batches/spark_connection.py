@@ -9,12 +9,12 @@ from __future__ import annotations
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from sluice.errors import NotConfiguredError
 from sluice.project.project import Project
+from sluice.specs.deployments.masters import STANDALONE, master_fault
 
 CONNECTION = "spark_default"
 """Says where Spark's cores are; `sluice up` and the containers set it from the deployment."""
-
-_STANDALONE = "spark://"
 
 
 def at_connection(project: Project) -> Project:
@@ -29,12 +29,19 @@ def at_connection(project: Project) -> Project:
 
 
 def connection_master() -> str:
-    """Return the standalone master that the connection names; empty if it names none, or if there is no connection."""
+    """Return the standalone master that the connection names; empty if it names none, or if there is no connection.
+
+    Raises:
+        NotConfiguredError: it names one that cannot be found by what it says.
+    """
     try:
         connection = BaseHook.get_connection(CONNECTION)
     except AirflowNotFoundException:
         return ""
     host = connection.host or ""
-    if not host.startswith(_STANDALONE):
+    if not host.startswith(STANDALONE):
         return ""
-    return f"{host}:{connection.port}" if connection.port else host
+    master = f"{host}:{connection.port}" if connection.port else host
+    if fault := master_fault(master):
+        raise NotConfiguredError(f"the Airflow connection {CONNECTION} cannot be used: {fault}.")
+    return master

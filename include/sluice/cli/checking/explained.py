@@ -13,6 +13,7 @@ from sluice.delta.table import PLAIN_TABLE
 from sluice.kafka.client.stream_options import KAFKA_REALTIME_SINK, KAFKA_SINK, KAFKA_SOURCE
 from sluice.project.project import Project
 from sluice.spark.session.preset import Layer, Origin, batch_layers, unit_layers
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.rhythm import table_trigger
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.lanes import LANES, Lane
@@ -51,7 +52,8 @@ def explained(project: Project, pipeline: PipelineSpec) -> list[Explained]:
     streams = list(_of(of_driver, unit_layers(project, unit)))
     same = {(each.name, each.value) for each in streams}
     batches = _of("its backfills", batch_layers(project, pipeline.name))
-    return [*_of_streams(pipeline), *streams, *(each for each in batches if (each.name, each.value) not in same)]
+    raw = _of_raw_streams(project.catalog, pipeline)
+    return [*_of_streams(pipeline), *raw, *streams, *(each for each in batches if (each.name, each.value) not in same)]
 
 
 def _of_streams(pipeline: PipelineSpec) -> Iterator[Explained]:
@@ -76,6 +78,14 @@ def _of_streams(pipeline: PipelineSpec) -> Iterator[Explained]:
                 yield from _preset(f"the table {output.table}", {**PLAIN_TABLE, **NEWEST_VALUES})
     if pipeline.has_intervals:
         yield from _preset(f"the table {pipeline.intervals.table}", PLAIN_TABLE)
+
+
+def _of_raw_streams(catalog: Catalog, pipeline: PipelineSpec) -> Iterator[Explained]:
+    for topic in filter(None, map(catalog.topics.get, pipeline.topics)):
+        options = {"maxOffsetsPerTrigger": topic.raw.max_records_per_batch, "minPartitions": topic.raw.min_partitions}
+        for name, value in options.items():
+            if value is not None:
+                yield Explained(f"the raw stream of {topic.name}", name, str(value), Origin.TOPIC)
 
 
 def _preset(of: str, settings: Mapping[str, str]) -> Iterator[Explained]:

@@ -202,9 +202,9 @@ def _disorder(pipeline: PipelineSpec, outputs: tuple[Output, ...]) -> Iterator[s
 
 
 def _unit(catalog: Catalog, unit: Unit, readers: int, before: int, after: int) -> AffectedUnit:
-    cores = resources_of(catalog, unit).cores
+    cores = resources_of(catalog, unit).most_cores
     rounds = ceil(before / cores)
-    declaring = [name for name in unit.pipelines if catalog.pipelines[name].resources.cores == cores]
+    declaring = [name for name in unit.pipelines if catalog.pipelines[name].resources.most_cores == cores]
     return AffectedUnit(
         unit.name,
         cores,

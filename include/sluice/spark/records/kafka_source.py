@@ -53,7 +53,12 @@ EARLIEST = -2
 
 
 def read_stream(
-    spark: SparkSession, topic: KafkaTopic, *, start: Mapping[str, int] | None = None, most: int | None = None
+    spark: SparkSession,
+    topic: KafkaTopic,
+    *,
+    start: Mapping[str, int] | None = None,
+    most: int | None = None,
+    tasks: int | None = None,
 ) -> DataFrame:
     """Return the topic as a stream.
 
@@ -66,12 +71,16 @@ def read_stream(
         start: first offset per `topic/partition` for a checkpoint that has read nothing; a partition that is missing,
             and without it all, begin at their first record.
         most: records per batch; None for all there are, as it should be: a cap lets partitions drift apart in time.
+        tasks: into how many tasks a batch is cut at least; None for one per partition. With more, the records of one
+            partition are in several tasks, in ranges of offsets that are worked on in any order: what is written by
+            tasks, and not by offset, loses their order.
     """
     options = {
         **KAFKA_SOURCE,
         "subscribe": topic.name,
         "startingOffsets": _starting(topic, start) if start else "earliest",
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
+        **({} if tasks is None else {"minPartitions": str(tasks)}),
     }
     return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
 

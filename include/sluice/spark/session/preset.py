@@ -18,6 +18,7 @@ from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
+from sluice.specs.deployments.masters import STANDALONE
 from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -43,13 +44,16 @@ _TIMES = {
 """Times are eight bytes in Parquet, and not the twelve of INT96, which took a tenth of a raw stream's work."""
 _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """PySpark notes the line of each column by five calls to the JVM; those of a transform get theirs all the same."""
+_IDLE = "20s"
+"""For so long an executor above the least has nothing to do before it goes. Spark spreads the tasks of small batches
+over all executors: after a minute without one, as by default, hardly any would ever go."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 
 
 def preset(resources: Resources) -> dict[str, str]:
     """Return the settings that every Sluice session starts from, by Spark's names."""
-    cores = str(resources.cores)
+    cores = str(resources.most_cores)
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
@@ -134,6 +138,7 @@ class Origin(StrEnum):
     INSTALLATION = "installation"  # where Sluice and its state are, and the deployment's master
     DEPLOYMENT = "deployment"  # its `spark.settings`
     LANE = "lane"  # of the pipeline
+    TOPIC = "topic"  # of the `raw` of a topic that the pipeline reads
     PIPELINE = "pipeline"  # its own keys
 
 
@@ -149,11 +154,11 @@ def merged(layers: Sequence[Layer]) -> dict[str, str]:
 
 def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str, archive: Path | None) -> list[Layer]:
     """Return what a session has before anybody says anything else."""
-    found, base = _jars_in(jars), preset(resources)
+    found, base, standalone = _jars_in(jars), preset(resources), master.startswith(STANDALONE)
     place = {
-        "spark.master": f"local[{resources.cores}]" if master == LOCAL else master,
+        "spark.master": f"local[{resources.most_cores}]" if master == LOCAL else master,
         **(_local(found) if on_this_machine(master) else {}),
-        **({} if master == LOCAL else _cluster(resources, embedded=on_this_machine(master))),
+        **({"spark.executor.extraJavaOptions": _JVM_OPTIONS} if standalone and on_this_machine(master) else {}),
         "spark.jars": ",".join(str(jar) for jar in found),
         "spark.sql.warehouse.dir": str(warehouse),
         "spark.pyspark.python": sys.executable,
@@ -164,6 +169,7 @@ def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str,
     return [
         (Origin.PRESET, {name: value for name, value in base.items() if name not in _OF_RESOURCES}),
         (Origin.RESOURCES, {name: base[name] for name in _OF_RESOURCES}),
+        *([(Origin.RESOURCES, _executors(resources))] if standalone else []),
         (Origin.INSTALLATION, place),
     ]
 
@@ -194,14 +200,34 @@ def _local(jars: list[Path]) -> dict[str, str]:
     }
 
 
-def _cluster(resources: Resources, *, embedded: bool) -> dict[str, str]:
-    """Return what a session has besides whose executors are elsewhere."""
-    settings = {
+def _executors(resources: Resources) -> dict[str, str]:
+    """Return what a cluster gives a session."""
+    each = resources.cores_each
+    return {
         # Without a bound, a driver takes every core of a standalone cluster, and the next one waits for ever.
-        "spark.cores.max": str(resources.cores),
+        "spark.cores.max": str(resources.most_cores),
         "spark.executor.memory": resources.executor_memory,
+        **({} if each is None else {"spark.executor.cores": str(each)}),
+        **(_growth(resources, each) if each is not None and resources.grows else {}),
     }
-    return {**settings, "spark.executor.extraJavaOptions": _JVM_OPTIONS} if embedded else settings
+
+
+def _growth(resources: Resources, each: int) -> dict[str, str]:
+    """Return by what Spark asks for executors of so many cores each while tasks wait, and gives them back."""
+    least = str(resources.least_cores // each)
+    settings = {
+        "enabled": "true",
+        "minExecutors": least,
+        "initialExecutors": least,
+        "maxExecutors": str(resources.most_cores // each),
+        "executorIdleTimeout": _IDLE,
+        # There is no shuffle service: an executor stays while a job may read what it has shuffled, and a job that
+        # comes later computes it again. With rows that a batch keeps it stays by Spark's default, which has no end:
+        # what was cut off from its origin (`localCheckpoint`) could not be computed again.
+        "shuffleTracking.enabled": "true",
+        "shuffleTracking.timeout": _IDLE,
+    }
+    return {f"spark.dynamicAllocation.{name}": value for name, value in settings.items()}
 
 
 def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], archive: Path | None) -> list[Layer]:

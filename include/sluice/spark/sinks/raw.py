@@ -203,7 +203,8 @@ def prepare_raw(
         generation: the attempt.
         staging: a folder for records whose times are read again.
     """
-    records = read_stream(spark, source, start=epoch.start, most=topic.raw.max_records_per_batch)
+    cap, tasks = topic.raw.max_records_per_batch, topic.raw.min_partitions
+    records = read_stream(spark, source, start=epoch.start, most=cap, tasks=tasks)
     rows = raw_rows(records, topic)
     schema = rows.schema.json()
 

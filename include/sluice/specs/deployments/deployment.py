@@ -7,21 +7,17 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.masters import master_fault
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.resources import Memory
 from sluice.specs.model.spec import Name, Spec
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(.*)", re.DOTALL)
-_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)\])?")
-_HOST = r"[A-Za-z0-9._-]+:\d{1,5}"
-_STANDALONE = re.compile(rf"spark://{_HOST}(,{_HOST})*")
 _PAGE = re.compile(r"https?://[^\s/]+(/\S*)?")
-_UNTRIED = {"yarn": "YARN", "k8s": "Kubernetes", "mesos": "Mesos"}
-_INSTEAD = "write `local`, or a standalone master: `spark://host:7077`, with `,host:7077` for each that stands by"
 
 
 class EngineSpec(Spec):
@@ -35,14 +31,26 @@ class EngineSpec(Spec):
     """Its Java heap, which up to four batches share."""
 
 
+def _form(page: object) -> str:
+    return "list" if isinstance(page, list | tuple) else "text"
+
+
+Pages = Annotated[
+    Annotated[str, Tag("text")] | Annotated[tuple[str, ...], Tag("list")],
+    Discriminator(_form),
+]
+"""The address of one page, or a list of several."""
+
+
 class SparkPlace(Spec):
     """Where drivers find their cores."""
 
     master: str = "local"
     """`local`: as many local cores as the pipeline's resources say, or those of the cluster that `sluice up
-    --spark-workers` has started; else a master URL."""
-    page: str | None = None
-    """Address of the master's page, where it says which cores are free; omitted: port 8080 of the master's host."""
+    --spark-workers` has started; else `spark://host:7077`, with `,host:7077` for each master that stands by."""
+    page: Pages | None = None
+    """Address of the master's page, where it says which cores are free, or those of all masters; omitted: port 8080 of
+    each master's host."""
     settings: dict[str, str] = Field(default_factory=dict)
     """Spark settings of all drivers and batches here; those of a pipeline win over them."""
     engine: EngineSpec = EngineSpec()
@@ -50,19 +58,25 @@ class SparkPlace(Spec):
     @field_validator("master")
     @classmethod
     def _is_tried(cls, master: str) -> str:
-        if _LOCAL.fullmatch(master) or _STANDALONE.fullmatch(master):
-            return master
-        name = master.partition("://")[0].lower()
-        if name in _UNTRIED:
-            raise ValueError(f"found {master!r}, and drivers are not run on {_UNTRIED[name]} so far; {_INSTEAD}")
-        raise ValueError(f"found {master!r}, which is no master; {_INSTEAD}")
+        if fault := master_fault(master):
+            raise ValueError(fault)
+        return master
 
     @field_validator("page")
     @classmethod
-    def _is_a_page(cls, page: str | None) -> str | None:
-        if page is not None and not _PAGE.fullmatch(page):
-            raise ValueError(f"found {page!r}; write its address, such as http://spark-master:8080")
+    def _is_a_page(cls, page: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        pages = (page,) if isinstance(page, str) else page
+        if pages == ():
+            raise ValueError("it is empty; name the page of each master, or remove the key")
+        for each in pages or ():
+            if not _PAGE.fullmatch(each):
+                raise ValueError(f"found {each!r}; write its address, such as http://spark-master:8080")
         return page
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages that it names; empty if it names none."""
+        return (self.page,) if isinstance(self.page, str) else self.page or ()
 
 
 class DeploymentSpec(Spec):

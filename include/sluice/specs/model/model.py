@@ -161,6 +161,10 @@ class RawTableSpec(Spec):
     """What the raw stream promises while it runs."""
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """The rate limit of the raw stream: it smooths a backlog and drops nothing. Omitted: a batch takes all there is."""
+    min_partitions: int | None = Field(default=None, ge=1, le=4096)
+    """Into how many tasks a batch of the raw stream is cut at least, so that a backlog in few partitions of the topic
+    uses more cores than it has partitions: of one partition several tasks read a range of offsets each. Omitted, or not
+    more than the topic has: a task for each partition."""
     retention: Duration | Literal["forever"] = "forever"
     """How old a record becomes, by its event time, before upkeep removes it from the table. What an interval needs that
     is open, or awaits its repair, stays whatever its age."""

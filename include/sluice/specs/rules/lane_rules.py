@@ -53,10 +53,13 @@ def _sharing(reading: Reading, pipeline: PipelineSpec) -> Iterator[Finding]:
     if unit is not None and (others := [*unit.topics, *(each for each in unit.pipelines if each != name)]):
         message = f"in real time a batch holds the cores of its driver, which {', '.join(sorted(others))} shares."
         yield reading.finding(Kind.PIPELINE, name, ("driver",), message, "name a driver of its own.")
+    if pipeline.resources.grows:
+        message = "in real time a batch holds its cores as long as it lasts: none come and go with a backlog."
+        yield reading.finding(Kind.PIPELINE, name, ("resources", "cores"), message, "write one number.")
     for topic in pipeline.topics:
         needed = catalog.topics[topic].partitions if topic in catalog.topics else 0
-        if pipeline.resources.cores < needed:
+        if pipeline.resources.most_cores < needed:
             message = f"in real time each of the {needed} partitions of {topic} holds a core, and there are "
             fix = f"set resources.cores to {needed}: threads, of which the machine may have fewer."
             place = ("resources", "cores")
-            yield reading.finding(Kind.PIPELINE, name, place, f"{message}{pipeline.resources.cores}.", fix)
+            yield reading.finding(Kind.PIPELINE, name, place, f"{message}{pipeline.resources.most_cores}.", fix)

@@ -25,6 +25,7 @@ class Refusal:
     values: frozenset[str] = frozenset()
 
 
+_OWN_KEY = "it has a key of its own, by which a cluster's capacity is checked before a start"
 _TRUE, _FALSE = frozenset({"true"}), frozenset({"false"})
 
 REFUSED: Mapping[str, Refusal] = {
@@ -52,6 +53,16 @@ REFUSED: Mapping[str, Refusal] = {
     "spark.sql.streaming.checkpointLocation": Refusal("a checkpoint belongs to its stream, and Sluice places it"),
     "spark.master": Refusal("where a driver runs is no matter of a pipeline", "set spark.master in the deployment."),
     "spark.driver.memory": Refusal("it has a key of its own", "set resources.driver_memory."),
+    "spark.cores.max": Refusal(_OWN_KEY, "set resources.cores of the pipeline."),
+    "spark.executor.cores": Refusal(_OWN_KEY, "set resources.executor_cores of the pipeline."),
+    "spark.executor.memory": Refusal(_OWN_KEY, "set resources.executor_memory of the pipeline."),
+    **{
+        f"spark.dynamicAllocation.{name}": Refusal(_OWN_KEY, "give resources.cores of the pipeline `least` and `most`.")
+        for name in ("enabled", "minExecutors", "initialExecutors", "maxExecutors")
+    },
+    "spark.dynamicAllocation.cachedExecutorIdleTimeout": Refusal(
+        "an executor would go with rows that a batch keeps and cannot compute again"
+    ),
     "spark.app.name": Refusal("the launcher finds a driver by its name"),
     "spark.submit.pyFiles": Refusal("executors get the archive of the code that the ledger's hash names"),
     "spark.jars.packages": Refusal("the jars are locked, and a download at start is not"),

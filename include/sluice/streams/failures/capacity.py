@@ -17,6 +17,15 @@ ADVICE = "stop what uses them, or add workers (here: `sluice up --spark-workers 
 
 
 @dataclass(frozen=True)
+class Worker:
+    """A living worker's cores, and what is free of them and of its memory."""
+
+    cores: int
+    free_cores: int
+    free_mb: int
+
+
+@dataclass(frozen=True)
 class ResourceRequest:
     """What an application must get to move.
 
@@ -25,21 +34,20 @@ class ResourceRequest:
         cores: so many at least.
         executor_mb: memory of each executor.
         requested_for: the streams that the cores are for, or another subject of "need".
+        executor_cores: of each executor, of which a worker may have several; None: one, with what the worker has.
     """
 
     application: str
     cores: int
     executor_mb: int
     requested_for: tuple[str, ...]
+    executor_cores: int | None = None
 
-
-@dataclass(frozen=True)
-class Worker:
-    """A living worker's cores, and what is free of them and of its memory."""
-
-    cores: int
-    free_cores: int
-    free_mb: int
+    def usable(self, worker: Worker) -> int:
+        """Return how many of a worker's free cores its executors could have."""
+        if self.executor_cores is None:
+            return worker.free_cores if worker.free_mb >= self.executor_mb else 0
+        return self.executor_cores * min(worker.free_cores // self.executor_cores, worker.free_mb // self.executor_mb)
 
 
 @dataclass(frozen=True)
@@ -85,12 +93,15 @@ def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
     notice.
     """
     left = sum(application.cores for application in capacity.applications if application.name == request.application)
-    free = left + sum(worker.free_cores for worker in capacity.workers if worker.free_mb >= request.executor_mb)
+    free = left + sum(map(request.usable, capacity.workers))
     if free >= request.cores:
         return ""
     others = [application for application in capacity.applications if application.name != request.application]
     subject = _listed(request.requested_for)
-    least = f"{subject} need at least {counted(request.cores, 'core')} in executors of {request.executor_mb} MB"
+    size = f"{request.executor_mb} MB"
+    if request.executor_cores is not None:
+        size = f"{counted(request.executor_cores, 'core')} and {size}"
+    least = f"{subject} need at least {counted(request.cores, 'core')} in executors of {size}"
     if len(request.requested_for) == 1:
         least = least.replace(" need ", " needs ", 1)
     cores = sum(worker.cores for worker in capacity.workers)
@@ -102,9 +113,10 @@ def shortage(request: ResourceRequest, capacity: ClusterCapacity) -> str:
 
 
 def _unfit(request: ResourceRequest, capacity: ClusterCapacity) -> str:
-    """Say how many cores are free that have too little memory beside them."""
-    cores = sum(worker.free_cores for worker in capacity.workers if worker.free_mb < request.executor_mb)
-    return f" ({cores} more without enough memory beside them)" if cores else ""
+    """Say how many cores are free that no executor of this size can have, and why."""
+    cores = sum(worker.free_cores - request.usable(worker) for worker in capacity.workers)
+    lack = "enough memory beside them" if request.executor_cores is None else "what else an executor needs beside them"
+    return f" ({cores} more without {lack})" if cores else ""
 
 
 def _listed(names: tuple[str, ...]) -> str:

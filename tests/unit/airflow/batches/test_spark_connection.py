@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sluice.airflow.batches.spark_connection import at_connection, connection_master
+from sluice.errors import NotConfiguredError
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.load import load_catalog
@@ -28,6 +29,19 @@ def test_a_standalone_master_is_read_as_spark_submit_reads_it(
 def test_what_is_no_standalone_master_is_nothing_to_a_driver(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     connect(monkeypatch, host=host)
     assert connection_master() == ""
+
+
+def test_masters_that_stand_by_are_named_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, host="spark://a:7077,b:7077")
+    assert connection_master() == "spark://a:7077,b:7077"
+
+
+def test_a_standalone_master_that_cannot_be_found_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connect(monkeypatch, host="spark://a,b", port=7077)
+    with pytest.raises(NotConfiguredError, match="spark_default cannot be used: found 'spark://a,b:7077'"):
+        connection_master()
 
 
 def test_the_connection_goes_before_the_deployment_and_the_settings_before_both(

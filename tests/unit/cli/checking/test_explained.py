@@ -10,7 +10,7 @@ from sluice.cli.checking.explained import Explained, as_values, explained
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.session.preset import Origin, batch_settings, merged, unit_layers
-from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, PIPELINE_FILE, sound_project
+from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, PIPELINE_FILE, TOPIC_FILE, sound_project
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 TIMEOUT = "spark.sql.streaming.stopTimeout"
@@ -86,3 +86,25 @@ def test_a_deployments_setting_that_would_break_a_promise_is_refused(tmp_path: P
     (fault,) = bench.scan().faults
     assert 'spark.settings["spark.sql.session.timeZone"]: ' in str(fault)
     assert "intervals are UTC" in str(fault)
+
+
+def test_what_a_cluster_gives_comes_from_the_resources(tmp_path: Path, project: Project) -> None:
+    bench = sound_project(tmp_path / "clustered")
+    bench.edit(PIPELINE_FILE, "driver: shop\n", "driver: shop\nresources: {cores: 6, executor_cores: 3}\n")
+    place = {"home": bench.home, "spark_master": "spark://a:7077,b:7077"}
+    found = found_in(Project.open_strict(project.settings.model_copy(update=place)))
+    for name, value in (("spark.cores.max", "6"), ("spark.executor.cores", "3"), ("spark.executor.memory", "700m")):
+        assert found[name] == Explained("the driver shop", name, value, Origin.RESOURCES)
+    assert found["spark.master"].value == place["spark_master"]
+    assert "spark.executor.cores" not in found_in(project)
+
+
+def test_what_a_raw_stream_reads_at_once_comes_from_its_topic(tmp_path: Path, project: Project) -> None:
+    bench = sound_project(tmp_path / "cut")
+    bench.edit(TOPIC_FILE, "  driver: shop\n", "  driver: shop\n  min_partitions: 8\n  max_records_per_batch: 500\n")
+    cut = Project.open_strict(project.settings.model_copy(update={"home": bench.home}))
+    found = [each for each in explained(cut, cut.catalog.pipelines["sales"]) if each.origin is Origin.TOPIC]
+    assert found == [
+        Explained("the raw stream of orders", "maxOffsetsPerTrigger", "500", Origin.TOPIC),
+        Explained("the raw stream of orders", "minPartitions", "8", Origin.TOPIC),
+    ]

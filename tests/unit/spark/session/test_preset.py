@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sluice.errors import NotReadyError
 from sluice.spark.session.class_archive import CLASS_OPTIONS
-from sluice.spark.session.preset import effective_settings
-from sluice.specs.model.resources import Resources
+from sluice.spark.session.preset import effective_settings, preset
+from sluice.specs.model.resources import CoreRange, Resources
 
 OWN = "sluice-0123456789ab.jar"
 
@@ -39,6 +41,55 @@ def test_what_a_spec_says_wins_over_the_preset(tmp_path: Path) -> None:
 def test_a_driver_takes_no_more_of_a_cluster_than_its_spec_says(tmp_path: Path) -> None:
     found = effective_settings(Resources(cores=3), jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
     assert (found["spark.master"], found["spark.cores.max"]) == ("spark://master:7077", "3")
+
+
+def test_executors_have_the_cores_and_the_memory_of_the_spec_on_a_cluster_alone(tmp_path: Path) -> None:
+    resources = Resources(cores=6, executor_cores=3, executor_memory="2g")
+    names = ("spark.cores.max", "spark.executor.cores", "spark.executor.memory")
+    on_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://a:7077,b:7077")
+    assert [on_cluster[name] for name in names] == ["6", "3", "2g"]
+    unsaid = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://a:7077")
+    assert "spark.executor.cores" not in unsaid
+    for here in ("local", "local[4]"):
+        alone = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master=here)
+        assert not alone.keys() & set(names)
+
+
+def growing(tmp_path: Path, resources: Resources, master: str = "spark://a:7077") -> dict[str, str]:
+    return effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master=master)
+
+
+def test_cores_grow_within_the_declared_bounds_and_by_whole_executors(tmp_path: Path) -> None:
+    found = growing(tmp_path, Resources(cores=CoreRange(least=2, most=8), executor_cores=2))
+    bounds = {name: found[f"spark.dynamicAllocation.{name}Executors"] for name in ("min", "initial", "max")}
+    assert bounds == {"min": "1", "initial": "1", "max": "4"}
+    assert (found["spark.cores.max"], found["spark.executor.cores"]) == ("8", "2")
+    assert (
+        found["spark.dynamicAllocation.enabled"] == found["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
+    )
+    assert "spark.dynamicAllocation.cachedExecutorIdleTimeout" not in found  # for ever, by default: see the preset
+    by_one = growing(tmp_path, Resources(cores=CoreRange(least=2, most=8)))
+    assert (by_one["spark.executor.cores"], by_one["spark.dynamicAllocation.maxExecutors"]) == ("1", "8")
+
+
+@given(st.integers(1, 64), st.integers(0, 64))
+def test_what_a_checkpoint_freezes_depends_on_the_upper_bound_alone(least: int, more: int) -> None:
+    found = preset(Resources(cores=CoreRange(least=least, most=least + more)))
+    assert found == preset(Resources(cores=least + more))
+    assert found["spark.sql.shuffle.partitions"] == str(least + more)
+
+
+@pytest.mark.parametrize("cores", [4, CoreRange(least=4, most=4)])
+def test_a_plain_number_of_cores_is_kept_as_it_is(tmp_path: Path, cores: int | CoreRange) -> None:
+    found = growing(tmp_path, Resources(cores=cores))
+    assert (found["spark.cores.max"], found.get("spark.executor.cores")) == ("4", None)
+    assert not [name for name in found if "dynamicAllocation" in name]
+
+
+def test_on_this_machine_nothing_grows_and_the_upper_bound_is_meant(tmp_path: Path) -> None:
+    found = growing(tmp_path, Resources(cores=CoreRange(least=2, most=8)), "local")
+    assert found["spark.master"] == "local[8]"
+    assert not [name for name in found if "dynamicAllocation" in name]
 
 
 def test_without_jars_there_is_no_session(tmp_path: Path) -> None:

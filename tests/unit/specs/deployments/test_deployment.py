@@ -7,8 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sluice.errors import NotConfiguredError
+from sluice.settings import Settings
 from sluice.specs.deployments.deployment import DeploymentSpec, SparkPlace
 from sluice.specs.deployments.folder_names import folder_fault
+from sluice.specs.deployments.masters import master_fault
 from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, Bench
 
 
@@ -63,9 +66,15 @@ def test_a_master_is_this_machine_or_a_standalone_one(master: str) -> None:
 @pytest.mark.parametrize(
     ("master", "message"),
     [
-        ("yarn", "drivers are not run on YARN so far; write `local`, or a standalone master"),
+        ("yarn", "would wait there and seem to work; write `local`, or a standalone master: `spark://host:7077`"),
+        ("YARN", "drivers are not run on YARN"),
+        ("yarn-client", "drivers are not run on YARN"),
         ("k8s://https://cluster:6443", "drivers are not run on Kubernetes so far"),
-        ("mesos://host:5050", "drivers are not run on Mesos so far"),
+        ("mesos://host:5050", "not run on Mesos, which Spark itself has given up since version 4; write `local`"),
+        ("mesos://zk://a:2181,b:2181/mesos", "drivers are not run on Mesos"),
+        ("spark://a:7077,a:7077,b:7077", "'a:7077' in it twice"),
+        ("spark://a:7077,b:70777", "'b:70777', whose port is none"),
+        ("spark://a:7077,spark://b:7077", "is no master"),
         ("spark://host", "is no master"),
         ("spark://host:7077,", "is no master"),
         ("local[0]", "is no master"),
@@ -83,3 +92,25 @@ def test_a_page_is_an_address() -> None:
     assert SparkPlace(page="http://master:8080/").page == "http://master:8080/"
     with pytest.raises(ValidationError, match="such as http://spark-master:8080"):
         SparkPlace(page="master:8080")
+
+
+def test_each_of_several_masters_may_have_a_page() -> None:
+    pages = ("http://a:8080", "http://b:18080")
+    assert SparkPlace(master="spark://a:7077,b:7077", page=pages).pages == pages
+    assert (SparkPlace(page=pages[0]).pages, SparkPlace().pages) == (pages[:1], ())
+    with pytest.raises(ValidationError, match="found 'b:8080'; write its address"):
+        SparkPlace(page=("http://a:8080", "b:8080"))
+    with pytest.raises(ValidationError, match="it is empty; name the page of each master"):
+        SparkPlace(page=())
+
+
+@pytest.mark.parametrize(
+    "master", ["yarn", "mesos://host:5050", "spark://a", "local-cluster[2,1,1024]", "http://a:8080"]
+)
+def test_settings_refuse_a_master_as_a_deployment_does(monkeypatch: pytest.MonkeyPatch, master: str) -> None:
+    monkeypatch.setenv("SLUICE_SPARK_MASTER", master)
+    with pytest.raises(NotConfiguredError) as refused:
+        Settings()
+    assert refused.value.message == f"SLUICE_SPARK_MASTER cannot be used: {master_fault(master)}."
+    monkeypatch.setenv("SLUICE_SPARK_MASTER", "spark://a:7077,b:7077")
+    assert Settings().spark_master == "spark://a:7077,b:7077"

@@ -104,6 +104,11 @@ def test_a_raw_stream_keeps_up_without_a_commit_for_each_record(project: Bench, 
         ("  keys: [id]\n", "  keys: [id]\n  delivery: at_most_once\n", "nothing is put on record before a record"),
         ("driver: quick", "driver: shop", "a batch holds the cores of its driver, which orders shares"),
         ("lane: realtime", "lane: realtime\nresources: {cores: 1}", "each of the 2 partitions of orders holds a core"),
+        (
+            "lane: realtime",
+            "lane: realtime\nresources: {cores: {least: 2, most: 4}}",
+            "none come and go with a backlog. Fix: write one number.",
+        ),
         ("lane: realtime", "lane: realtime\ntrigger: 1 second", "this is how long a batch lasts: 5 s at least"),
         ("lane: realtime", "lane: realtime\nmax_records_per_batch: 10", "a batch has an end in time alone"),
         (

@@ -53,6 +53,17 @@ def test_what_the_dead_attempt_of_the_same_unit_still_holds_is_free() -> None:
     assert shortage(NEED, offer(TAKEN, TAKEN, applications=(replace(mine, name="sluice-prod-flights"),))) != ""
 
 
+def test_an_executor_is_wholly_on_one_worker_with_memory_of_its_own() -> None:
+    need = replace(NEED, executor_cores=2)
+    assert shortage(need, offer(Worker(4, 3, 700))) == ""
+    assert shortage(need, offer(FREE, FREE)).endswith(
+        "free: 0 (2 more without what else an executor needs beside them), used by no application"
+    )
+    assert "at least 2 cores in executors of 2 cores and 700 MB" in shortage(need, offer())
+    assert shortage(replace(need, cores=3), offer(Worker(4, 4, 1399))) != ""  # memory for one executor
+    assert shortage(replace(need, cores=3), offer(Worker(4, 4, 1400))) == ""
+
+
 def test_an_application_that_waits_uses_nothing_and_is_not_blamed() -> None:
     assert shortage(NEED, offer(TAKEN, applications=(Application("waits", 0),))).endswith("used by no application")
 
@@ -76,3 +87,17 @@ def test_there_is_room_exactly_if_workers_with_memory_have_the_cores(
     need = replace(NEED, cores=cores, executor_mb=memory)
     free = sum(worker.free_cores for worker in found if worker.free_mb >= memory)
     assert (shortage(need, offer(*found)) == "") is (free >= cores)
+
+
+@given(workers, st.integers(1, 8), st.integers(450, 2048), st.integers(1, 4))
+def test_executors_of_a_size_are_counted_as_a_master_gives_them(
+    found: list[Worker], cores: int, memory: int, each: int
+) -> None:
+    need = replace(NEED, cores=cores, executor_mb=memory, executor_cores=each)
+    given_cores, left = 0, [(worker.free_cores, worker.free_mb) for worker in found]
+    while left:
+        free, free_mb = left.pop()
+        if free >= each and free_mb >= memory:
+            given_cores += each
+            left.append((free - each, free_mb - memory))
+    assert (shortage(need, offer(*found)) == "") is (given_cores >= cores)

@@ -109,7 +109,7 @@ class Stream:
 
     def has_executors(self, count: int) -> None:
         """Wait until the driver says that it has so many executors."""
-        self.eventually(lambda: self._executors() == count, f"has {count} executors")
+        self.eventually(lambda: self.executors() == count, f"has {count} executors")
 
     def has_read(self, records: int) -> None:
         """Wait until the raw table holds so many records."""
@@ -122,14 +122,15 @@ class Stream:
         expected = departures(*DAYS)
         self.eventually(lambda: not differences(self.place.table("departures"), expected), "has published all")
 
-    def log(self) -> str:
-        return self.project.processes.launcher().log("local.flights.g1").read_text(errors="replace")
+    def log(self, generation: int = 1) -> str:
+        return self.project.processes.launcher().log(f"local.{UNIT}.g{generation}").read_text(errors="replace")
 
     def eventually(self, condition: Callable[[], bool], what: str) -> None:
         in_time = wait_until(condition, SystemClock(), deadline_seconds=240)
         assert in_time, f"not so in time: it {what}. Its log ends: {self.log()[-3000:]}"
 
-    def _executors(self) -> int | None:
+    def executors(self) -> int | None:
+        """Return how many executors the driver says that it has."""
         file = self.project.folder.unit_file(UNIT)
         return json.loads(file.read_text())["executors"] if file.exists() else None
 

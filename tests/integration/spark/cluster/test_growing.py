@@ -1,0 +1,106 @@
+"""A unit on a real cluster gets executors while it has a backlog, and gives them back; what is frozen stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from kafka import KafkaProducer
+
+from sluice.delta.reading import open_table
+from sluice.devstack.kafka.broker import BrokerProcess
+from sluice.streams.failures.exits import ExitCode
+from tests.integration.clusters import RunningCluster, running_cluster
+from tests.integration.spark.cluster.test_standalone import UNIT, Stream, place_on
+from tests.integration.spark.conftest import Feed
+from tests.integration.spark.driver.test_exactly_once import assert_exact
+from tests.oracle import flights
+
+LEAST, MOST, TASKS = 1, 4, 16
+BACKLOG = 600_000
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
+    with running_cluster(tmp_path / "cluster", MOST) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -> Iterator[Stream]:
+    place = place_on(tmp_path, own_broker, cluster).with_own_project()
+    pipeline = place.home / "include" / "pipelines" / "departures.yaml"
+    pipeline.write_text(pipeline.read_text().replace("cores: 2", f"cores: {{least: {LEAST}, most: {MOST}}}"))
+    topic = place.home / "include" / "topics" / "flights.yaml"
+    topic.write_text(topic.read_text().replace("raw:\n", f"raw:\n  min_partitions: {TASKS}\n"))
+    stream = Stream(place)
+    yield stream
+    stream.project.processes.launcher().kill(f"local.{UNIT}.g1")
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+def test_executors_come_with_a_backlog_and_go_after_it_and_state_keeps_its_partitions(
+    stream: Stream, own_broker: BrokerProcess
+) -> None:
+    feed, more = Feed(own_broker.bootstrap), Heartbeats(own_broker)
+    feed.send(0.3)
+    stream.start()
+    stream.has_executors(LEAST)
+    stream.has_read(feed.sent)
+    stream.has_executors(LEAST)
+
+    feed.send_rest()
+    more.send(BACKLOG)
+    stream.has_executors(MOST)
+    stream.eventually(lambda: raw_rows(stream) == feed.sent + BACKLOG, "has read the backlog")
+    stream.has_published_all()
+
+    # No batch is without a record: Spark spreads its tasks over all executors, and none is ever idle for long.
+    stream.eventually(lambda: more.send(8) and stream.executors() == LEAST, f"has {LEAST} executor while records come")
+    records = feed.sent + more.sent
+    stream.eventually(lambda: raw_rows(stream) == records, "has read what came meanwhile")
+
+    stopped = stream.project.streams.life(UNIT).stop("test", "it has grown and shrunk", 60)
+    assert stopped.exit_code == ExitCode.STOPPED, stream.log()[-3000:]
+    assert_exact(stream.place, records)
+    assert frozen(stream.place.state / "checkpoints") == {str(MOST)}
+
+
+class Heartbeats:
+    """Sends records that are in no result and are read like any: all say what the heartbeat of `send_rest` says."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        at = flights("2013-01-01", "2013-01-02")["hour_utc"].max() + timedelta(hours=5)
+        time = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._value = json.dumps({"heartbeat": True, "scheduled_at": time, "observed_at": time}).encode()
+        self._producer = KafkaProducer(bootstrap_servers=broker.bootstrap, linger_ms=20, batch_size=256 * 1024)
+        self.sent = 0
+
+    def send(self, count: int) -> bool:
+        """Send so many to two of the four partitions; return whether they are there."""
+        for number in range(count):
+            self._producer.send("flights", value=self._value, partition=number % 2)
+        self._producer.flush()
+        self.sent += count
+        return True
+
+
+def raw_rows(stream: Stream) -> int:
+    return int(open_table(stream.place.state / "tables" / "flights_raw").to_pyarrow_dataset().count_rows())
+
+
+def frozen(checkpoints: Path) -> set[str]:
+    """Return every number of shuffle partitions that any batch of any stream was planned with."""
+    found = [
+        json.loads(line)["conf"][PARTITIONS]
+        for file in checkpoints.rglob("offsets/*")
+        if file.name.isdigit()
+        for line in file.read_text().splitlines()[1:2]
+    ]
+    assert found
+    return set(found)
