@@ -116,7 +116,7 @@ class Consumed:
 
 def consumed(bootstrap: str, topic: str) -> Consumed:
     """Read a topic from its beginning to its end."""
-    records = list(_read(bootstrap, topic))
+    records = list(each_record(bootstrap, topic))
     return Consumed(
         [json.loads(record.value) for record in records], [json.loads(r.value) for r in deduplicated(records)]
     )
@@ -124,16 +124,17 @@ def consumed(bootstrap: str, topic: str) -> Consumed:
 
 def consumed_raw(bootstrap: str, topic: str) -> list[Any]:
     """Read a topic from its beginning to its end, as kafka-python hands its records out."""
-    return list(_read(bootstrap, topic))
+    return list(each_record(bootstrap, topic))
 
 
 def records_of(bootstrap: str, topic: str) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """Yield partition, offset and value of every record in a topic whose values are objects in JSON."""
-    for record in _read(bootstrap, topic):
+    for record in each_record(bootstrap, topic):
         yield record.partition, record.offset, json.loads(record.value)
 
 
-def _read(bootstrap: str, topic: str) -> Iterator[Any]:
+def each_record(bootstrap: str, topic: str) -> Iterator[Any]:
+    """Yield what `consumed_raw` returns, without holding all of it."""
     consumer = KafkaConsumer(bootstrap_servers=[bootstrap], enable_auto_commit=False)
     try:
         partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
