@@ -35,7 +35,7 @@ from sluice.specs.model.lanes import Lane
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import own_broker_in
 from tests.integration.serving import background
-from tests.integration.spark.driver.deliveries import consumed, consumed_raw, write_delays_alone
+from tests.integration.spark.driver.deliveries import consumed, consumed_raw, record_count, write_delays_alone
 
 SOURCE, RESULTS = "flights", "delays_topic"
 PER_SECOND = 1_000
@@ -131,9 +131,7 @@ def _send(bootstrap: str, seconds: int, folder: Path) -> int:
     todo = list(islice(on_time, 1 + seconds * PER_SECOND))
     producer: Any = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=0)
     producer.send(SOURCE, key=todo[0].key, value=encode(todo[0].value)).get(30)
-    came = wait_until(
-        lambda: len(consumed_raw(bootstrap, RESULTS)) == 1, SystemClock(), deadline_seconds=_START_SECONDS
-    )
+    came = wait_until(lambda: record_count(bootstrap, RESULTS) == 1, SystemClock(), deadline_seconds=_START_SECONDS)
     assert came, f"the first record did not come out; the program's last words: {last_words(folder)}"
     begun = time.monotonic()
     for number, record in enumerate(todo[1:]):
@@ -141,7 +139,7 @@ def _send(bootstrap: str, seconds: int, folder: Path) -> int:
         producer.send(SOURCE, key=record.key, value=encode(record.value))
     producer.flush()
     wait_until(
-        lambda: len(consumed_raw(bootstrap, RESULTS)) >= len(todo),
+        lambda: record_count(bootstrap, RESULTS) >= len(todo),
         SystemClock(),
         deadline_seconds=_DRAIN_SECONDS,
     )
