@@ -42,7 +42,7 @@ _PIPELINE = {
     "name": "telemetry_once",
     "source": TOPIC,
     "transform": "telemetry:once",
-    "time": {"allowed_lateness": "10 seconds", "future_skew": "2 seconds"},
+    "time": {"allowed_lateness": "20 seconds", "future_skew": "5 seconds"},
     "driver": UNIT,
     # The raw table need not hurry: it gets a commit each five seconds.
     "lane": "latency",
