@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from benchmarks import console, floor, gate, house, idle, latency, loop, months, poison, scenarios, shapes, tax
+from benchmarks.azure import azure
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.peers import peers
@@ -21,6 +22,7 @@ from benchmarks.watching import recover, verdicts, watch
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "admission": admission.run,
     "agreement": agreement.run,
+    "azure": azure.run,
     "console": console.run,
     "backfill": backfill.run,
     "poison": poison.run,

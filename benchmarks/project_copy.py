@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -32,6 +33,18 @@ def copied_project(folder: Path, *parts: str) -> Path:
     for name in parts:
         shutil.copytree(settings().home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
+
+
+def own_project(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a project of these files, by their paths, with the local deployment and the driver's main."""
+    local = {"name": "local", "kafka": {"kind": "embedded"}, "replication": 1}
+    always = {
+        "include/deployments/local.yaml": json.dumps(local),
+        "spark_jobs/stream.py": (settings().home / "spark_jobs" / "stream.py").read_text(encoding="utf-8"),
+    }
+    for name, text in {**always, **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def without_open_values(project: Path) -> Path:

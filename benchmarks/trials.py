@@ -72,12 +72,12 @@ def run_counted(command: Sequence[str], environment: Mapping[str, str], *, timeo
         return Cost(**json.loads(Path(result.name).read_text(encoding="utf-8")))
 
 
-def cpu_seconds() -> float:
-    """Return user and system time of this process and all its descendants, dead ones included.
+def cpu_seconds(pid: int | None = None) -> float:
+    """Return user and system time of a process, or of this one, and all its descendants, dead ones included.
 
     One that ends at this moment is looked for again: its time is then its parent's.
     """
-    me = psutil.Process()
+    me = psutil.Process(pid)
     while True:
         try:
             times = [process.cpu_times() for process in (me, *me.children(recursive=True))]

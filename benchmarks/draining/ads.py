@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from kafka import KafkaProducer
 
-from sluice.settings import settings
+from benchmarks.project_copy import own_project
 
 TOPIC, PARTITIONS = "ad_events", 4
 START = pd.Timestamp("2026-01-01", tz="UTC")
@@ -88,19 +88,13 @@ def write_project(home: Path, *, sql: bool = False) -> None:
     """Write a project with this one pipeline, with its transform in Python or in SQL."""
     pipeline = {**_PIPELINE, "transform": "ads.sql"} if sql else _PIPELINE
     files = {
-        "include/deployments/local.yaml": json.dumps(
-            {"name": "local", "kafka": {"kind": "embedded"}, "replication": 1}
-        ),
         "include/topics/ad_events.yaml": json.dumps(_TOPIC),
         "include/pipelines/ads.yaml": json.dumps(pipeline),
         "include/campaigns.csv": _campaigns().to_csv(index=False),
-        "spark_jobs/stream.py": (settings().home / "spark_jobs" / "stream.py").read_text(encoding="utf-8"),
         "spark_jobs/transforms/ads.py": _TRANSFORM,
         "spark_jobs/transforms/ads.sql": _SELECT,
     }
-    for name, text in files.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(text, encoding="utf-8")
+    own_project(home, files)
 
 
 def publish(bootstrap: str, count: int, *, copies: int = 1, later: bool = True) -> None:

@@ -22,6 +22,7 @@ from kafka import KafkaProducer
 
 from benchmarks.backfill.recompute import surroundings
 from benchmarks.draining import ads
+from benchmarks.raw_progress import stored
 from benchmarks.topics import private_topics
 from sluice.clock import SystemClock
 from sluice.delta.log import read_log
@@ -60,7 +61,7 @@ def _measured(folder: Path, size: str) -> tuple[dict[str, Any], dict[str, Any]]:
         write_endpoints(state, Endpoints((topics.bootstrap,), airflow_url=""))
         with _driver(home, state), _Trickle(topics.bootstrap).flowing() as trickle:
             raw, table = state.table("ad_events_raw"), state.table("ads")
-            _until(lambda: _stored(raw) >= events * times)
+            _until(lambda: stored(raw) >= events * times)
             time.sleep(10)  # what was compiled for a backlog is done with it
             rest = datetime.now(UTC)
             time.sleep(_REST_SECONDS[size])
@@ -137,11 +138,6 @@ def _driver(home: Path, state: StateFolder) -> Iterator[None]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _stored(raw: Path) -> int:
-    ends = [each.entry.end for each in read_log(raw)[-1:] if isinstance(each.entry, StreamEntry)]
-    return sum(ends[0].values()) if ends else 0
 
 
 def _settled(table: Path) -> datetime | None:

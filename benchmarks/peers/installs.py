@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.devstack.jars import Jars
 from sluice.devstack.own_jar import OwnJar
+from sluice.errors import SluiceError
 from sluice.settings import environment
 
 _HERE = Path(__file__).parent
@@ -53,6 +55,15 @@ def install_kstreams() -> str:
     """Fetch Kafka Streams if it is not there, and compile the program; return the class path."""
     libraries = _jars() / "kstreams"
     return f"{_own_jar('kstreams', libraries)}:{libraries}/*"
+
+
+def fault_of(install: Callable[[], object]) -> str:
+    """Install a peer, and return why that was not possible; empty: it was."""
+    try:
+        install()
+    except (SluiceError, subprocess.CalledProcessError) as error:
+        return str(error)
+    return ""
 
 
 def _jars() -> Path:

@@ -8,20 +8,19 @@ million records, as the slope between two sizes, so that starts cancel.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.draining import ads
 from benchmarks.peers.figures import figures, slopes
+from benchmarks.peers.installs import fault_of
 from benchmarks.peers.programs import PROGRAMS, Place, ResultTopic, results, write_projects
 from benchmarks.topics import private_topics
-from sluice.errors import SluiceError
 from sluice.settings import StateFolder
 
 _EVENTS = {"full": (200_000, 2_000_000), "once": (200_000, 2_000_000), "small": (10_000, 40_000)}
@@ -36,7 +35,7 @@ def run(size: str = "full", *names: str) -> tuple[dict[str, Any], dict[str, Any]
         names: the programs that run; all if there are none. Ours is always among them.
     """
     chosen = {name: PROGRAMS[name] for name in PROGRAMS if not names or name in {*names, "full"}}
-    missing = {name: fault for name, program in chosen.items() if (fault := _fault(program.install))}
+    missing = {name: fault for name, program in chosen.items() if (fault := fault_of(program.install))}
     order, found = [name for name in chosen if name not in missing], list[dict[str, Any]]()
     with tempfile.TemporaryDirectory(prefix="sluice-peers-") as folder:
         bench = Bench(Path(folder))
@@ -79,15 +78,6 @@ class Bench:
         wrong = ads.differences(results(program, place, topic), count)
         shutil.rmtree(state.root)
         return {"program": name, "events": count, "wrong": wrong, **asdict(cost)}
-
-
-def _fault(install: Callable[[], object]) -> str:
-    """Install a peer, and return why that was not possible; empty: it was."""
-    try:
-        install()
-    except (SluiceError, subprocess.CalledProcessError) as error:
-        return str(error)
-    return ""
 
 
 def _rounded(values: dict[str, float]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from sluice.settings import StateFolder, environment, settings
 RESULTS = "ads_counted"
 """The topic that all programs write to which write to one."""
 _HEAP = ("-Xmx700m", "-XX:+UseSerialGC")
+FLINK_VARIABLES = {"PYTHONPATH": "", "JVM_ARGS": " ".join(_HEAP)}
+"""What a process with Flink has in its environment."""
 _LEAN_OUTPUT = {"kind": "topic", "topic": RESULTS, "keys": ["campaign", "began_at"], "create": {"partitions": 4}}
 
 
@@ -93,18 +95,28 @@ def _pyspark(*options: str) -> Callable[[Place], Cost]:
     return run
 
 
-def _flink(place: Place) -> Cost:
+def flink_command(job: str, where: Sequence[str]) -> list[str]:
+    """Return the command that runs a job of `with_flink.py`, given its arguments before the jars."""
     flink = install_flink()
-    program = Path(__file__).with_name("with_flink.py")
-    where = [place.bootstrap, ads.TOPIC, RESULTS, str(place.state.root), str(place.campaigns)]
-    command = [str(flink.python), str(program), *where, *map(str, flink.jars)]
-    return run_counted(command, {"PYTHONPATH": "", "JVM_ARGS": " ".join(_HEAP)}, timeout=TRIAL_SECONDS)
+    return [str(flink.python), str(Path(__file__).with_name("with_flink.py")), job, *where, *map(str, flink.jars)]
+
+
+def kstreams_command(main: str, where: Sequence[str]) -> list[str]:
+    """Return the command that runs a class on Kafka Streams, given its arguments."""
+    java = java_command(environment().get("JAVA_HOME", ""))
+    return [java, *_HEAP, "-cp", install_kstreams(), main, *where]
+
+
+def _flink(place: Place) -> Cost:
+    return run_counted(flink_command("views", _where(place)), FLINK_VARIABLES, timeout=TRIAL_SECONDS)
 
 
 def _kstreams(place: Place) -> Cost:
-    java = [java_command(environment().get("JAVA_HOME", "")), *_HEAP, "-cp", install_kstreams(), "peers.Views"]
-    where = [place.bootstrap, ads.TOPIC, RESULTS, str(place.state.root), str(place.campaigns)]
-    return run_counted([*java, *where], {}, timeout=TRIAL_SECONDS)
+    return run_counted(kstreams_command("peers.Views", _where(place)), {}, timeout=TRIAL_SECONDS)
+
+
+def _where(place: Place) -> Sequence[str]:
+    return place.bootstrap, ads.TOPIC, RESULTS, str(place.state.root), str(place.campaigns)
 
 
 PROGRAMS = {

@@ -43,7 +43,7 @@ def running_serve(
 @contextmanager
 def background(
     name: str, command: list[str], state: Path, variables: Mapping[str, str], *descriptors: int
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process that logs into the state folder; on the way out it is gone."""
     state.mkdir(parents=True, exist_ok=True)
     with (state / f"{name}.log").open("wb") as log:
@@ -56,7 +56,7 @@ def background(
             pass_fds=descriptors,
         )
     try:
-        yield
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         try:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.draining import ads
 from benchmarks.peers.figures import figures, newest, slopes
-from benchmarks.peers.peers import _fault
+from benchmarks.peers.installs import fault_of
 from benchmarks.peers.programs import RESULTS, write_projects
 from sluice.errors import NotReadyError
 from sluice.specs.load import load_catalog
@@ -57,8 +57,8 @@ def test_a_peer_that_cannot_be_installed_is_left_out_with_the_reason() -> None:
     def install() -> None:
         raise NotReadyError("there is no way to the repository.", fix="open one.")
 
-    assert "no way to the repository" in _fault(install)
-    assert _fault(lambda: None) == ""
+    assert "no way to the repository" in fault_of(install)
+    assert fault_of(lambda: None) == ""
 
 
 LOCKS = Path(__file__).parents[3] / "benchmarks" / "peers" / "locks"

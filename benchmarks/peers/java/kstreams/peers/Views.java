@@ -124,7 +124,7 @@ final class Views {
       campaignOf = lines.skip(1).map(line -> line.split(",")).collect(Collectors.toMap(row -> row[0], row -> row[1]));
     }
     StreamsBuilder builder = new StreamsBuilder();
-    builder.stream(topic, Consumed.with(Serdes.ByteArray(), Event.serde()).withTimestampExtractor(Event::time))
+    builder.stream(topic, Consumed.with(Serdes.ByteArray(), Json.reading(Event.class)).withTimestampExtractor(Event::time))
         .flatMap((key, event) -> views(event, campaignOf))
         .groupByKey(Grouped.with("views", Serdes.String(), Serdes.ByteArray()))
         .windowedBy(TimeWindows.ofSizeAndGrace(WINDOW, GRACE))
