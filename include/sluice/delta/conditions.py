@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
@@ -53,11 +53,6 @@ def hours_of(table: ds.Dataset, column: str, condition: ds.Expression) -> list[I
     times = table.to_table(columns=[column], filter=condition).column(column)
     starts = (hour.astimezone(UTC) for hour in pc.unique(pc.floor_temporal(times, unit="hour")).to_pylist())
     return [Interval(start, start + timedelta(hours=1)) for start in starts]
-
-
-def one_of(column: str, instants: Iterable[datetime]) -> str:
-    """Return the condition that a column of timestamps is one of some instants (UTC), as delta-rs writes it in SQL."""
-    return f'"{column}" IN ({", ".join(map(instant_literal, instants))})'
 
 
 def instant_literal(instant: datetime) -> str:

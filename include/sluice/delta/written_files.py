@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
+import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.transaction import AddAction
 
 _DRAFTS = "_drafts"
@@ -62,6 +65,55 @@ def _moved(file: Path, table: Path, footer: pq.FileMetaData) -> AddAction:
     file.rename(target)
     state = target.stat()
     return AddAction(target.name, state.st_size, {}, int(state.st_mtime * 1000), True, statistics(footer))
+
+
+def written_partitions(table: Path, column: str, rows: pa.RecordBatchReader) -> list[AddAction]:
+    """Write rows to new files in the table's folder, which no commit names yet, and return what a commit says of them.
+
+    Args:
+        table: its folder.
+        column: the table's partition column, the only one.
+        rows: with the columns of the table.
+    """
+    with draft_folder(table) as draft:
+        write_deltalake(str(draft), rows, partition_by=[column])
+        first = draft / "_delta_log" / f"{0:020}.json"
+        commit = [json.loads(line) for line in first.read_text(encoding="utf-8").splitlines()]
+        return [_moved_as_logged(each["add"], draft, table) for each in commit if "add" in each]
+
+
+def _moved_as_logged(add: Mapping[str, Any], draft: Path, table: Path) -> AddAction:
+    """Move a file from its own table to the same path in another one."""
+    path = unquote(add["path"])
+    (table / path).parent.mkdir(exist_ok=True)
+    (draft / path).rename(table / path)
+    return AddAction(path, add["size"], add["partitionValues"], add["modificationTime"], True, add["stats"])
+
+
+def replace_partitions(
+    table: DeltaTable, column: str, starts: Iterable[datetime], files: Sequence[AddAction], properties: CommitProperties
+) -> None:
+    """Make one commit that takes away the files of some partitions and adds others.
+
+    Args:
+        table: at the version that was checked; `properties` say what happens if there is a newer one.
+        column: its partition column, of timestamps.
+        starts: its values (UTC), those without new files included.
+        files: in the table's folder.
+        properties: of the commit.
+
+    Raises:
+        CommitFailedError: another writer was quicker.
+    """
+    values = [f"{start.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}" for start in starts]
+    table.create_write_transaction(
+        list(files),
+        "overwrite",
+        table.schema(),
+        partition_by=[column],
+        partition_filters=[(column, "in", values)],
+        commit_properties=properties,
+    )
 
 
 def statistics(metadata: pq.FileMetaData) -> str:

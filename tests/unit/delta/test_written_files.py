@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, Field, Schema
+from deltalake import CommitProperties, DeltaTable, Field, Schema, write_deltalake
+from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
+from deltalake.transaction import AddAction
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +25,14 @@ from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table
 from sluice.delta.upkeep import look_after
 from sluice.delta.writer_log import WriterLog
-from sluice.delta.written_files import draft_folder, moved_into, old_drafts, statistics
+from sluice.delta.written_files import (
+    draft_folder,
+    moved_into,
+    old_drafts,
+    replace_partitions,
+    statistics,
+    written_partitions,
+)
 from sluice.intervals.entries import StreamEntry
 from sluice.streams.position.fencing import FencedError
 
@@ -42,6 +52,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "list": (pa.list_(pa.int64()), st.lists(st.integers(0, 9), max_size=2)),
     "struct": (pa.struct([("x", pa.int64())]), st.fixed_dictionaries({"x": st.integers(0, 9)})),
 }
+_HOURLY = Schema([Field("n", PrimitiveType("long")), Field("hour", PrimitiveType("timestamp"))])
 _COMPARABLE = ("whole", "small", "tiny", "real", "flag", "moment", "day", "text", "money")
 
 
@@ -195,3 +206,59 @@ def test_upkeep_removes_what_a_killed_writer_left_a_week_ago(tmp_path: Path) -> 
     assert [draft.name for draft in old_drafts(tmp_path / "t", now - timedelta(days=7))] == ["old"]
     look_after(tmp_path / "t", now)
     assert [draft.name for draft in (tmp_path / "t" / "_drafts").iterdir()] == ["new"]
+
+
+@given(st.lists(st.sampled_from(["delta-rs", "Spark"]), min_size=4, max_size=4), st.sets(st.integers(0, 3)))
+def test_a_replacement_takes_exactly_the_files_of_its_partitions(writers: list[str], replaced: set[int]) -> None:
+    """Partition values are spelled with microseconds by delta-rs, and without them by Spark."""
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "table"
+        DeltaTable.create(str(folder), schema=_HOURLY, partition_by=["hour"])
+        for number, writer in enumerate(writers):
+            if writer == "Spark":
+                as_spark(folder, number)
+            else:
+                write_deltalake(str(folder), hourly([number]), mode="append")
+        new = written_partitions(
+            folder, "hour", hourly([n for n in sorted(replaced - {0}) for _ in range(2)]).to_reader()
+        )
+        assert not [*(folder / "_drafts").iterdir()]
+        table, at = DeltaTable(str(folder)), [hour(number) for number in replaced]
+        replace_partitions(table, "hour", at, new, CommitProperties(max_commit_retries=0))
+        assert DeltaTable(str(folder)).version() == len(writers) + 1
+        found = dataset_of(folder).to_table().to_pylist()
+    expected = [(hour(n), n) for n in range(4) if n not in replaced] + [
+        (hour(n), n) for n in replaced - {0} for _ in range(2)
+    ]
+    assert sorted((row["hour"], row["n"]) for row in found) == sorted(expected)
+
+
+def test_a_replacement_of_a_version_that_is_not_the_newest_changes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "table"
+    table = DeltaTable.create(str(folder), schema=_HOURLY, partition_by=["hour"])
+    files = written_partitions(folder, "hour", hourly([1]).to_reader())
+    write_deltalake(str(folder), hourly([0]), mode="append")
+    with pytest.raises(CommitFailedError):
+        replace_partitions(table, "hour", [hour(1)], files, CommitProperties(max_commit_retries=0))
+    assert [row["n"] for row in dataset_of(folder).to_table().to_pylist()] == [0]
+
+
+def hour(number: int) -> datetime:
+    return datetime(2013, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+
+
+def hourly(numbers: Sequence[int]) -> pa.Table:
+    """Return a row for each number, in the hour of that number."""
+    hours = pa.array([hour(number) for number in numbers], pa.timestamp("us", "UTC"))
+    return pa.table({"n": pa.array(numbers, pa.int64()), "hour": hours})
+
+
+def as_spark(table: Path, number: int) -> None:
+    """Append a file of one hour as Spark did."""
+    value = f"{hour(number):%Y-%m-%d %H:%M:%S}"
+    path = f"hour={value.replace(':', '%3A')}/part-{number}.parquet"
+    (table / path).parent.mkdir()
+    pq.write_table(pa.table({"n": [number]}), table / path)
+    file = AddAction(path, (table / path).stat().st_size, {"hour": value}, 0, True, '{"numRecords": 1}')
+    delta = DeltaTable(str(table))
+    delta.create_write_transaction([file], "append", delta.schema(), partition_by=["hour"])

@@ -6,27 +6,27 @@ version or not at all. So no writer can come between the check and the commit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import structlog
-from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction
+from deltalake.transaction import AddAction
 
-from sluice.delta.conditions import one_of
 from sluice.delta.log import entry_properties, try_commit
 from sluice.delta.writer_log import filled_batches
+from sluice.delta.written_files import replace_partitions, written_partitions
 from sluice.errors import RefusedError
-from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
+from sluice.failpoints import failpoint
 from sluice.intervals.entries import BackfillEntry
 from sluice.spark.tables.output import OutputTable
 
 log = structlog.get_logger()
 
 _TRIES = 100
-"""Each takes milliseconds; a settler commits each few seconds at most."""
+"""Each takes milliseconds, since the files are there already."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Publication:
     files: frozenset[str]
     still_ours: Callable[[], None]
 
-    def publish(self, rows: Callable[[], ds.Scanner]) -> int:
+    def publish(self, rows: ds.Scanner) -> int:
         """Replace the intervals by their rows, and return the table version that did it.
 
         Args:
-            rows: reads all rows of the intervals, with the columns of the output table, from their beginning.
+            rows: all of the intervals, with the columns of the output table.
 
         Raises:
             RefusedError: another writer wrote one of the intervals meanwhile, or others commit all the time; nothing
@@ -59,12 +59,15 @@ class Publication:
         """
         name = self.table.folder.name
         failpoint("after_gate", name)
+        batches = filled_batches(rows, DeltaTable(str(self.table.folder)))
+        files = written_partitions(self.table.folder, self.table.column, batches)
+        failpoint("mid_publish", name)
         for _ in range(_TRIES):
             delta = DeltaTable(str(self.table.folder))
             version = delta.version()
             self.still_ours()
             self._refuse_other_files(version)
-            if self._replace(delta, rows()) or self._was_made(delta):
+            if self._replace(delta, files) or self._was_made(delta):
                 failpoint("after_publish_before_index", name)
                 return version + 1
             log.warning("another writer committed first", table=name, version=version + 1)
@@ -73,19 +76,12 @@ class Publication:
             fix="run the backfill again; if it stays so, see who else writes this table.",
         )
 
-    def _replace(self, delta: DeltaTable, rows: ds.Scanner) -> bool:
+    def _replace(self, delta: DeltaTable, files: Sequence[AddAction]) -> bool:
         """Make the commit right after the version of `delta`; return False if another writer was quicker."""
         done = Transaction(app_id(self.entry.backfill, self.chunk), 1)
-        write = partial(
-            write_deltalake,
-            delta,
-            filled_batches(rows, delta),
-            mode="overwrite",
-            predicate=one_of(self.table.column, self.entry.content),
-            commit_properties=entry_properties(self.entry, done, max_retries=0),
-        )
-        with failpoint_when("mid_publish", self.table.folder.name, lambda: uncommitted_data(self.table.folder)):
-            return try_commit(delta, write)
+        properties = entry_properties(self.entry, done, max_retries=0)
+        starts = self.entry.content
+        return try_commit(delta, lambda: replace_partitions(delta, self.table.column, starts, files, properties))
 
     def _was_made(self, delta: DeltaTable) -> bool:
         """Return whether the commit that was quicker is this one: its client repeated a request without an answer."""

@@ -227,7 +227,7 @@ class Steps:
             examined.files(starts),
             still_ours=lambda: self._refuse_other_owner(rows),
         )
-        version = publication.publish(lambda: examined.stage.of_intervals(starts))
+        version = publication.publish(examined.stage.of_intervals(starts))
         log.info("published", backfill=self.backfill.id, intervals=len(starts), version=version)
         self._index()
 

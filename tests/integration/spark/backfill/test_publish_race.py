@@ -47,10 +47,10 @@ def publication(drained: Drained, still_ours: Callable[[], None]) -> Publication
     return Publication(table, entry, 0, table.files(content, table.version()), still_ours)
 
 
-def staged(drained: Drained, folder: Path) -> Callable[[], ds.Scanner]:
+def staged(drained: Drained, folder: Path) -> ds.Scanner:
     rows = rows_of(drained, TARGET)
     stage = Stage.write([rows], lambda: rows.schema, folder, "true", "hour")
-    return lambda: stage.of_intervals([TARGET])
+    return stage.of_intervals([TARGET])
 
 
 def intrude(drained: Drained, start: datetime) -> None:
