@@ -66,7 +66,7 @@ class Publication:
             delta = DeltaTable(str(self.table.folder))
             version = delta.version()
             self.still_ours()
-            self._refuse_other_files(version)
+            self._refuse_other_files(delta)
             if self._replace(delta, files) or self._was_made(delta):
                 failpoint("after_publish_before_index", name)
                 return version + 1
@@ -87,8 +87,8 @@ class Publication:
         """Return whether the commit that was quicker is this one: its client repeated a request without an answer."""
         return delta.transaction_version(app_id(self.entry.backfill, self.chunk)) is not None
 
-    def _refuse_other_files(self, version: int) -> None:
-        if self.table.files(self.entry.content, version) != self.files:
+    def _refuse_other_files(self, delta: DeltaTable) -> None:
+        if self.table.files_of(self.entry.content.keys(), delta) != self.files:
             raise RefusedError(
                 f"the files of {len(self.entry.content)} intervals in {self.table.folder} are not those that were "
                 "compared: another writer wrote them meanwhile. Nothing was changed.",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, DataFrameWriter
 
 from sluice.delta.writer_log import WriterLog
 from sluice.delta.written_files import draft_folder, moved_into
@@ -144,27 +144,20 @@ def append(
     if found is not None:
         commit_collected(found, folder, log, entry, batch)
     else:
-        commit(rows, folder, log, entry, batch, options=options)
+        _commit_written(rows.write.options(**(options or {})), folder, log, entry, batch)
 
 
-def commit(
-    rows: DataFrame,
-    folder: Path,
-    log: WriterLog,
-    entry: StreamEntry,
-    batch: MicroBatch,
-    *,
-    options: Mapping[str, str] | None = None,
+def _commit_written(
+    writer: DataFrameWriter, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch
 ) -> None:
-    """Let Spark write `rows` to files, and add these to the table in one commit that carries `entry`.
+    """Let Spark write rows to files, and add these to the table in one commit that carries `entry`.
 
     Args:
-        rows: what to write, with the columns of the table; a column that the table has later is null in it.
+        writer: of the rows, with the columns of the table; a column that the table has later is null in them.
         folder: of the table, which has no partitions.
         log: of the table.
         entry: names the input, and what is written.
         batch: where it comes from.
-        options: Spark's for the files.
 
     Raises what `WriterLog.commit` does.
     """
@@ -172,7 +165,7 @@ def commit(
     failpoint("before_write", folder.name)
     with draft_folder(folder) as draft:
         with failpoint_when("mid_write", folder.name, lambda: uncommitted_data(folder)):
-            rows.write.options(**(options or {})).parquet(str(draft))
+            writer.parquet(str(draft))
         files = moved_into(folder, draft)
     log.add(files, entry, batch.version)
     failpoint("after_write_before_commit", folder.name)

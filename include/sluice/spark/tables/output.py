@@ -65,7 +65,7 @@ class OutputTable:
     def rows(self, spark: SparkSession, starts: Iterable[datetime], version: int) -> DataFrame:
         """Return what these intervals held at a version."""
         wanted, table = set(starts), DeltaTable(str(self.folder), version=version)
-        rows = rows_of_files(spark, table, self.folder, self.column, self._files(wanted, table))
+        rows = rows_of_files(spark, table, self.folder, self.column, self.files_of(wanted, table))
         if rows is None:
             rows = spark.read.format("delta").option("versionAsOf", version).load(str(self.folder))
         return rows.where(self.condition(wanted))
@@ -80,9 +80,10 @@ class OutputTable:
         Raises:
             DeltaError: the log no longer knows that version.
         """
-        return self._files(set(starts), DeltaTable(str(self.folder), version=version))
+        return self.files_of(set(starts), DeltaTable(str(self.folder), version=version))
 
-    def _files(self, wanted: Collection[datetime], table: DeltaTable) -> frozenset[str]:
+    def files_of(self, wanted: Collection[datetime], table: DeltaTable) -> frozenset[str]:
+        """Return the same of the table as it is opened; `wanted` are the starts of the intervals."""
         actions = pa.table(table.get_add_actions(flatten=True))
         values = actions.column(f"partition.{self.column}").to_pylist()
         paths = actions.column("path").to_pylist()
