@@ -42,13 +42,17 @@ class UpkeepPolicy:
     Attributes:
         left_alone: the age that a commit must have before its file is joined with others: settlers and checks are at
             the newest ones. Less than from one round to the next: what a round has joined is seen by the next one.
-        kept: how long a version can be read: longer than a check or a backfill takes that has begun at it.
+        kept: how long a version can be read: longer than a check or a backfill takes that has begun at it. Files go by
+            whole hours of it.
+        removals_known: how long a table's log names a file that left the table: longer than `kept`, by as much as
+            upkeep may be late. A file that it names no more is one that no commit names.
         entries_kept: how long the copy keeps entries that are not their writer's newest.
         fewest_commits: commits that are worth cutting the log.
     """
 
     left_alone: timedelta = timedelta(minutes=20)
     kept: timedelta = timedelta(days=1)
+    removals_known: timedelta = timedelta(days=3)
     entries_kept: timedelta = timedelta(days=35)
     fewest_commits: int = 500
 
@@ -57,12 +61,20 @@ class UpkeepPolicy:
 
         Only upkeep cuts its log short: it has copied the entries before.
         """
-        kept = f"interval {int(self.kept.total_seconds())} seconds"
         return {
-            "delta.logRetentionDuration": kept,
-            "delta.deletedFileRetentionDuration": kept,
+            "delta.logRetentionDuration": _interval(self.kept),
+            "delta.deletedFileRetentionDuration": _interval(self.removals_known),
             "delta.enableExpiredLogCleanup": "false",
         }
+
+    @property
+    def hours_kept(self) -> int:
+        """The whole hours of `kept`: delta-rs removes files by hours."""
+        return int(self.kept / timedelta(hours=1))
+
+
+def _interval(length: timedelta) -> str:
+    return f"interval {int(length.total_seconds())} seconds"
 
 
 USUAL = UpkeepPolicy()
@@ -107,7 +119,7 @@ def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: Upk
     joined = join_small_files(folder, now - policy.left_alone)
     if pinned:
         return UpkeepDone(joined)
-    return UpkeepDone(joined, _remove_old_files(folder, now), _cut_log(folder, now, policy))
+    return UpkeepDone(joined, _remove_old_files(folder, now, policy), _cut_log(folder, now, policy))
 
 
 def join_small_files(folder: Path, committed_before: datetime) -> int:
@@ -143,20 +155,25 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
     )
 
 
-def _remove_old_files(folder: Path, now: datetime) -> int:
-    """Remove what no version has had for longer than the table says, and what killed writers have left long ago."""
+def _remove_old_files(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
+    """Remove what no version has had for longer than the policy says, and what killed writers have left long ago."""
     for draft in old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS)):
         rmtree(draft, ignore_errors=True)
-    return _vacuumed(folder) + _vacuumed(folder, hours=_UNCOMMITTED_HOURS)
+    return _vacuumed(folder, policy.hours_kept) + _vacuumed(folder, _UNCOMMITTED_HOURS, all_files=True)
 
 
-def _vacuumed(folder: Path, hours: int | None = None) -> int:
-    """Remove files that left the table; of so many hours also those that never were part of it."""
-    table, all_files = DeltaTable(str(folder)), hours is not None
-    # Of a file that is removed the log knows for a while, and each call leaves two commits, whatever it removes.
-    there = [name for name in table.vacuum(hours, dry_run=True, full=all_files) if (folder / name).exists()]
+def _vacuumed(folder: Path, hours: int, *, all_files: bool = False) -> int:
+    """Remove files that left the table so many hours ago; of all files also those that never were part of it.
+
+    The hours are fewer than the log names such files (`removals_known`). Were they as many, each checkpoint that a
+    writer makes between two rounds would forget what has just become old enough.
+    """
+    table = DeltaTable(str(folder))
+    # Each call leaves two commits, whatever it removes.
+    old = table.vacuum(hours, dry_run=True, full=all_files, enforce_retention_duration=False)
+    there = [name for name in old if (folder / name).exists()]
     if there:
-        table.vacuum(hours, dry_run=False, full=all_files)
+        table.vacuum(hours, dry_run=False, full=all_files, enforce_retention_duration=False)
     return len(there)
 
 
@@ -186,7 +203,7 @@ def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:
     forget_kept(folder, now - policy.entries_kept)
     copy = archive_folder(folder)
     join_small_files(copy, now)
-    _remove_old_files(copy, now)
+    _remove_old_files(copy, now, policy)
 
 
 def _commits(folder: Path, before: datetime) -> list[Path]:

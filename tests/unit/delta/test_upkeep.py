@@ -202,6 +202,16 @@ def test_what_left_the_table_long_ago_is_removed(table: Path) -> None:
     assert numbers(table) == list(range(MANY))
 
 
+def test_what_left_the_table_is_removed_though_its_writer_makes_checkpoints_between_two_rounds(table: Path) -> None:
+    short = replace(POLICY, left_alone=timedelta(0), kept=timedelta(0))
+    ensure_table(table, SCHEMA, configuration=short.properties())
+    fill(opened(table))
+    assert join_small_files(table, now() + timedelta(minutes=1)) == MANY
+    DeltaTable(str(table)).create_checkpoint()
+    assert look_after(table, now(), policy=short).removed == MANY
+    assert numbers(table) == list(range(MANY))
+
+
 def test_nothing_is_removed_while_somebody_may_read_it(table: Path) -> None:
     short = replace(POLICY, left_alone=timedelta(0), kept=timedelta(0))
     ensure_table(table, SCHEMA, configuration=short.properties())

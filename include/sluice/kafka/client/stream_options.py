@@ -22,4 +22,6 @@ KAFKA_REALTIME_SINK = {
     # Of one partition a later record must never come without those before it: by that a reader knows a repetition.
     # So none is given up after a time: what cannot be sent holds up the rest, and the stream fails where it waits.
     "kafka.delivery.timeout.ms": str(2**31 - 1),
+    # Since Kafka 4 a producer waits 5 ms for more records of a batch, which would be most of the way.
+    "kafka.linger.ms": "0",
 }
