@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
+from sluice.intervals.entries import AttemptEntry, Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
 
 _Commit = tuple[int, datetime, Entry | None]
@@ -78,6 +78,17 @@ def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry |
     """Return the entry of `newest_stream_commit`."""
     newest = newest_stream_commit(table, writer)
     return None if newest is None else newest[1]
+
+
+def is_overtaken(table: Path, writer: str) -> bool:
+    """Return whether a writer has written since its newest entry without putting batches on record."""
+    own = (logged.entry for logged in newest_first(table))
+    newest = next((e for e in own if isinstance(e, StreamEntry | AttemptEntry) and _says_how_far(e, writer)), None)
+    return isinstance(newest, AttemptEntry)
+
+
+def _says_how_far(entry: StreamEntry | AttemptEntry, writer: str) -> bool:
+    return entry.writer == writer and (isinstance(entry, StreamEntry) or entry.direct)
 
 
 def raw_position(table: Path) -> RawPosition:

@@ -22,6 +22,7 @@ from deltalake.transaction import AddAction
 from sluice.delta.handle import TableHandle
 from sluice.delta.log import (
     entry_properties,
+    is_overtaken,
     newest_stream_entry,
     try_commit,
     write_no_files,
@@ -79,11 +80,15 @@ class WriterLog:
         """How far this writer's commits go."""
         return self.latest.position if self.latest else NOWHERE
 
-    def open(self, *, code: str = "") -> None:
+    def open(self, *, code: str = "", direct: bool = False) -> None:
         """Mark the table for this generation, then read what the writer has committed.
+
+        What lies before an attempt that put no batch on record says nothing of where the writer stands: `latest` is
+        None then, and the checkpoint alone knows.
 
         Args:
             code: the hash of the code that this attempt runs.
+            direct: whether this attempt puts no batch on record; `latest` is then what was, before such attempts.
 
         Raises:
             FencedError: a newer generation has marked it.
@@ -91,12 +96,13 @@ class WriterLog:
         """
         while (marked := self._marked()) < self.generation:
             mark = Transaction(self._fence, self.generation)
-            properties = entry_properties(AttemptEntry(self.writer, self.generation, code), mark, *self._ousted())
+            attempt = AttemptEntry(self.writer, self.generation, code, direct=direct)
+            properties = entry_properties(attempt, mark, *self._ousted())
             try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
-        self.latest = self._newest_entry()
+        self.latest = self._newest_entry() if direct or not is_overtaken(self.table, self.writer) else None
         if self.latest is None:
             self._before = newest_stream_entry(self.table)
 

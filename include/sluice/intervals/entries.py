@@ -109,6 +109,7 @@ class AttemptEntry:
         replaced: of an interval table that a former version appended to: the hash behind the state that it found, if
             that was another.
         mixed_until: with `replaced`: intervals that start at or before this time may hold rows of both.
+        direct: whether it writes by Spark's own sink, and puts no batch on record: its checkpoint says how far it got.
     """
 
     writer: str
@@ -116,6 +117,7 @@ class AttemptEntry:
     code: str = ""
     replaced: str | None = None
     mixed_until: datetime | None = None
+    direct: bool = False
     kind: Literal["attempt"] = "attempt"
 
 

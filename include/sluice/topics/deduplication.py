@@ -4,8 +4,9 @@ A driver that dies in the middle of a batch leaves a part of it in the topic; it
 Each record therefore carries the batch's position, which grows with every batch, an id that is the same in both, and
 the generation of its driver. That is enough to tell, per partition, with a memory of one batch.
 
-In real time there are no batches to tell apart. There a record names the one that it was made of: the partition of the
-topic that was read, whose records stay in order, and its position there. The greatest position that has come is enough.
+Where Spark's own sink sends, in real time or in a hurry, nothing is done for each batch. There a record names the one
+that it was made of: the partition of the topic that was read, whose records stay in order, and its position there. The
+greatest position that has come is enough.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class DeliveryHeaders:
     Attributes:
         id: the same whenever the record is sent again, and different from every other of its batch.
         generation: the attempt that sent it.
-        position: of its batch; the next batch's is greater. In real time that of the record that it was made of.
-        source: in real time the partition of that record; else empty.
+        position: of its batch; the next batch's is greater. With a source that of the record that it was made of.
+        source: the partition of that record; empty where batches are sent.
     """
 
     id: str
@@ -54,7 +55,7 @@ def _number(text: bytes) -> int:
 
 @dataclass
 class _Seen:
-    """What is known of one partition: the newest batch and what of it has come; in real time how far each source is."""
+    """What is known of one partition: the newest batch and what of it has come, and how far each source is."""
 
     generation: int
     position: int
@@ -109,7 +110,7 @@ class Deduplication:
 
 
 def _is_beyond(seen: _Seen, delivery: DeliveryHeaders) -> bool:
-    """Return whether a record of real time was made of one that lies beyond all of its partition, and remember it.
+    """Return whether a record was made of one that lies beyond all of its partition, and remember it.
 
     The generation does not matter: a driver that was replaced and does not know it may still commit what it has sent,
     and its successor, if it dies then, begins behind that.

@@ -30,9 +30,9 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def opened(table: Path, generation: int, *, code: str = "", writer: str = WRITER) -> WriterLog:
+def opened(table: Path, generation: int, *, code: str = "", writer: str = WRITER, direct: bool = False) -> WriterLog:
     log = WriterLog(table, writer, generation)
-    log.open(code=code)
+    log.open(code=code, direct=direct)
     return log
 
 
@@ -74,6 +74,24 @@ def test_the_position_is_that_of_the_writers_newest_entry(table: Path) -> None:
     log = opened(table, 2)
     assert log.latest == stream_entry(30)
     assert (log.position.offsets, log.position.watermark) == ({"t/0": 30}, NOON)
+
+
+def test_an_entry_from_before_an_attempt_that_records_no_batch_is_no_position(table: Path) -> None:
+    opened(table, 1)
+    write(table, stream_entry(30), 60)
+    assert opened(table, 2, direct=True).latest == stream_entry(30)
+    assert opened(table, 3, direct=True).latest == stream_entry(30)
+    again = opened(table, 4)
+    assert (again.latest, again.position.offsets) == (None, {})
+    again.record(stream_entry(90), 180)
+    assert opened(table, 5).latest == opened(table, 6, direct=True).latest == stream_entry(90)
+
+
+def test_another_writer_that_records_no_batch_says_nothing_of_this_one(table: Path) -> None:
+    opened(table, 1)
+    write(table, stream_entry(30), 60)
+    opened(table, 2, writer="other:id:0", direct=True)
+    assert opened(table, 3).latest == stream_entry(30)
 
 
 def test_a_new_epoch_has_no_position_but_knows_what_the_one_before_closed(table: Path) -> None:

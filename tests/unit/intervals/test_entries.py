@@ -41,6 +41,7 @@ ENTRY = StreamEntry(
 ENTRIES: list[Entry] = [
     ENTRY,
     AttemptEntry("departures:id:0", 4, "def", replaced="abc", mixed_until=NOON),
+    AttemptEntry("departures:id:0", 5, "def", direct=True),
     DirtyEntry("departures:id:0", 4, 8, {"flights/0": 12}, (NOON,), "batch 8 dropped records"),
     BackfillEntry("b1", "correct", "me", "", {"flights/0": 9}, {NOON: True}, {NOON: Content(0, "0")}, "abc", "passed"),
     VerifiedEntry("b1", (NOON,), "abc", as_of=3),

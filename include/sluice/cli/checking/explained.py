@@ -10,15 +10,16 @@ from rich.table import Table
 from sluice.cli.terminal.output import out, terminal_for_data
 from sluice.delta.latest import NEWEST_VALUES
 from sluice.delta.table import PLAIN_TABLE
-from sluice.kafka.client.stream_options import KAFKA_REALTIME_SINK, KAFKA_SINK, KAFKA_SOURCE
+from sluice.kafka.client.stream_options import KAFKA_DIRECT_SINK, KAFKA_SINK, KAFKA_SOURCE
 from sluice.project.project import Project
 from sluice.spark.session.preset import Layer, Origin, batch_layers, unit_layers
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.rhythm import table_trigger
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.lanes import LANES, Lane
+from sluice.specs.model.lanes import LANES
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import LatestOutput, TopicOutput
+from sluice.specs.rules.output_rules import direct_output
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _of_streams(pipeline: PipelineSpec) -> Iterator[Explained]:
     for output in pipeline.every_output:
         match output:
             case TopicOutput():
-                sink = KAFKA_REALTIME_SINK if pipeline.lane is Lane.REALTIME else KAFKA_SINK
+                sink = KAFKA_DIRECT_SINK if output is direct_output(pipeline) else KAFKA_SINK
                 yield from _preset(f"the topic {output.topic}", sink)
             case LatestOutput(store="delta"):
                 yield from _preset(f"the table {output.table}", {**PLAIN_TABLE, **NEWEST_VALUES})

@@ -16,8 +16,8 @@ KAFKA_SOURCE = {
 }
 """Options of streams over a topic."""
 KAFKA_SINK = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
-"""Options of what is written to a topic."""
-KAFKA_REALTIME_SINK = {
+"""Options of what is written to a topic batch by batch."""
+KAFKA_DIRECT_SINK = {
     **KAFKA_SINK,
     # Of one partition a later record must never come without those before it: by that a reader knows a repetition.
     # So none is given up after a time: what cannot be sent holds up the rest, and the stream fails where it waits.

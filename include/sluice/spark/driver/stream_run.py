@@ -35,7 +35,7 @@ class Stream:
     Attributes:
         name: the stream's name; also the query's name.
         rows: what to write.
-        sink: the foreachBatch function, and whatever it raises ends the stream; or Spark's own sink, in real time.
+        sink: the foreachBatch function, and whatever it raises ends the stream; or Spark's own sink.
         checkpoint: the checkpoint folder.
         trigger_seconds: least time between two micro-batches; in real time how long a batch lasts.
         output_mode: `append` or `update`, as Spark calls it.
@@ -93,8 +93,8 @@ class StreamRun:
 
     @property
     def in_real_time(self) -> bool:
-        """Whether Spark hands on each record by itself: there is no function for each batch, and one always runs."""
-        return isinstance(self.stream.sink, DirectSink)
+        """Whether Spark hands on each record by itself: a batch always runs."""
+        return isinstance(self.stream.sink, DirectSink) and self.stream.sink.in_real_time
 
     @property
     def active(self) -> bool:

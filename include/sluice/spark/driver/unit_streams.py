@@ -29,11 +29,12 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.settling.stream import SettledTopic, SettlingContext, prepare_settled
 from sluice.spark.sinks.breaker import Breaker
 from sluice.spark.sinks.dead_letters import prepare_dead_letters
+from sluice.spark.sinks.direct_output import prepare_direct
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
+from sluice.spark.sinks.positions import ManyRowsError
 from sluice.spark.sinks.preparation import DirectSink, Prepared
 from sluice.spark.sinks.raw import prepare_raw
-from sluice.spark.sinks.realtime_output import prepare_realtime
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, streams_of
@@ -41,6 +42,7 @@ from sluice.specs.model.access import Role
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.start import Edge
+from sluice.specs.rules.output_rules import direct_output
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.life.preflight import Preflight
 from sluice.streams.position.checkpoint import Checkpoint
@@ -302,9 +304,24 @@ class _Preparation:
     def _side_outputs(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code = self._output_context(pipeline), self._code(pipeline)
         epoch = self._epoch(name, *context.sources)
-        prepare = prepare_realtime if pipeline.lane is Lane.REALTIME else prepare_outputs
-        prepared = prepare(self._spark, code, context, stream=name, epoch=epoch, generation=self._generation)
+        prepared = self._direct(name, epoch, code, context) or prepare_outputs(
+            self._spark, code, context, stream=name, epoch=epoch, generation=self._generation
+        )
         return self._of_pipeline(name, prepared, epoch, code)
+
+    def _direct(self, name: str, epoch: EpochInForce, code: PipelineCode, context: OutputContext) -> Prepared | None:
+        """Return the stream by Spark's own sink; None: its outputs are written batch by batch."""
+        output = direct_output(code.pipeline)
+        if output is None:
+            return None
+        try:
+            return prepare_direct(
+                self._spark, code, context, output, stream=name, epoch=epoch, generation=self._generation
+            )
+        except ManyRowsError:
+            if code.pipeline.lane is Lane.REALTIME:
+                raise
+            return None
 
     def _dead_letters(self, pipeline: PipelineSpec, name: str) -> PreparedStream:
         context, code, output = self._output_context(pipeline), self._code(pipeline), pipeline.dead_letters

@@ -153,13 +153,23 @@ def held_by_all(outputs: Sequence[BatchOutput]) -> Mapping[str, int]:
     return {p: min(h[p] for h in held) for p in sorted(set.intersection(*(set(h) for h in held)))}
 
 
-def deliveries_log(context: OutputContext, name: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
+def deliveries_log(
+    context: OutputContext, name: str, code: PipelineCode, writer: str, generation: int, *, direct: bool = False
+) -> WriterLog:
     """Open the log of the table that keeps what was sent to a topic or sink; it is created where it is not there.
+
+    Args:
+        context: where it is.
+        name: of the topic or sink.
+        code: that makes what is sent.
+        writer: of the stream.
+        generation: of the driver.
+        direct: see `WriterLog.open`.
 
     Raises:
         FencedError: a newer generation owns it.
     """
-    return _opened(context.table(deliveries(name)), _DELIVERIES, code, writer, generation)
+    return _opened(context.table(deliveries(name)), _DELIVERIES, code, writer, generation, direct=direct)
 
 
 def refuse_unfit_deliveries(context: OutputContext, name: str) -> None:
@@ -171,10 +181,12 @@ def refuse_unfit_deliveries(context: OutputContext, name: str) -> None:
     refuse_unfit(context.table(deliveries(name)), _DELIVERIES)
 
 
-def _opened(folder: Path, schema: str, code: PipelineCode, writer: str, generation: int) -> WriterLog:
+def _opened(
+    folder: Path, schema: str, code: PipelineCode, writer: str, generation: int, *, direct: bool = False
+) -> WriterLog:
     ensure_table(folder, schema, configuration=APPENDED)
     log = WriterLog(folder, writer, generation)
-    log.open(code=code.code_hash)
+    log.open(code=code.code_hash, direct=direct)
     return log
 
 

@@ -25,15 +25,17 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class DirectSink:
-    """Spark's own sink for Kafka, without a function for each batch: for streams in real time.
+    """Spark's own sink for Kafka, without a function for each batch.
 
     Attributes:
         options: of the sink.
         check_fence: raises FencedError if a newer generation owns what it writes.
+        in_real_time: whether Spark hands on each record by itself; else it goes with its micro-batch.
     """
 
     options: Mapping[str, str]
     check_fence: Callable[[], None]
+    in_real_time: bool
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from datetime import timedelta
 
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.streams import settled_stream
-from sluice.specs.model.lanes import LANES, Lane
+from sluice.specs.model.lanes import HURRIED, LANES, Lane
 from sluice.specs.model.model import PipelineSpec
 
 DEFAULT_TRIGGER = LANES[Lane.BALANCED].trigger
-_HURRIED = (Lane.LATENCY, Lane.REALTIME)
 
 
 @dataclass(frozen=True)
@@ -63,4 +62,4 @@ def table_trigger(pipeline: PipelineSpec) -> timedelta:
     Live outputs read the topic and do not wait for these tables. Where they are in a hurry, each commit and each round
     of settling takes from the processors what they need.
     """
-    return DEFAULT_TRIGGER if pipeline.lane in _HURRIED else pipeline.trigger
+    return DEFAULT_TRIGGER if pipeline.lane in HURRIED else pipeline.trigger

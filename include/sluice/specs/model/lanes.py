@@ -19,6 +19,10 @@ class Lane(ExplainedEnum):
     REALTIME = "realtime", "Spark's Real-Time Mode: each record by itself, in milliseconds, into one topic"
 
 
+HURRIED = (Lane.LATENCY, Lane.REALTIME)
+"""Lanes in which no record waits for a trigger."""
+
+
 @dataclass(frozen=True)
 class LanePreset:
     """What a lane sets.

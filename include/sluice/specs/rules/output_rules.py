@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from sluice.contracts.breach import Loc
 from sluice.specs.deployments.secrecy import is_secret
+from sluice.specs.model.lanes import HURRIED
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import (
     DeadLettersOutput,
@@ -34,6 +35,18 @@ def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
 def deliveries(topic: str) -> str:
     """Return the table that keeps what was sent to a topic or sink by its batches, so that a restart repeats none."""
     return f"{topic}_deliveries"
+
+
+def direct_output(pipeline: PipelineSpec) -> TopicOutput | None:
+    """Return the topic output that Spark's own sink can write, without a function for each batch; None: there is none.
+
+    That is for pipelines in a hurry that make records of one topic into records of another, as far as specs say it:
+    whether each record makes one row at most, is a matter of the transform.
+    """
+    outputs = [output for output in pipeline.side_outputs if isinstance(output, TopicOutput)]
+    several = len(pipeline.side_outputs) != 1 or len(pipeline.topics) != 1 or pipeline.tables
+    judged = pipeline.circuit_breaker is not None or any(output.delivery == "at_most_once" for output in outputs)
+    return outputs[0] if pipeline.lane in HURRIED and outputs and not several and not judged else None
 
 
 def output_name(output: Output) -> str:

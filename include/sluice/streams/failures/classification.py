@@ -154,7 +154,7 @@ RULES: Sequence[ErrorPattern] = (
     ),
     ErrorPattern(FailureClass.SCHEMA_DRIFT, names=r"SchemaDriftError"),
     ErrorPattern(FailureClass.CONFIGURATION, names=r"NotConfiguredError"),
-    ErrorPattern(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults"),
+    ErrorPattern(FailureClass.WRONG_SPEC, names=r"SpecError|SpecFaults|ManyRowsError"),
     ErrorPattern(FailureClass.KILLED, names=r"Py4JNetworkError|GatewayGone"),
     ErrorPattern(
         FailureClass.TRANSIENT,

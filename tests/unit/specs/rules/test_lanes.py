@@ -10,6 +10,7 @@ import pytest
 from sluice.specs.catalog.rhythm import raw_trigger, rhythm_of
 from sluice.specs.model.lanes import LANES, Lane
 from sluice.specs.model.model import PipelineSpec
+from sluice.specs.rules.output_rules import direct_output
 from tests.unit.specs.bench import PIPELINE_FILE, TOPIC, TRANSFORM_FILE, Bench, sound_project
 
 REALTIME = """\
@@ -143,3 +144,24 @@ def test_several_topics_cannot_be_joined_in_real_time(project: Bench) -> None:
     project.write(PIPELINE_FILE, f"{head}{sources}{transform}{rest}")
     (fault,) = said(project)
     assert "in real time a pipeline reads one topic, and no table" in fault
+
+
+@pytest.mark.parametrize(
+    ("edits", "directly"),
+    [
+        ({}, True),
+        ({"lane: realtime": "lane: latency"}, True),
+        ({"lane: realtime": "lane: latency\nmax_records_per_batch: 100"}, True),
+        ({"lane: realtime": "lane: balanced"}, False),
+        ({"lane: realtime": "lane: latency\ncircuit_breaker: {share: 0.1}"}, False),
+        ({"lane: realtime": "lane: latency", "keys: [id]": "keys: [id]\n  delivery: at_most_once"}, False),
+        ({"lane: realtime": "lane: latency", "driver: quick": "- {kind: rows, table: large}\ndriver: quick"}, False),
+    ],
+)
+def test_a_pipeline_in_a_hurry_is_sent_by_sparks_own_sink_where_no_batch_is_judged(
+    project: Bench, edits: dict[str, str], *, directly: bool
+) -> None:
+    for old, new in edits.items():
+        project.edit(PIPELINE_FILE, old, new)
+    assert said(project) == []
+    assert (direct_output(pipeline(project)) is not None) == directly
