@@ -2,8 +2,8 @@
 
 Time is compressed: 360 commits, which take half an hour at the default trigger, are followed by what the DAG
 `compact_tables` does each half hour, and the log is kept for as long as 2,880 commits take (four hours) instead of a
-day. Files that leave the table go at once, because delta-rs keeps them by whole hours. Levels are medians over the
-tenth in the middle of the run and the last tenth.
+day. Files are joined and go at once, because delta-rs keeps them by whole hours. Levels are medians over the tenth in
+the middle of the run and the last tenth.
 
 `files_growth`: files in the folder of the table and of its copied entries, the last level ÷ the one in the middle.
 `commit_ms_growth`: the same of the median time of a commit. `rss_growth`: of this process's memory.
@@ -111,7 +111,7 @@ def _written(table: Path, commits: int) -> list[Seen]:
 
 def _compressed(half_hour: timedelta) -> UpkeepPolicy:
     kept = _KEPT_HALF_HOURS * half_hour
-    return UpkeepPolicy(left_alone=half_hour * 2 / 3, kept=kept, removals_known=2 * kept, entries_kept=2 * kept)
+    return UpkeepPolicy(timedelta(0), kept, removals_known=2 * kept, entries_kept=2 * kept)
 
 
 def _commit(log: WriterLog, number: int) -> float:
