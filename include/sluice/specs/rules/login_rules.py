@@ -29,17 +29,6 @@ def _faults(spec: PrincipalSpec, role: Role, deployment: str) -> Iterator[tuple[
         yield f"{spec.name!r} is not declared for {deployment}.", "declare it there, or name another."
 
 
-def logins_say_it_once(reading: Reading) -> Iterator[Finding]:
-    """Where a deployment says who connects, its client says nothing else about that."""
-    for name, deployment in reading.catalog.deployments.items():
-        kafka = deployment.kafka
-        if kafka.kind != "external" or not (kafka.login or kafka.users):
-            continue
-        for key in sorted(key for key in kafka.client if key.startswith("sasl.")):
-            message = "`login` and `users` say who connects, and by what."
-            yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, "remove it.")
-
-
 def administrators_are_not_declared(reading: Reading) -> Iterator[Finding]:
     """The administrator of an embedded cluster is the user that Sluice itself connects as: no spec takes that away."""
     embedded = [name for name, spec in reading.catalog.deployments.items() if spec.kafka.kind == "embedded"]
