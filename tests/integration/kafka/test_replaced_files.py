@@ -19,6 +19,7 @@ from tests.certificates import Issued, TestAuthority, make_authority, replaced
 from tests.tls_listener import TlsListener, tls_listener
 
 SECONDS = 40
+KEY_PASSWORD = "of the key"  # noqa: S105 - of a test
 
 
 @pytest.fixture
@@ -66,15 +67,16 @@ def replace_by(own: Issued, other: Issued) -> None:
 def test_a_running_client_shows_the_certificate_that_replaced_its_own(
     tmp_path: Path, authority: TestAuthority, broker: TlsListener
 ) -> None:
-    own = authority.issue("older")
-    client = encrypted({}, ca=str(authority.ca), certificate=str(own.certificate), key=str(own.key))
+    own = authority.issue("older", password=KEY_PASSWORD)
+    ca, certificate, key = (str(file) for file in (authority.ca, own.certificate, own.key))
+    client = encrypted({}, ca=ca, certificate=certificate, key=key, key_password=KEY_PASSWORD)
     with connecting(tmp_path, broker, java_settings(client)):
         assert set(broker.names) == {"older"}
         replaced(own.certificate, b"half of it")
         unusable_from = len(broker.names)
         seen(broker, unusable_from + 3)
         assert set(broker.names) == {"older"}, "files that cannot be used leave those of before in force"
-        replace_by(own, authority.issue("newer"))
+        replace_by(own, authority.issue("newer", password=KEY_PASSWORD))
         assert wait_until(lambda: "newer" in broker.names, SystemClock(), deadline_seconds=SECONDS)
         from_then_on = len(broker.names)
         seen(broker, from_then_on + 2)

@@ -135,6 +135,9 @@ def _private_key(file: str, password: str | None) -> PrivateKeyTypes:
         raise _UnusableError("holds an encrypted key", "name its password's variable by `key_password_variable`.")
     if not block[1] and password is not None:
         raise _UnusableError("holds a key without a password", "remove `key_password_variable`.")
+    if password is not None and not password.isascii():
+        fix = "encrypt it by another password: `openssl pkcs8 -topk8`."
+        raise _UnusableError("holds a key whose password is not in ASCII, and Java takes no other", fix)
     try:
         return load_pem_private_key(block[0], None if password is None else password.encode())
     except (ValueError, UnsupportedAlgorithm):

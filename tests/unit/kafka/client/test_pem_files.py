@@ -16,7 +16,7 @@ from sluice.kafka.client.pem_files import PemFault, expiries, pem_faults
 from tests.certificates import Issued, TestAuthority, make_authority
 
 NOW = datetime.now(UTC)
-PASSWORD = "a good one"  # noqa: S105 - of a test
+PASSWORD, FOREIGN = "a good one", "schlüssel"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,11 @@ def test_a_key_is_read_by_its_password(authority: TestAuthority) -> None:
     wrong = only(with_key(own, own.key, "another"))
     assert str(wrong) == f"{own.key} holds a key that cannot be read: its password is another one, or it is damaged"
     assert only(with_key(own, own.key)).fix == "name its password's variable by `key_password_variable`."
+
+
+def test_a_password_that_java_does_not_take_is_refused(authority: TestAuthority) -> None:
+    own = authority.issue("foreign", password=FOREIGN)
+    assert "not in ASCII" in only(with_key(own, own.key, FOREIGN)).found
 
 
 def test_a_password_that_no_key_has_is_refused(own: Issued) -> None:

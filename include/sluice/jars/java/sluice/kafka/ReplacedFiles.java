@@ -30,6 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class ReplacedFiles implements SslEngineFactory {
   private static final Logger LOG = LoggerFactory.getLogger(ReplacedFiles.class);
+  private static final String KEY_PASSWORD = "ssl.key.password";
   private static final String PEM = DefaultSslEngineFactory.PEM_TYPE;
 
   private final HashMap<String, Object> settings = new HashMap<>();
@@ -105,7 +106,8 @@ public final class ReplacedFiles implements SslEngineFactory {
       Path key = file("ssl.key.location");
       content.put("ssl.keystore.type", PEM);
       content.put("ssl.keystore.certificate.chain", text(certificate));
-      content.put("ssl.keystore.key", text(key == null ? certificate : key));
+      content.put("ssl.keystore.key", opened(text(key == null ? certificate : key)));
+      content.remove(KEY_PASSWORD);
     }
     DefaultSslEngineFactory next = new DefaultSslEngineFactory();
     next.configure(content);
@@ -116,6 +118,11 @@ public final class ReplacedFiles implements SslEngineFactory {
   private Path file(String setting) {
     Object value = settings.get(setting);
     return value == null ? null : Path.of(value.toString());
+  }
+
+  private Password opened(Password key) {
+    Object password = settings.get(KEY_PASSWORD);
+    return password == null ? key : new Password(EncryptedKey.opened(key.value(), ((Password) password).value()));
   }
 
   private static Password text(Path file) throws IOException {
