@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluice.devstack.kafka.admin import kafka_client
+from sluice.devstack.kafka.admin import encrypted_client, kafka_client
 from sluice.devstack.kafka.passwords import generated_password, stored_password
 from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
@@ -55,7 +55,7 @@ class ProjectKafka:
         if self.spec.kind == "embedded":
             if principal is None or not read_endpoints(self.folder).kafka_secured:
                 return kafka_client(self.folder)
-            plain: Mapping[str, str] = {}
+            plain = encrypted_client(self.folder.kafka)
         else:
             from sluice.kafka.deployment_client import connection_settings, logged_in  # noqa: PLC0415 - see `Project`
 
