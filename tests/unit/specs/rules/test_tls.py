@@ -96,6 +96,18 @@ def test_oauth_without_an_issuer_is_refused(encrypted: Bench) -> None:
     assert "OAUTHBEARER needs it; write `token: {endpoint: https://…}`" in str(fault)
 
 
+def test_a_role_without_a_password_gets_no_token(encrypted: Bench) -> None:
+    stream = "name: stream\nuser: sluice-stream\nrole: stream\nhosts: [10.0.0.7]\n"
+    encrypted.write("include/access/stream.yaml", stream)
+    encrypted.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}  users: {{stream: stream}}\n")
+    (fault,) = encrypted.scan().faults
+    assert fault.where == "kafka.users.stream"
+    assert "'stream' has no password, and tokens are given to `login` alone. Fix: name one with `scram`." in str(fault)
+    scram = "scram: {password_variable: SLUICE_PASSWORD_STREAM}\n"
+    encrypted.write("include/access/stream.yaml", f"{stream}{scram}")
+    assert encrypted.scan().faults == ()
+
+
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:8080/token", "http://localhost/token", "http://[::1]:80/"])
 def test_an_issuer_on_this_machine_needs_no_tls(encrypted: Bench, endpoint: str) -> None:
     encrypted.edit(DEPLOYMENT_FILE, "https://id.example.org/token", endpoint)
