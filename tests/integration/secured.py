@@ -1,7 +1,7 @@
 """A broker of a test's own that asks everybody who it is, and lets nobody do anything that is not granted.
 
 It has a second listener for the test itself: who connects there may do all, and is no user of any spec. With
-certificates it has a third one, for TLS, where a client shows its own.
+certificates it has a third one, for TLS, where a client shows its own, or a token that an issuer has signed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 
 from sluice.errors import UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
+from tests.certificates import TestAuthority
 from tests.integration.brokers import free_ports
-from tests.integration.certificates import Certificates
+from tests.token_issuer import AUDIENCE, ISSUER
 
 _HOST = "127.0.0.1"
 _PROPERTIES = """\
@@ -50,8 +51,20 @@ listener.name.tls.ssl.keystore.type=PEM
 listener.name.tls.ssl.keystore.location={broker}
 listener.name.tls.ssl.truststore.type=PEM
 listener.name.tls.ssl.truststore.location={ca}
+"""
+_BY_CERTIFICATE = """\
 listener.name.tls.ssl.client.auth=required
 super.users=User:ANONYMOUS;User:CN=client
+"""
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
+_BY_TOKEN = f"""\
+listener.name.tls.sasl.enabled.mechanisms=OAUTHBEARER
+listener.name.tls.oauthbearer.sasl.jaas.config={_OAUTH}.OAuthBearerLoginModule required;
+listener.name.tls.oauthbearer.sasl.server.callback.handler.class={_OAUTH}.OAuthBearerValidatorCallbackHandler
+sasl.oauthbearer.jwks.endpoint.url={{keys}}
+sasl.oauthbearer.expected.audience={AUDIENCE}
+sasl.oauthbearer.expected.issuer={ISSUER}
+super.users=User:ANONYMOUS;User:sluice
 """
 
 
@@ -74,14 +87,24 @@ class SecuredBroker:
 
 
 @contextmanager
-def running_secured(folder: Path, jars: Path, certificates: Certificates | None = None) -> Iterator[SecuredBroker]:
-    """Run one; on the way out it is gone, whatever happened."""
+def running_secured(
+    folder: Path, jars: Path, authority: TestAuthority | None = None, *, token_keys: Path | None = None
+) -> Iterator[SecuredBroker]:
+    """Run one; on the way out it is gone, whatever happened.
+
+    Args:
+        folder: of its own.
+        jars: the folder with `kafka/`.
+        authority: signs the certificates of its third listener; None: that is as open as the first.
+        token_keys: by which it verifies the tokens that clients show there instead of a certificate.
+    """
     ports = dict(zip(("open", "secured", "tls", "controller"), free_ports(4), strict=True))
     properties = folder / "server.properties"
-    protocol = "PLAINTEXT" if certificates is None else "SSL"
-    tls = "" if certificates is None else _TLS.format(broker=certificates.broker, ca=certificates.ca)
-    properties.write_text(_PROPERTIES.format(host=_HOST, folder=folder, tls_protocol=protocol, **ports) + tls)
-    java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{jars / 'kafka'}/*"]
+    protocol = "PLAINTEXT" if authority is None else "SSL" if token_keys is None else "SASL_SSL"
+    further = "" if authority is None else _encrypted(authority, token_keys)
+    properties.write_text(_PROPERTIES.format(host=_HOST, folder=folder, tls_protocol=protocol, **ports) + further)
+    allowed = [] if token_keys is None else _allowed(token_keys)
+    java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *allowed, "-cp", f"{jars / 'kafka'}/*"]
     format_ = ["kafka.tools.StorageTool", "format", "--cluster-id=MkU3OEVBNTcwNTJENDM2Qg", f"--config={properties}"]
     subprocess.run([*java, *format_], check=True, capture_output=True)
     with (folder / "output").open("wb") as output:
@@ -99,6 +122,17 @@ def running_secured(folder: Path, jars: Path, certificates: Certificates | None 
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _encrypted(authority: TestAuthority, token_keys: Path | None) -> str:
+    certificate = _TLS.format(broker=authority.issue("broker").both, ca=authority.ca)
+    return certificate + (_BY_CERTIFICATE if token_keys is None else _BY_TOKEN.format(keys=token_keys.as_uri()))
+
+
+def _allowed(keys: Path) -> list[str]:
+    """Return the options without which Kafka reads no keys, from wherever."""
+    known = {"urls": keys.as_uri(), "files": str(keys)}
+    return [f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.{kind}={where}" for kind, where in known.items()]
 
 
 def _wait(broker: SecuredBroker, process: subprocess.Popen[bytes], output: Path) -> None:

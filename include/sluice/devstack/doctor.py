@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from sluice.clock import SystemClock
 from sluice.devstack.kafka.java import FIX, java_fault
 from sluice.devstack.machine import Machine, inspect
+from sluice.kafka.client.pem_files import expiries, pem_faults
+from sluice.kafka.deployment_client import named_files
 from sluice.settings import Settings
+from sluice.specs.load import scan
 
 GIB = 1024**3
 MEMORY_BYTES = 6 * GIB
@@ -26,8 +31,21 @@ class Check:
 
 
 def checks(settings: Settings) -> list[Check]:
-    """Check this machine and judge it."""
-    return judge(inspect(settings))
+    """Check this machine and judge it, and the files by which it connects to the deployment's Kafka."""
+    return [*judge(inspect(settings)), *tls_checks(settings, SystemClock().now())]
+
+
+def tls_checks(settings: Settings, now: datetime) -> list[Check]:
+    """Judge the files of TLS; nothing where the deployment names none, or is not sound."""
+    deployment = scan(settings.home / "include").catalog.deployments.get(settings.deployment)
+    if deployment is None or deployment.kafka.kind != "external":
+        return []
+    client = named_files(deployment.kafka)
+    if faults := pem_faults(client, now):
+        found, fix = "; ".join(map(str, faults)), " ".join(dict.fromkeys(fault.fix for fault in faults))
+        return [Check("tls", ok=False, found=found, fix=fix)]
+    ends = [f"{file} until {end:%Y-%m-%d}" for file, end in expiries(client).items()]
+    return [Check("tls", ok=True, found=", ".join(ends))] if ends else []
 
 
 def judge(machine: Machine) -> list[Check]:

@@ -32,8 +32,8 @@ from sluice.devstack.airflow.configuration import (
     stack_environment,
     write_configuration,
 )
+from sluice.devstack.kafka import security
 from sluice.devstack.kafka.cluster import KafkaCluster, embedded_brokers, requested_brokers
-from sluice.devstack.kafka.security import is_secured, requested_security, store_security
 from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.devstack.stack_faults import component_fault, unusable
 from sluice.devstack.supervision import ALIVE, Program, ProgramState, Supervisor
@@ -142,11 +142,11 @@ class Stack:
     ) -> Endpoints:
         """See `up`."""
         deployment = self._deployment()
-        secured = requested_security(self._settings, deployment.kafka, secure)
+        secured = security.requested_security(self._settings, deployment.kafka, secure)
         count = requested_brokers(self._settings, deployment.kafka, brokers)
-        if secured != is_secured(self._settings):
+        if not security.is_stored(self._settings, secured):
             self.stop()  # a driver goes on with what it has read at its start
-            store_security(self._settings, secured)
+            security.store_security(self._settings, secured)
         with reserved(str(self._settings.state), self._is_up) as free:
             return self._start(deployment, self._ports(free, max(count, 1)), spark_workers)
 
@@ -158,7 +158,7 @@ class Stack:
         kafka = deployment.kafka
         try:
             write_configuration(self._settings, ports.airflow)
-            brokers = embedded_brokers(self._settings, kafka, ports, secured=is_secured(self._settings))
+            brokers = embedded_brokers(self._settings, kafka, ports, secured=security.is_secured(self._settings))
             self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
             fresh = not self._adopt(brokers)
         except OSError as error:
@@ -258,8 +258,8 @@ class Stack:
         environment = self._environment()
         ours = {name: value for name, value in environment.items() if name.startswith(("SLUICE_", "AIRFLOW_"))}
         configuration = (self._folder.airflow / "airflow.cfg").read_text(encoding="utf-8")
-        password = brokers.admin.password if brokers.admin else ""
-        meaning = json.dumps([__version__, _airflow_version(), ours, configuration, password], sort_keys=True)
+        listeners = security.security_properties(brokers.admin) if brokers.admin else ""
+        meaning = json.dumps([__version__, _airflow_version(), ours, configuration, listeners], sort_keys=True)
         return hashlib.sha256(meaning.encode()).hexdigest()
 
     def _adopt(self, brokers: KafkaCluster) -> bool:

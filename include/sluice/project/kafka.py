@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluice.devstack.kafka.admin import kafka_client
+from sluice.devstack.kafka.admin import encrypted_client, kafka_client
 from sluice.devstack.kafka.passwords import generated_password, stored_password
-from sluice.errors import NotReadyError
 from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
 from sluice.settings import StateFolder, is_set, password
@@ -49,18 +48,20 @@ class ProjectKafka:
         """Return the settings with which a process of a role connects, under Kafka's names; they may hold a password.
 
         Raises:
-            NotReadyError: the embedded stack is not up, or the password or a file of the client is missing.
+            NotReadyError: the embedded stack is not up, the password is missing, or a file of TLS cannot be used.
             CorruptionError: a file of the stack cannot be understood.
         """
         principal = self.users.get(self.spec.users.get(role, ""))
         if self.spec.kind == "embedded":
             if principal is None or not read_endpoints(self.folder).kafka_secured:
                 return kafka_client(self.folder)
-            plain: Mapping[str, str] = {}
+            plain = encrypted_client(self.folder.kafka)
         else:
-            plain, login = _with_its_files(self.spec.client), self.spec.login
+            from sluice.kafka.deployment_client import connection_settings, logged_in  # noqa: PLC0415 - see `Project`
+
+            plain, login = connection_settings(self.spec), self.spec.login
             if principal is None and login is not None:
-                return as_user(plain, login.user, password(login.password_variable), login.mechanism)
+                return logged_in(plain, login)
         if principal is None or principal.scram is None:
             return plain  # it authenticates in another way
         secret = self._password(principal.scram.password_variable, stored_password)
@@ -123,22 +124,3 @@ class ProjectKafka:
         if self.spec.kind == "external" or is_set(variable):
             return password(variable)
         return embedded(self.folder.kafka, variable)
-
-
-def _with_its_files(client: Mapping[str, str]) -> Mapping[str, str]:
-    """Return client settings whose files can be read here: a client without them reports that no broker answers."""
-    missing = [f"{key} ({file})" for key, file in client.items() if key.endswith(".location") and not _readable(file)]
-    if missing:
-        raise NotReadyError(
-            f"this process cannot read what `kafka.client` of the deployment names: {', '.join(missing)}.",
-            fix="put the file there, on every machine that connects, or correct the deployment.",
-        )
-    return client
-
-
-def _readable(file: str) -> bool:
-    try:
-        with Path(file).open("rb"):
-            return True
-    except OSError:
-        return False

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from sluice.devstack.airflow.api import AirflowApi, succeeded
-from sluice.devstack.kafka.admin import administrator
+from sluice.devstack.kafka.admin import administrator, encrypted_client
 from sluice.devstack.stack import component_states, down, up
 from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
@@ -95,8 +95,10 @@ def test_kafka_lets_in_whoever_works_for_this_project_and_nobody_else(place: Set
     assert endpoints.kafka_secured
     with Project.open_strict(place).kafka.administration() as administration:
         assert administration.brokers() == [1]
-    with pytest.raises(LoginRefusedError, match="the client names no user"):
+    with pytest.raises(LoginRefusedError, match="it is encrypted, and the client is not"):
         refuse_login(endpoints.kafka_bootstrap, {})
+    with pytest.raises(LoginRefusedError, match="the client names no user"):
+        refuse_login(endpoints.kafka_bootstrap, encrypted_client(place.folder.kafka))
 
 
 def test_the_password_of_kafkas_administrator_is_in_its_files_alone(place: Settings, endpoints: Endpoints) -> None:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.devstack.kafka.admin import Administrator, administrator
+from sluice.devstack.kafka.admin import Administrator, administrator, encrypted_client
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
@@ -74,13 +74,14 @@ def test_the_administrator_may_do_everything(cluster: RunningCluster, admin: Adm
 @pytest.mark.parametrize(
     ("client", "why"),
     [
-        ({}, r"it requires a login \(SCRAM-SHA-512\), and the client names no user"),
+        ({}, r"it is encrypted, and the client is not"),
+        ({"security.protocol": "SSL"}, r"it requires a login \(SCRAM-SHA-512\), and the client names no user"),
         ({"password": "wrong"}, r"it refuses the user 'admin' \(.*invalid credentials with SASL mechanism"),
         ({"user": "nobody"}, r"it refuses the user 'nobody' \(.*invalid credentials with SASL mechanism"),
         ({"sasl.mechanism": "PLAIN"}, r"it knows SCRAM-SHA-512, and the client wants PLAIN"),
         ({"sasl.jaas.config": ""}, r"the client's `sasl\.jaas\.config` has no username with a password"),
     ],
-    ids=["anonymous", "wrong password", "unknown user", "other mechanism", "no password"],
+    ids=["not encrypted", "anonymous", "wrong password", "unknown user", "other mechanism", "no password"],
 )
 def test_nobody_else_gets_in_and_is_told_why(
     cluster: RunningCluster, admin: Administrator, client: dict[str, str], why: str
@@ -156,7 +157,11 @@ def test_the_password_is_where_it_has_to_be_and_nowhere_else(
 
 @pytest.mark.verify
 def test_a_broker_that_knows_another_password_says_what_to_do(cluster: RunningCluster, tmp_path: Path) -> None:
-    stranger = replace(cluster.brokers[0], admin=administrator(tmp_path))
+    authority = cluster.brokers[0].client["ssl.ca.location"]
+    admin = administrator(tmp_path)
+    (tmp_path / "tls").mkdir()
+    (tmp_path / "tls" / "ca.pem").write_bytes(Path(authority).read_bytes())
+    stranger = replace(cluster.brokers[0], admin=admin)
     with pytest.raises(
         NotReadyError, match=r"refuses the user 'admin' .* Fix: run `sluice down`, remove .*admin\.properties"
     ):
@@ -166,7 +171,7 @@ def test_a_broker_that_knows_another_password_says_what_to_do(cluster: RunningCl
 def test_a_client_with_a_password_is_told_that_an_open_broker_asks_nobody(
     broker: BrokerProcess, tmp_path: Path
 ) -> None:
-    client = administrator(tmp_path).client
+    client = {**administrator(tmp_path).client, "security.protocol": "SASL_PLAINTEXT"}
     with (
         KafkaPythonAdministration([broker.bootstrap], client, patience_seconds=1) as administration,
         pytest.raises(LoginRefusedError, match="it does not authenticate clients, and the client names a user"),
@@ -195,7 +200,7 @@ def test_records_from_before_stay_when_brokers_begin_to_ask_and_when_they_stop(t
     with running(secured), KafkaPythonAdministration([secured.bootstrap], admin.client) as administration:
         admin.admit()
         with pytest.raises(LoginRefusedError, match="the client names no user"):
-            refuse_login([secured.bootstrap], {})
+            refuse_login([secured.bootstrap], encrypted_client(secured.folder))
         assert (administration.describe(["flights"]), administration.ends("flights")) == (before, {0: 1})
 
     opened.prepare()

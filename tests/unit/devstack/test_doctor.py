@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from sluice.devstack.doctor import DISK_BYTES, GIB, MEMORY_BYTES, Check, judge
+from sluice.devstack.doctor import DISK_BYTES, GIB, MEMORY_BYTES, Check, judge, tls_checks
 from sluice.devstack.kafka.java import Java
 from sluice.devstack.machine import Machine
+from sluice.settings import Settings
+from tests.certificates import make_authority
+from tests.unit.specs.bench import DEPLOYMENT_FILE, sound_project
+
+NOW = datetime.now(UTC)
 
 READY = Machine(
     system="Linux",
@@ -68,6 +74,23 @@ def test_each_thing_that_is_missing_is_named_with_its_fix(machine: Machine, name
 def test_a_stack_that_is_up_has_taken_its_memory_and_ports_by_right() -> None:
     machine = replace(READY, stack_is_up=True, memory_bytes=GIB, free_ports={"airflow 8080": False})
     assert failures(machine) == []
+
+
+def test_files_of_tls_are_judged_with_what_was_found_and_when_they_end(tmp_path: Path) -> None:
+    bench = sound_project(tmp_path)
+    place = Settings(home=bench.home, deployment="prod")
+    assert tls_checks(place, NOW) == []
+    bench.edit(DEPLOYMENT_FILE, "    client.id: shop", f"    client.id: shop\n  tls: {{ca: {tmp_path}/ca.pem}}")
+    (missing,) = tls_checks(place, NOW)
+    assert (missing.name, missing.ok, missing.found) == ("tls", False, f"{tmp_path}/ca.pem is not there")
+    assert "put the file there" in missing.fix
+    make_authority(tmp_path, begin=NOW, days=3)
+    assert tls_checks(place, NOW) == [
+        Check("tls", ok=True, found=f"{tmp_path}/ca.pem until {NOW + timedelta(3):%Y-%m-%d}")
+    ]
+    (late,) = tls_checks(place, NOW + timedelta(4))
+    assert not late.ok
+    assert "expired at" in late.found
 
 
 def test_taken_ports_are_no_failure_but_are_named() -> None:

@@ -228,6 +228,7 @@ NO_RECORDS = {
         "specs/reading/memo.py",
         "provisioning/placement/document.py",
         "kafka/schema_registry.py",
+        "kafka/client/tokens.py",
         "intervals/entries.py",
     ),
     *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),

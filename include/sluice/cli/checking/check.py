@@ -12,8 +12,11 @@ import typer
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines
 from sluice.cli.terminal.pipelines import open_pipeline
+from sluice.clock import SystemClock
 from sluice.feeds.lines import feed_lines_hold
 from sluice.gx.vocabulary import expectations_are_known_since
+from sluice.kafka.client.pem_files import PemFault
+from sluice.kafka.deployment_client import unusable_files
 from sluice.project.environments import how_to_set, not_set
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.variables import variables_of_unit
@@ -67,7 +70,7 @@ def report(scanned: Scan, config: Settings) -> dict[str, object]:
 
     `unchecked` are specs without a fault that depend on one with a fault; `unguarded` are pipelines without a suite;
     `shared` are pipelines that share a driver with a raw stream; `unset` are the variables that specs name and that are
-    not set here, by unit.
+    not set here, by unit; `tls` are the files of the deployment that cannot be used here.
     """
     return {
         "ok": not scanned.faults,
@@ -76,6 +79,7 @@ def report(scanned: Scan, config: Settings) -> dict[str, object]:
         "unguarded": without_suite(scanned),
         "shared": [{"pipeline": p, "driver": d, "topic": t} for p, d, t in shared_drivers(scanned)],
         "unset": variables_not_set(scanned, config),
+        "tls": [asdict(fault) for fault in unusable_certificates(scanned, config)],
         "faults": [asdict(fault) for fault in scanned.faults],
     }
 
@@ -102,6 +106,14 @@ def variables_not_set(scanned: Scan, config: Settings) -> dict[str, tuple[str, .
     catalog = scanned.catalog.in_deployment(config.deployment)
     every = {name: not_set(variables_of_unit(catalog, deployment, unit)) for name, unit in catalog.units().items()}
     return {name: names for name, names in every.items() if names}
+
+
+def unusable_certificates(scanned: Scan, config: Settings) -> tuple[PemFault, ...]:
+    """Return the files by which nothing connects to the deployment's Kafka from here, a warning."""
+    deployment = scanned.catalog.deployments.get(config.deployment)
+    if deployment is None or deployment.kafka.kind != "external":
+        return ()
+    return unusable_files(deployment.kafka, SystemClock().now())
 
 
 def summary(scanned: Scan) -> str:
@@ -146,6 +158,9 @@ def _show(scanned: Scan, config: Settings) -> None:
     for unit, names in variables_not_set(scanned, config).items():
         err_lines.print(f"Unit {unit} cannot be started here: {', '.join(names)} not set.", style="yellow")
         err_lines.print(f"  Fix: {how_to_set(names)}", style="yellow")
+    for unusable in unusable_certificates(scanned, config):
+        err_lines.print(f"Kafka cannot be reached from here: {unusable}.", style="yellow")
+        err_lines.print(f"  Fix: {unusable.fix}", style="yellow")
     err_lines.print(summary(scanned), style="red" if scanned.faults else "green")
     if not scanned.faults and not scanned.catalog.topics:
         err_lines.print(_EMPTY)

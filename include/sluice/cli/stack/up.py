@@ -32,7 +32,7 @@ def up(
         bool | None,
         typer.Option(
             "--secure/--no-secure",
-            help="Require authentication and grants in Kafka. Default: as last time, initially not.",
+            help="Require authentication, encryption and grants in Kafka. Default: as last time, initially not.",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +49,7 @@ def up(
     out_lines.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine can reach it)")
     out_lines.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}")
     if endpoints.kafka_secured:
-        out_lines.print(f"         requires authentication: {administrators_file(settings().folder.kafka)}")
+        out_lines.print(f"         encrypted, requires authentication: {administrators_file(settings().folder.kafka)}")
     if endpoints.spark_master:
         out_lines.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}")
 

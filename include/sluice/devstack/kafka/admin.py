@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sluice.devstack.kafka.properties import property_value
 from sluice.errors import CorruptionError, NotReadyError
+from sluice.kafka.client.credentials import as_user, encrypted
 from sluice.launch.endpoints import read_endpoints
 from sluice.launch.private import write_private
 from sluice.settings import StateFolder
@@ -23,6 +25,7 @@ USER = ADMINISTRATOR
 MECHANISM = "SCRAM-SHA-512"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _JAAS = re.compile(rf'{re.escape(_SCRAM)} required username="{USER}" password="([\w-]+)";')
+_TLS = "tls"
 _FILE = "admin.properties"
 _DRAFT = "admin.properties.new"
 _HEADING = "# The administrator of this folder's Kafka: whoever reads this may do everything there.\n"
@@ -43,11 +46,7 @@ class Administrator:
     @property
     def client(self) -> Mapping[str, str]:
         """Return the settings with which he connects, under Kafka's names."""
-        return {
-            "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": MECHANISM,
-            "sasl.jaas.config": f'{_SCRAM} required username="{USER}" password="{self.password}";',
-        }
+        return as_user(encrypted_client(self.folder), USER, self.password, MECHANISM)
 
     @property
     def file(self) -> Path:
@@ -64,6 +63,21 @@ class Administrator:
             (self.folder / _DRAFT).replace(self.file)
 
 
+def authority_file(folder: Path) -> Path:
+    """Return where the certificate is by which clients of a cluster know its brokers."""
+    return folder / _TLS / "ca.pem"
+
+
+def brokers_file(folder: Path) -> Path:
+    """Return where the private key and the certificate of a cluster's brokers are."""
+    return folder / _TLS / "broker.pem"
+
+
+def encrypted_client(folder: Path) -> Mapping[str, str]:
+    """Return the settings by which clients of a cluster encrypt, under Kafka's names; without a login."""
+    return encrypted({}, ca=str(authority_file(folder)))
+
+
 def administrators_file(folder: Path) -> Path:
     """Return where the settings of a cluster's administrator are, as Kafka's tools read them."""
     return folder / _FILE
@@ -78,12 +92,23 @@ def administrator(folder: Path) -> Administrator:
     """
     for path in (administrators_file(folder), folder / _DRAFT):
         if path.exists():
-            return Administrator(folder, _password(path))
+            known = Administrator(folder, _password(path))
+            if path.read_text(encoding="utf-8") != (
+                text := _for_tools(known)
+            ):  # from before connections were encrypted
+                write_private(path, text)
+            return known
     drawn = Administrator(folder, secrets.token_urlsafe(32))
     folder.mkdir(parents=True, exist_ok=True)
-    lines = (f"{name}={value}\n" for name, value in drawn.client.items())
-    write_private(folder / _DRAFT, _HEADING + "".join(lines))
+    write_private(folder / _DRAFT, _for_tools(drawn))
     return drawn
+
+
+def _for_tools(admin: Administrator) -> str:
+    """Return his settings as Kafka's own tools read them, which know no class of ours."""
+    ca = {"ssl.truststore.type": "PEM", "ssl.truststore.location": property_value(authority_file(admin.folder))}
+    settings = {name: value for name, value in admin.client.items() if name != "ssl.ca.location"} | ca
+    return _HEADING + "".join(f"{name}={value}\n" for name, value in settings.items())
 
 
 def administrators_client(folder: Path) -> Mapping[str, str]:

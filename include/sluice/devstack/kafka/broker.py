@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.devstack.kafka.admin import MECHANISM, USER, Administrator
+from sluice.devstack.kafka.authority import ensure_certificates
 from sluice.devstack.kafka.java import FIX as JAVA_FIX
 from sluice.devstack.kafka.properties import property_value
 from sluice.devstack.kafka.security import security_properties
@@ -147,12 +148,15 @@ class BrokerProcess:
 
         Raises:
             NotReadyError: Java or the jars are missing, or formatting failed.
+            CorruptionError: the certificates cannot be understood.
         """
         if shutil.which(self.java) is None:
             raise NotReadyError(f"The embedded broker needs Java, and there is no {self.java}.", fix=JAVA_FIX)
         if not any((self.jars / "kafka").glob("kafka_*.jar")):
             raise NotReadyError(f"The broker's jars are not in {self.jars / 'kafka'}.", fix="run `make setup`.")
         try:
+            if self.admin is not None:
+                ensure_certificates(self.admin.folder, SystemClock().now())
             if self.admin is not None and self.first is None and self.has_data() and not self.admin.is_admitted():
                 self._introduce(self.admin, environment)
             self._configure()

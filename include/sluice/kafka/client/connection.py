@@ -16,6 +16,15 @@ from typing import Any
 import tenacity
 
 from sluice.errors import SpecError, UnreachableError
+from sluice.kafka.client.credentials import (
+    BY_TOKEN,
+    CLIENT_ID,
+    CLIENT_SECRET,
+    TOKEN_AUTHORITIES,
+    TOKEN_ENDPOINT,
+    TOKEN_SCOPE,
+)
+from sluice.kafka.client.tokens import IssuedTokens
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the client logs as errors what it goes on to retry
 
@@ -31,6 +40,8 @@ _ARGUMENTS = {
     "ssl.key.password": "ssl_password",
 }
 _JAAS = "sasl.jaas.config"
+_HOSTNAME = "ssl.endpoint.identification.algorithm"
+_BY_TOKEN = (TOKEN_ENDPOINT, CLIENT_ID, CLIENT_SECRET, TOKEN_SCOPE, TOKEN_AUTHORITIES)
 _CREDENTIALS = re.compile(r'\b(username|password)="((?:[^"\\]|\\.)*)"')
 _PROBE_SECONDS = 2.0
 
@@ -41,17 +52,25 @@ def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         SpecError: a setting is not known here; all of them at once. Values are not shown, they may be secrets.
     """
-    unknown = sorted(set(client) - set(_ARGUMENTS) - {_JAAS, "ssl.endpoint.identification.algorithm"})
+    unknown = sorted(set(client) - set(_ARGUMENTS) - {_JAAS, _HOSTNAME, *_BY_TOKEN})
     if unknown:
         raise SpecError(
             f"The Kafka client settings {', '.join(unknown)} are not supported.",
             fix=f"use only {', '.join(sorted([*_ARGUMENTS, _JAAS]))}.",
         )
     arguments: dict[str, Any] = {_ARGUMENTS[name]: value for name, value in client.items() if name in _ARGUMENTS}
-    if client.get("ssl.endpoint.identification.algorithm") == "":  # Kafka's way to say "do not check the host name"
+    if client.get(_HOSTNAME) == "":  # Kafka's way to say "do not check the host name"
         arguments["ssl_check_hostname"] = False
     for field, value in _CREDENTIALS.findall(client.get(_JAAS, "")):
         arguments[f"sasl_plain_{field}"] = re.sub(r"\\(.)", r"\1", value)
+    if client.get("sasl.mechanism") == BY_TOKEN and TOKEN_ENDPOINT in client:
+        arguments["sasl_oauth_token_provider"] = IssuedTokens(
+            client[TOKEN_ENDPOINT],
+            client[CLIENT_ID],
+            client[CLIENT_SECRET],
+            scope=client.get(TOKEN_SCOPE),
+            ca=client.get(TOKEN_AUTHORITIES),
+        )
     return arguments
 
 

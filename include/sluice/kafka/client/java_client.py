@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_STORES = {
-    "ssl.ca.location": "ssl.truststore",  # librdkafka's name, of which Java has never heard
-    "ssl.truststore.location": "ssl.truststore",
-    "ssl.keystore.location": "ssl.keystore",
+from sluice.kafka.client.credentials import BY_TOKEN, TOKEN_AUTHORITIES, TOKEN_ENDPOINT, quoted
+
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
+_OAUTH_CLASSES = {
+    "sasl.login.callback.handler.class": "OAuthBearerLoginCallbackHandler",
+    # Those that are taken by default also know how brokers verify tokens, by a library that clients do not have.
+    "sasl.oauthbearer.jwt.retriever.class": "ClientCredentialsJwtRetriever",
+    "sasl.oauthbearer.jwt.validator.class": "ClientJwtValidator",
 }
+_ALLOWED_ENDPOINTS = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+_RENAMED = {"ssl.truststore.location": "ssl.ca.location", "ssl.keystore.location": "ssl.certificate.location"}
+_FILES = ("ssl.ca.location", "ssl.certificate.location")
 
 
 def java_settings(client: Mapping[str, str]) -> dict[str, str]:
@@ -16,10 +23,24 @@ def java_settings(client: Mapping[str, str]) -> dict[str, str]:
 
     Args:
         client: settings of a deployment, perhaps with a login; `sluice.specs.rules.client_settings` knows their names.
-            Files are in PEM, which Java takes for a store of its own format unless it is told.
+            Files are in PEM. Java itself would read them once; ours reads them again when they were replaced.
     """
-    settings = {key: value for key, value in client.items() if key not in _STORES}
-    for key, store in _STORES.items():
-        if key in client:
-            settings |= {f"{store}.type": "PEM", f"{store}.location": client[key]}
+    settings = {_RENAMED.get(key, key): value for key, value in client.items() if key != TOKEN_AUTHORITIES}
+    if any(file in settings for file in _FILES):
+        settings["ssl.engine.factory.class"] = "sluice.kafka.ReplacedFiles"
+    if client.get("sasl.mechanism") == BY_TOKEN and TOKEN_ENDPOINT in client:
+        settings |= {name: f"{_OAUTH}.{java_class}" for name, java_class in _OAUTH_CLASSES.items()}
+        settings["sasl.jaas.config"] = f"{_OAUTH}.OAuthBearerLoginModule required{_trusted(client)};"
     return settings
+
+
+def java_options(endpoint: str) -> str:
+    """Return the options of a JVM whose clients may ask this address for tokens: without them it refuses each."""
+    return f"-D{_ALLOWED_ENDPOINTS}={endpoint}"
+
+
+def _trusted(client: Mapping[str, str]) -> str:
+    """Return the options of Java's login module that say who may issue tokens."""
+    if TOKEN_AUTHORITIES not in client:
+        return ""
+    return f' ssl.truststore.type="PEM" ssl.truststore.location="{quoted(client[TOKEN_AUTHORITIES])}"'

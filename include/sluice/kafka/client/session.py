@@ -80,7 +80,7 @@ class AdminSession(ClusterClient):
                 refuse_login(self.bootstrap, self.client)
                 raise UnreachableError(
                     f"Kafka at {', '.join(self.bootstrap)} did not answer when asked to {purpose} ({error}).",
-                    fix="see whether the brokers run; over TLS a wrong password shows as a timeout too.",
+                    fix="see whether the brokers run.",
                 ) from error
 
     def _until(self, shown: Callable[[], bool]) -> None:

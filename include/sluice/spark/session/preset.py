@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sluice.errors import NotReadyError
+from sluice.kafka.client.java_client import java_options
 from sluice.launch.master_address import LOCAL, on_this_machine
 from sluice.project.project import Project
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 from sluice.specs.deployments.masters import STANDALONE
 from sluice.specs.model.resources import Resources
 
@@ -49,6 +51,8 @@ _IDLE = "20s"
 over all executors: after a minute without one, as by default, hardly any would ever go."""
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
+_KAFKA = "kafka-clients-*.jar"
+"""Ours makes its connections, so where ours is on the class path, it is."""
 
 
 def preset(resources: Resources) -> dict[str, str]:
@@ -152,9 +156,12 @@ def merged(layers: Sequence[Layer]) -> dict[str, str]:
     return {name: value for _, settings in layers for name, value in settings.items()}
 
 
-def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str, archive: Path | None) -> list[Layer]:
-    """Return what a session has before anybody says anything else."""
+def _of_place(
+    resources: Resources, *, jars: Path, warehouse: Path, master: str, archive: Path | None, jvm: str = ""
+) -> list[Layer]:
+    """Return what a session has before anybody says anything else; `jvm` are options of each of its JVMs."""
     found, base, standalone = _jars_in(jars), preset(resources), master.startswith(STANDALONE)
+    of_driver = " ".join(filter(None, (ClassArchive(jars).options(), jvm)))
     place = {
         "spark.master": f"local[{resources.most_cores}]" if master == LOCAL else master,
         **(_local(found) if on_this_machine(master) else {}),
@@ -164,7 +171,8 @@ def _of_place(resources: Resources, *, jars: Path, warehouse: Path, master: str,
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         **(_code(archive) if archive else {}),
-        **({CLASS_OPTIONS: options} if (options := ClassArchive(jars).options()) else {}),
+        **({CLASS_OPTIONS: of_driver} if of_driver else {}),
+        **({"spark.executor.defaultJavaOptions": jvm} if jvm else {}),
     }
     return [
         (Origin.PRESET, {name: value for name, value in base.items() if name not in _OF_RESOURCES}),
@@ -190,11 +198,12 @@ def _local(jars: list[Path]) -> dict[str, str]:
     bare = [jar for jar in jars if any(map(jar.match, _FILE_SYSTEMS))]
     if len(bare) < len(_FILE_SYSTEMS):
         return _LOOPBACK
+    of_executors = [*bare, *(jar for jar in jars if jar.match(_KAFKA))]
     return {
         **_LOOPBACK,
         # Spark checks files before it loads its jars; and only classes of the class path are in a class archive.
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
-        "spark.executor.extraClassPath": os.pathsep.join(map(str, bare)),
+        "spark.executor.extraClassPath": os.pathsep.join(map(str, of_executors)),
         "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "sluice.fs.AtomicLocalFs",
     }
@@ -248,8 +257,15 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
         warehouse=project.settings.state / "warehouse",
         master=project.processes.spark().master,
         archive=archive,
+        jvm=_of_tokens(project.deployment.kafka),
     )
     return [*places, (Origin.DEPLOYMENT, project.deployment.spark.settings), (Origin.PIPELINE, own)]
+
+
+def _of_tokens(kafka: EmbeddedKafka | ExternalKafka) -> str:
+    """Return the options of a JVM by which its clients get the tokens that they log in with."""
+    login = kafka.login if kafka.kind == "external" else None
+    return java_options(login.token.endpoint) if login is not None and login.token is not None else ""
 
 
 def batch_settings(project: Project, pipeline: str) -> dict[str, str]:

@@ -42,8 +42,7 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
     """Return what the driver of a unit needs: connections, how it logs in to Kafka, and what is declared."""
     pipelines = [catalog.pipelines[name] for name in unit.pipelines]
     connections = _connections(pipelines)
-    password = _password_variable(catalog, deployment, Role.STREAM)
-    passwords = frozenset() if password is None else frozenset({password})
+    passwords = _password_variables(catalog, deployment, Role.STREAM)
     return Variables(
         needed=connections | declared(pipelines),
         passwords=passwords,
@@ -54,8 +53,7 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
 
 def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: PipelineSpec) -> Variables:
     """Return what a batch of a pipeline needs: the control database, and what it compares the raw table with, Kafka."""
-    password = _password_variable(catalog, deployment, Role.BACKFILL)
-    passwords = frozenset() if password is None else frozenset({password})
+    passwords = _password_variables(catalog, deployment, Role.BACKFILL)
     needed = declared([pipeline]) | _of_static_inputs(pipeline)
     return Variables(needed=needed, passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
 
@@ -82,10 +80,12 @@ def _of_static_inputs(pipeline: PipelineSpec) -> frozenset[str]:
     return frozenset(connection_variable(connection) for connection in named if connection is not None)
 
 
-def _password_variable(catalog: Catalog, deployment: DeploymentSpec, role: Role) -> str | None:
-    """Return the variable of the password by which processes of a role log in to Kafka; None if there is none."""
+def _password_variables(catalog: Catalog, deployment: DeploymentSpec, role: Role) -> frozenset[str]:
+    """Return the variables of the passwords with which processes of a role connect to Kafka."""
     kafka = deployment.kafka
+    login = kafka.login if kafka.kind == "external" else None
+    tls = kafka.tls if kafka.kind == "external" else None
     principal = catalog.users.get(kafka.users.get(role, ""))
-    if principal is not None:
-        return None if principal.scram is None else principal.scram.password_variable
-    return kafka.login.password_variable if kafka.kind == "external" and kafka.login is not None else None
+    secret = principal.scram if principal is not None else login
+    named = (None if secret is None else secret.password_variable, None if tls is None else tls.key_password_variable)
+    return frozenset(filter(None, named))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _SECRET = re.compile(r"passw|secret|token|credential|jaas\.config|(access|private|api)[._]?key", re.IGNORECASE)
-_HARMLESS = re.compile(r"\.(enabled|file|location|path|class|type|provider|interval|ms)$", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"\.(enabled|file|location|path|class|type|provider|interval|ms|client\.id|endpoint\.url)$", re.IGNORECASE
+)
 
 
 def is_secret(key: str) -> bool:

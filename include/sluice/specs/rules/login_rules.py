@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluice.specs.deployments.kafka import ADMINISTRATOR
+from sluice.specs.deployments.kafka import ADMINISTRATOR, EmbeddedKafka, ExternalKafka
 from sluice.specs.model.access import PrincipalSpec, Role
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
@@ -18,7 +18,7 @@ def logins_are_principals(reading: Reading) -> Iterator[Finding]:
             if (Kind.PRINCIPAL, principal) not in reading.documents:
                 yield reading.finding(Kind.DEPLOYMENT, name, loc, *reading.absent(Kind.PRINCIPAL, principal))
             elif (spec := reading.catalog.access.get(principal)) is not None:
-                for message, fix in _faults(spec, role, name):
+                for message, fix in (*_faults(spec, role, name), *_without_token(spec, deployment.kafka)):
                     yield reading.finding(Kind.DEPLOYMENT, name, loc, message, fix)
 
 
@@ -29,15 +29,9 @@ def _faults(spec: PrincipalSpec, role: Role, deployment: str) -> Iterator[tuple[
         yield f"{spec.name!r} is not declared for {deployment}.", "declare it there, or name another."
 
 
-def logins_say_it_once(reading: Reading) -> Iterator[Finding]:
-    """Where a deployment says who connects, its client says nothing else about that."""
-    for name, deployment in reading.catalog.deployments.items():
-        kafka = deployment.kafka
-        if kafka.kind != "external" or not (kafka.login or kafka.users):
-            continue
-        for key in sorted(key for key in kafka.client if key.startswith("sasl.")):
-            message = "`login` and `users` say who connects, and by what."
-            yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, "remove it.")
+def _without_token(spec: PrincipalSpec, kafka: EmbeddedKafka | ExternalKafka) -> Iterator[tuple[str, str]]:
+    if kafka.kind == "external" and kafka.login is not None and kafka.login.token is not None and spec.scram is None:
+        yield f"{spec.name!r} has no password, and tokens are given to `login` alone.", "name one with `scram`."
 
 
 def administrators_are_not_declared(reading: Reading) -> Iterator[Finding]:

@@ -227,7 +227,7 @@ def clients_hold_no_secret(reading: Reading) -> Iterator[Finding]:
         client = deployment.kafka.client if deployment.kafka.kind == "external" else {}
         for key in filter(is_secret, client):
             message = "this is a secret, and every user can read specs."
-            fix = "say `login` instead, or `users`: they name the variable that holds the password."
+            fix = "say `login` instead, `users` or `tls`: they name the variable that holds the password."
             yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, fix)
 
 
@@ -277,7 +277,7 @@ RULES: tuple[Rule, ...] = (
     access_rules.principals_are_in_deployments,
     access_rules.nothing_widens_unseen,
     login_rules.logins_are_principals,
-    login_rules.logins_say_it_once,
+    client_settings.settings_say_it_once,
     login_rules.administrators_are_not_declared,
     alerting_rules.policies_are_of_deployments,
     alerting_rules.policies_name_what_they_have,

@@ -1,4 +1,4 @@
-"""Java and Python reach brokers by the same settings, also where a private authority has signed the certificates."""
+"""Java and Python reach brokers by the same files, whose certificates a private authority has signed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.client.credentials import encrypted
 from sluice.settings import settings
 from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
 from sluice.spark.sinks.topic_output import TopicRecords
 from sluice.topics.administration import TopicCreation
-from tests.integration.certificates import Certificates, make_certificates
+from tests.certificates import Issued, TestAuthority, make_authority
 from tests.integration.secured import SecuredBroker, running_secured
+
+PASSWORD = "of the key"  # noqa: S105 - of a test
 
 
 @dataclass(frozen=True)
@@ -24,24 +27,22 @@ class Place:
     """A broker behind TLS, and what its authority has signed."""
 
     broker: SecuredBroker
-    certificates: Certificates
+    authority: TestAuthority
+    own: Issued
 
     @property
     def client(self) -> Mapping[str, str]:
-        """Return what a deployment says in `kafka.client`."""
-        return {
-            "security.protocol": "SSL",
-            "ssl.ca.location": str(self.certificates.ca),
-            "ssl.keystore.location": str(self.certificates.client),
-        }
+        """Return what a deployment's `kafka.tls` becomes."""
+        ca, certificate, key = (str(file) for file in (self.authority.ca, self.own.certificate, self.own.key))
+        return encrypted({}, ca=ca, certificate=certificate, key=key, key_password=PASSWORD)
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("tls")
-    certificates = make_certificates(folder)
-    with running_secured(folder, settings().jars, certificates) as broker:
-        yield Place(broker, certificates)
+    authority = make_authority(folder)
+    with running_secured(folder, settings().jars, authority) as broker:
+        yield Place(broker, authority, authority.issue("client", password=PASSWORD))
 
 
 def topic(place: Place, name: str) -> KafkaTopic:

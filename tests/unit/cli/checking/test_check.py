@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.checking.check import check
 from sluice.settings import settings
-from tests.unit.specs.bench import FEED_FILE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench, sound_project
+from tests.certificates import make_authority
+from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE_FILE, TOPIC, TOPIC_FILE, Bench, sound_project
 
 RUNNER = CliRunner()
 
@@ -73,6 +75,7 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
         "unguarded": [],
         "shared": [],
         "unset": {},
+        "tls": [],
         "faults": [
             {
                 "file": TOPIC_FILE,
@@ -121,6 +124,19 @@ def test_unset_variables_of_specs_are_a_warning_and_no_fault(bench: Bench, monke
     assert list(json.loads(run("-o", "json").stdout)["unset"].values()) == [["SHOP_REGION"]]
     monkeypatch.setenv("SHOP_REGION", "north")
     assert "SHOP_REGION" not in run().stderr
+
+
+def test_files_of_tls_that_cannot_be_used_here_are_a_warning_and_no_fault(bench: Bench, tmp_path: Path) -> None:
+    authority = make_authority(tmp_path, begin=datetime(2020, 1, 1, tzinfo=UTC))
+    bench.edit(DEPLOYMENT_FILE, "    client.id: shop", f"    client.id: shop\n  tls: {{ca: {authority.ca}}}")
+    result = run()
+    assert result.exit_code == 0, result.stderr
+    assert f"Kafka cannot be reached from here: {authority.ca} expired at 2020-01-03 00:00 UTC." in result.stderr
+    assert "Fix: replace it by a new one" in result.stderr
+    (fault,) = json.loads(run("-o", "json").stdout)["tls"]
+    assert fault["file"] == str(authority.ca)
+    authority.ca.write_bytes(make_authority(tmp_path, "other").ca.read_bytes())
+    assert "cannot be reached" not in run().stderr
 
 
 def test_a_pipeline_that_shares_a_driver_with_a_raw_stream_is_named_and_is_no_fault(bench: Bench) -> None:

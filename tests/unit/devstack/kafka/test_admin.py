@@ -45,7 +45,8 @@ def test_what_clients_read_is_what_was_drawn(tmp_path: Path) -> None:
     drawn.admit()
     assert administrators_client(tmp_path) == drawn.client
     assert client_arguments(drawn.client) == {
-        "security_protocol": "SASL_PLAINTEXT",
+        "security_protocol": "SASL_SSL",
+        "ssl_cafile": str(tmp_path / "tls" / "ca.pem"),
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_plain_username": "admin",
         "sasl_plain_password": drawn.password,
@@ -56,7 +57,20 @@ def test_kafkas_own_tools_can_read_the_file(tmp_path: Path) -> None:
     drawn = administrator(tmp_path)
     drawn.admit()
     lines = [line for line in drawn.file.read_text().splitlines() if not line.startswith("#")]
-    assert dict(line.split("=", 1) for line in lines) == drawn.client
+    found = dict(line.split("=", 1) for line in lines)
+    assert found.pop("ssl.truststore.type") == "PEM"
+    ca = found.pop("ssl.truststore.location")
+    assert {**found, "ssl.ca.location": ca} == drawn.client
+
+
+def test_a_file_from_before_connections_were_encrypted_is_written_again(tmp_path: Path) -> None:
+    drawn = administrator(tmp_path)
+    drawn.admit()
+    encrypted = drawn.file.read_text()
+    drawn.file.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.jaas.config={drawn.client['sasl.jaas.config']}\n")
+    assert administrator(tmp_path) == drawn
+    assert drawn.file.read_text() == encrypted
+    assert drawn.file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_new_password_is_drawn_when_the_file_is_gone_and_it_is_not_admitted(tmp_path: Path) -> None:

@@ -7,7 +7,13 @@ import pytest
 from sluice.devstack.kafka.admin import Administrator, administrator
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.devstack.kafka.cluster import embedded_brokers
-from sluice.devstack.kafka.security import is_secured, requested_security, security_properties, store_security
+from sluice.devstack.kafka.security import (
+    is_secured,
+    is_stored,
+    requested_security,
+    security_properties,
+    store_security,
+)
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import choose_ports
 from sluice.settings import Settings, StateFolder
@@ -41,7 +47,9 @@ def test_whoever_connects_to_a_secured_broker_is_asked_and_may_do_nothing_that_w
     admin = administrator(tmp_path)
     found = properties(admin)
     protocols = dict(each.split(":") for each in found["listener.security.protocol.map"].split(","))
-    assert protocols == {"CLIENTS": "SASL_PLAINTEXT", "CONTROLLER": "SASL_PLAINTEXT"}
+    assert protocols == {"CLIENTS": "SASL_SSL", "CONTROLLER": "SASL_SSL"}
+    assert found["ssl.keystore.location"] == str(tmp_path / "tls" / "broker.pem")
+    assert found["ssl.truststore.location"] == admin.client["ssl.ca.location"]
     assert found["sasl.enabled.mechanisms"] == "SCRAM-SHA-512"
     assert found["authorizer.class.name"].endswith(".StandardAuthorizer")
     assert found["allow.everyone.if.no.acl.found"] == "false"
@@ -61,6 +69,16 @@ def test_what_was_asked_for_is_kept(place: Settings) -> None:
         store_security(place, found[-1])
         assert is_secured(place) == found[-1]
     assert found == [False, True, True, False, False]
+
+
+@pytest.mark.parametrize("asked", [None, True])
+def test_a_cluster_that_asked_before_it_encrypted_goes_over_to_it(place: Settings, asked: bool | None) -> None:
+    (place.folder.supervisor / "secured").touch()
+    assert requested_security(place, EMBEDDED, asked)
+    assert not is_stored(place, secured=True)
+    assert not is_stored(place, secured=False)
+    store_security(place, secured=True)
+    assert is_stored(place, secured=True)
 
 
 def test_asking_alone_changes_nothing(place: Settings) -> None:
@@ -106,7 +124,9 @@ def test_the_password_is_in_no_process_s_arguments_and_in_no_file_that_others_ma
         tmp_path / "file"
     ).read_text() == f"--add-scram\nSCRAM-SHA-512=[name=admin,iterations=8192,password={password}]\n"
     assert (tmp_path / "mode").read_text().strip() == "600"
-    holding = {path.name: path for path in formatting.folder.iterdir() if password in path.read_text()}
+    holding = {
+        path.name: path for path in formatting.folder.rglob("*") if path.is_file() and password in path.read_text()
+    }
     assert set(holding) == {"admin.properties.new", "server.properties"}
     assert {path.stat().st_mode & 0o777 for path in holding.values()} == {0o600}
 

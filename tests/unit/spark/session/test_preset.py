@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import NotReadyError
+from sluice.project.project import Project
+from sluice.settings import Settings
 from sluice.spark.session.class_archive import CLASS_OPTIONS
-from sluice.spark.session.preset import effective_settings, preset
+from sluice.spark.session.preset import batch_settings, effective_settings, merged, preset, unit_layers
 from sluice.specs.model.resources import CoreRange, Resources
+from tests.unit.specs.bench import DEPLOYMENT_FILE, sound_project
 
 OWN = "sluice-0123456789ab.jar"
 
@@ -111,6 +114,33 @@ def test_on_one_machine_no_file_needs_a_process(tmp_path: Path) -> None:
     assert alone["spark.hadoop.fs.file.impl"].endswith("BareLocalFileSystem")
     assert alone["spark.hadoop.fs.AbstractFileSystem.file.impl"] == "sluice.fs.AtomicLocalFs"
     assert not {"spark.driver.extraClassPath", "spark.hadoop.fs.file.impl"} & set(beside_others)
+
+
+def test_where_our_jar_is_on_the_class_path_the_client_whose_class_it_extends_is_too(tmp_path: Path) -> None:
+    (tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar").touch()
+    client = tmp_path / "kafka-clients-4.3.1.jar"
+    client.touch()
+    found = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+    assert str(client) in found["spark.executor.extraClassPath"].split(":")
+
+
+@pytest.mark.parametrize("extra", ["", "spark: {settings: {spark.driver.extraJavaOptions: -Xss32m}}\n"])
+def test_every_jvm_may_ask_who_issues_the_tokens_whatever_else_specs_say(tmp_path: Path, extra: str) -> None:
+    bench = sound_project(tmp_path / "project")
+    (tmp_path / "spark").mkdir()
+    for name in ("delta.jar", OWN):
+        (tmp_path / "spark" / name).touch()
+    place = Settings(home=bench.home, deployment="prod", jars=tmp_path)
+    assert "spark.executor.defaultJavaOptions" not in batch_settings(Project.open_strict(place), "sales")
+    issuer = "https://id.example.org/token"
+    login = (
+        f"{{user: a, password_variable: SLUICE_PASSWORD_A, mechanism: OAUTHBEARER, token: {{endpoint: '{issuer}'}}}}"
+    )
+    bench.edit(DEPLOYMENT_FILE, "    client.id: shop\n", f"    client.id: shop\n  login: {login}\n{extra}")
+    project = Project.open_strict(place)
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer}"
+    for found in (batch_settings(project, "sales"), merged(unit_layers(project, project.catalog.units()["shop"]))):
+        assert found[CLASS_OPTIONS] == found["spark.executor.defaultJavaOptions"] == allowed
 
 
 def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ def case(setting: str, said: str) -> Case:
     [
         case("client.dns.lookup: use_all_dns_ips", "Sluice's clients do not know this setting."),
         case("ssl.ca.locations: /ca.pem", "Fix: did you mean 'ssl.ca.location'?"),
-        case("ssl.certificate.location: /client.crt", "put both into one file in PEM, the key (PKCS #8) first"),
-        case("ssl.key.location: /client.key", "name it by ssl.keystore.location"),
+        case("ssl.certificate.location: /client.crt", "a client's own key and certificate are declared beside"),
+        case("ssl.key.location: /client.key", "write `tls: {certificate: …, key: …}`"),
         case("ssl.truststore.type: JKS", "certificates and keys are in PEM here. Fix: remove it."),
         case("ssl.truststore.location: /ca.JKS", "'/ca.JKS' looks like a store of Java's, and Python reads PEM only."),
         case("ssl.keystore.location: /client.p12", "`openssl pkcs12 -in store.p12 -noenc`"),
@@ -42,18 +42,14 @@ def test_every_setting_that_is_allowed_is_understood_by_pythons_client(name: str
     assert name == "ssl.endpoint.identification.algorithm" or client_arguments({name: "x"})
 
 
-def test_files_in_pem_have_other_names_in_java_and_are_said_to_be_pem() -> None:
-    given = {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem", "ssl.keystore.location": "/client.pem"}
-    assert java_settings(given) == {
-        "security.protocol": "SSL",
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": "/ca.pem",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": "/client.pem",
-    }
-    assert java_settings({"ssl.truststore.location": "/ca.pem"}) == {
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": "/ca.pem",
+def test_java_reads_files_in_pem_by_a_class_that_sees_when_they_are_replaced() -> None:
+    ours = {"ssl.engine.factory.class": "sluice.kafka.ReplacedFiles"}
+    given = {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem", "ssl.certificate.location": "/client.pem"}
+    assert java_settings(given) == {**given, **ours}
+    assert java_settings({"ssl.truststore.location": "/ca.pem", "ssl.keystore.location": "/client.pem"}) == {
+        "ssl.ca.location": "/ca.pem",
+        "ssl.certificate.location": "/client.pem",
+        **ours,
     }
 
 

@@ -1,0 +1,51 @@
+"""Executors of a standalone cluster, which make their connections by themselves, reach brokers that encrypt and ask."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from sluice.devstack.kafka.admin import administrator
+from sluice.devstack.kafka.broker import BrokerProcess
+from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.producer import KafkaPythonProducer
+from sluice.settings import settings
+from sluice.spark.records.kafka_source import KafkaTopic, read_between
+from sluice.spark.session.session import session
+from sluice.specs.model.resources import Resources
+from sluice.topics.administration import TopicCreation
+from tests.integration.brokers import free_ports, running
+from tests.integration.clusters import running_cluster
+
+RECORDS = 20
+
+
+def read_by_executors(master: str, topic: KafkaTopic, warehouse: Path) -> int:
+    """Return how many records the executors of a cluster read; in a process whose only session it is."""
+    spark = session("encrypted", Resources(cores=1), jars=settings().jars / "spark", warehouse=warehouse, master=master)
+    try:
+        return read_between(spark, topic, {f"{topic.name}/0": 0}, {f"{topic.name}/0": RECORDS}).count()
+    finally:
+        spark.stop()
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(400)
+def test_executors_read_from_brokers_that_encrypt(tmp_path: Path, topic_name: str) -> None:
+    admin = administrator(tmp_path / "kafka")
+    broker = BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars, admin=admin)
+    broker.prepare()
+    with running(broker), running_cluster(tmp_path / "cluster", 1) as cluster:
+        with KafkaPythonAdministration([broker.bootstrap], broker.client) as administration:
+            administration.create([TopicCreation(topic_name, 1, 1)])
+            topic_id = administration.describe([topic_name])[topic_name].topic_id
+        with KafkaPythonProducer([broker.bootstrap], topic_name, broker.client) as producer:
+            sent = [producer.send(None, b"value") for _ in range(RECORDS)]
+            assert [each.wait().offset for each in sent] == list(range(RECORDS))
+        topic = KafkaTopic((broker.bootstrap,), topic_name, topic_id, dict(broker.client), 1)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            reading = pool.submit(read_by_executors, cluster.cluster.master, topic, tmp_path / "warehouse")
+            assert reading.result(240) == RECORDS
