@@ -35,7 +35,15 @@ def run_unit(
     exit_report: ExitReport,
     available_now: bool = False,
 ) -> ExitCode:
-    """Run the streams of a unit until they are asked to stop, or, if `available_now`, until they have read everything.
+    """Run the streams of a unit until they are asked to stop, or as long as its plan says.
+
+    Args:
+        project: where it runs.
+        name: the unit's.
+        generation: of the attempt.
+        stop: the request to stop.
+        exit_report: where it is told why it fails.
+        available_now: read what is there now and end, whatever the plan says.
 
     Raises:
         SluiceError: Spark could not be started. Any later failure is the exit code.
@@ -91,7 +99,7 @@ def run_streams(
     at_start = {**identity, "codes": codes, "warnings": unbounded_topics(project, unit)}
     unit_file = UnitFile(project.folder.unit_file(name), at_start, partial(executors_of, spark))
     update = _updates(spark, resources_of(project.catalog, unit), unit_file)
-    driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=update)
+    driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=update, plan=unit.plan)
     return driver.run(available_now=available_now)
 
 

@@ -1,10 +1,11 @@
-"""Rules about principals: whom a file may name, what a scope may hold, and when none of them can be judged."""
+"""Rules about principals: whom a file may name, what a scope may hold, and who Sluice itself connects as."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from sluice.specs.deployments.kafka import ADMINISTRATOR
 from sluice.specs.model.access import PrincipalSpec, Role
 from sluice.specs.model.outputs import TopicOutput
 from sluice.specs.reading.diagnosis import nearest
@@ -111,3 +112,44 @@ def _drivers(reading: Reading) -> set[str]:
         if isinstance(driver, str):
             drivers.add(driver)
     return drivers
+
+
+def logins_are_principals(reading: Reading) -> Iterator[Finding]:
+    """Processes of a role connect as a principal of that role, which is declared in the deployment."""
+    for name, deployment in reading.catalog.deployments.items():
+        for role, principal in deployment.kafka.users.items():
+            loc = ("kafka", "users", str(role))
+            if (Kind.PRINCIPAL, principal) not in reading.documents:
+                yield reading.finding(Kind.DEPLOYMENT, name, loc, *reading.absent(Kind.PRINCIPAL, principal))
+            elif (spec := reading.catalog.access.get(principal)) is not None:
+                for message, fix in _faults(spec, role, name):
+                    yield reading.finding(Kind.DEPLOYMENT, name, loc, message, fix)
+
+
+def _faults(spec: PrincipalSpec, role: Role, deployment: str) -> Iterator[tuple[str, str]]:
+    if spec.role is not role:
+        yield f"{spec.name!r} is a {spec.role}.", f"name a principal of the role {role}."
+    if not spec.exists_in(deployment) or spec.state == "absent":
+        yield f"{spec.name!r} is not declared for {deployment}.", "declare it there, or name another."
+
+
+def logins_say_it_once(reading: Reading) -> Iterator[Finding]:
+    """Where a deployment says who connects, its client says nothing else about that."""
+    for name, deployment in reading.catalog.deployments.items():
+        kafka = deployment.kafka
+        if kafka.kind != "external" or not (kafka.login or kafka.users):
+            continue
+        for key in sorted(key for key in kafka.client if key.startswith("sasl.")):
+            message = "`login` and `users` say who connects, and by what."
+            yield reading.finding(Kind.DEPLOYMENT, name, ("kafka", "client", key), message, "remove it.")
+
+
+def administrators_are_not_declared(reading: Reading) -> Iterator[Finding]:
+    """The administrator of an embedded cluster is the user that Sluice itself connects as: no spec takes that away."""
+    embedded = [name for name, spec in reading.catalog.deployments.items() if spec.kafka.kind == "embedded"]
+    for name, spec in reading.catalog.access.items():
+        places = [deployment for deployment in embedded if spec.exists_in(deployment)]
+        if spec.user == ADMINISTRATOR and places:
+            message = f"{spec.user!r} is the administrator of the embedded cluster of {', '.join(places)}."
+            fix = "give the principal another user, or say `deployments` without these."
+            yield reading.finding(Kind.PRINCIPAL, name, ("user",), message, fix)

@@ -28,10 +28,10 @@ from sluice.specs.rules import (
     feed_rules,
     interval_expectations,
     lane_rules,
-    login_rules,
     output_rules,
     page_rules,
     record_expectations,
+    schedule_rules,
     sink_rules,
     source_rules,
     spark_settings,
@@ -103,13 +103,15 @@ def streams_are_unique(reading: Reading) -> Iterator[Finding]:
 
 
 def units_agree(reading: Reading) -> Iterator[Finding]:
-    """Pipelines that share a driver share its process, so they must want the same resources and Spark settings."""
+    """Pipelines that share a driver share its process, so they must want the same of it: resources, settings, times."""
     first: dict[str, str] = {}
     for name, pipeline in sorted(reading.catalog.pipelines.items()):
         other = reading.catalog.pipelines[first.setdefault(pipeline.driver, name)]
         for key, own, theirs in (
             ("resources", pipeline.resources, other.resources),
             ("spark", pipeline.spark, other.spark),
+            ("schedule", pipeline.schedule, other.schedule),
+            ("stop_when_idle", pipeline.stop_when_idle, other.stop_when_idle),
         ):
             if own != theirs:
                 message = f"{key} differs from that of the pipeline {other.name}, which names the same driver."
@@ -238,6 +240,9 @@ RULES: tuple[Rule, ...] = (
     streams_are_unique,
     units_agree,
     lane_rules.realtime_pipelines_can_run,
+    schedule_rules.raw_streams_run_with_their_driver,
+    schedule_rules.plans_can_be_kept,
+    schedule_rules.raw_tables_are_filled_meanwhile,
     source_rules.sources_have_names_of_their_own,
     source_rules.carried_tables_have_names_of_their_own,
     source_rules.source_columns_are_free,
@@ -276,9 +281,9 @@ RULES: tuple[Rule, ...] = (
     access_rules.scopes_exist,
     access_rules.principals_are_in_deployments,
     access_rules.nothing_widens_unseen,
-    login_rules.logins_are_principals,
-    login_rules.logins_say_it_once,
-    login_rules.administrators_are_not_declared,
+    access_rules.logins_are_principals,
+    access_rules.logins_say_it_once,
+    access_rules.administrators_are_not_declared,
     alerting_rules.policies_are_of_deployments,
     alerting_rules.policies_name_what_they_have,
     alerting_rules.policies_leave_nothing_out,
