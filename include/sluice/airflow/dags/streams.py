@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
-from airflow.sdk import DAG, CronTriggerTimetable, Param
+from airflow.sdk import DAG, Param
+from airflow.timetables.trigger import CronTriggerTimetable
 
 from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
@@ -43,13 +45,19 @@ def build_stream_dag(declared: DeclaredUnit, *, limit: timedelta = DAY) -> DAG:
         description=f"Runs the streams of unit {declared.name}: {streams}.",
         tags=(Tag.STREAM, *broken),
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
-        schedule=None if cron is None else CronTriggerTimetable(cron, timezone="UTC"),
+        schedule=None if cron is None else _timetable(cron),
         start_date=None if cron is None else datetime(2025, 1, 1, tzinfo=UTC),
         max_active_runs=MAX_ACTIVE_RUNS,
     ) as dag:
         _tasks(declared, limit)
     give_form(dag, _form())
     return dag
+
+
+@cache
+def _timetable(cron: str) -> CronTriggerTimetable:
+    """Return the schedule of all units at a time: the scheduler's own class, for the reason that backfills have."""
+    return CronTriggerTimetable(cron, timezone="UTC")
 
 
 def _tasks(declared: DeclaredUnit, limit: timedelta) -> None:

@@ -19,7 +19,6 @@ from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
-from sluice.streams.health.pacing import PollRate
 from sluice.streams.health.snapshots import StreamSnapshot
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import AttemptState, Desired
@@ -192,12 +191,11 @@ def test_a_watch_waits_for_records_without_a_closer_look_and_is_woken_by_them() 
             attempt=replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.IDLE, exit_code=24),
         )
         observer.statuses["flights"] = idle
-        rare = PollRate(0.05, share=1.0, most=0.05)
-        watcher = Watcher(observer, observations=rare, verdicts=EAGER, settling=EAGER, clock=clock)
+        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, settling=EAGER, clock=clock)
         flights = start(watcher, "flights")
-        await until(lambda: len(observer.recorded) > 3)
+        await until(lambda: len(observer.observations) > 3)
         assert not flights.done()
-        assert len(observer.observations) <= len(observer.recorded) + 2, "it was looked at between its rounds"
+        assert len(observer.threads) == 1, "a second thread looked closer"
         observer.statuses["flights"] = replace(idle, unread_since=clock.now())
         assert await flights is Hint.CHANGED
         await cancel(flights)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from sluice.spark.driver.idleness import Idleness
 
 LIMIT = timedelta(minutes=30)
-looks = st.lists(st.tuples(st.floats(0, 1200), st.booleans()), max_size=40)
+# Steps of which some add up to the limit exactly, and some to a second less or more.
+steps = st.sampled_from([0.0, 1.0, 599.0, 600.0, 601.0, 1199.0, 1800.0])
+looks = st.lists(st.tuples(steps, st.sampled_from([True, True, True, False])), max_size=40)
 
 
 @given(looks)

@@ -23,7 +23,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import is_done
 from tests.twins.clock import ManualClock
 
-IDLE = timedelta(minutes=30)
+IDLE = timedelta(minutes=5)
 STEP = 10.0
 
 
@@ -102,7 +102,7 @@ def after(seconds: float, stop: StopRequest, clock: ManualClock) -> Callable[[],
     return update
 
 
-@given(st.lists(st.floats(0, 6_000), max_size=6), st.lists(st.floats(0, 6_000), max_size=6))
+@given(st.lists(st.floats(0, 1_200), max_size=4), st.lists(st.floats(0, 1_200), max_size=4))
 def test_it_ends_once_no_stream_had_anything_to_read_for_so_long_and_not_before(
     one: list[float], other: list[float]
 ) -> None:
@@ -114,9 +114,7 @@ def test_it_ends_once_no_stream_had_anything_to_read_for_so_long_and_not_before(
         return lambda now: sum(now - STEP < begun + moment <= now for moment in of)
 
     queries = [CalmQuery(clock, comes(one)), CalmQuery(clock, comes(other))]
-    driver = Driver(
-        streams(queries), {}, stop=stop, plan=RunPlan(None, IDLE), update=after(begun + 12_000, stop, clock)
-    )
+    driver = Driver(streams(queries), {}, stop=stop, plan=RunPlan(None, IDLE), update=after(begun + 3_000, stop, clock))
     assert driver.run(clock=clock) is ExitCode.IDLE
     ended, last = clock.monotonic(), begun
     for moment in moments:  # the first break that is long enough ends it
@@ -132,7 +130,7 @@ def test_it_ends_once_no_stream_had_anything_to_read_for_so_long_and_not_before(
 def test_a_driver_without_a_plan_goes_on_however_little_comes() -> None:
     clock, stop = ManualClock(), StopRequest()
     query = CalmQuery(clock, lambda _: 0)
-    driver = Driver(streams([query]), {}, stop=stop, update=after(clock.monotonic() + 90_000, stop, clock))
+    driver = Driver(streams([query]), {}, stop=stop, update=after(clock.monotonic() + 3_000, stop, clock))
     assert driver.run(clock=clock) is ExitCode.STOPPED
 
 
@@ -144,11 +142,19 @@ def test_a_stop_that_comes_first_is_a_stop() -> None:
     assert driver.run(clock=clock) is ExitCode.STOPPED
 
 
+def test_a_stop_ends_a_run_of_a_schedule_as_a_stop() -> None:
+    clock, stop = ManualClock(), StopRequest()
+    query = CalmQuery(clock, lambda _: 3, lasts=clock.monotonic() + 600)
+    update = after(clock.monotonic() + 60, stop, clock)
+    driver = Driver(streams([query]), {}, stop=stop, plan=RunPlan("0 * * * *"), update=update)
+    assert driver.run(clock=clock) is ExitCode.STOPPED
+
+
 def test_a_stream_that_has_failed_is_not_hidden_by_a_rest() -> None:
     clock, stop = ManualClock(), StopRequest()
-    failed = CalmQuery(clock, lambda _: 0, lasts=clock.monotonic(), error=UnreachableError("no broker"))
+    failed = CalmQuery(clock, lambda _: 0, lasts=clock.monotonic() + 60, error=UnreachableError("no broker"))
     rests = CalmQuery(clock, lambda _: 0)
-    update = after(clock.monotonic() + 90_000, stop, clock)
+    update = after(clock.monotonic() + 3_000, stop, clock)
     driver = Driver(streams([failed, rests]), {}, stop=stop, plan=RunPlan(None, IDLE), update=update)
     assert driver.run(clock=clock) is ExitCode.STOPPED
 

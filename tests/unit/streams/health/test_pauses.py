@@ -101,6 +101,24 @@ def test_a_driver_that_ended_because_nothing_came_is_idle_and_what_comes_starts_
     assert (left.health, "none was started" in left.why) == (Health.STOPPED, True)
 
 
+def test_a_stream_that_has_read_what_its_run_is_for_is_well_whatever_comes_while_the_others_read() -> None:
+    at = BEGUN + 20 * MINUTE
+    observed = Observation(
+        at,
+        DriverReport("local.flights.g1", DriverState.RUNNING, 7, BEGUN),
+        READ,
+        batches=1,
+        committed_at=BEGUN + MINUTE,
+        ends={"flights/0": 105},
+        starts={"flights/0": 0},
+        stamps={"flights/0": RecordStamp(BEGUN + 2 * MINUTE, appended=True)},
+        done=True,
+    )
+    done = judge(observed)
+    assert (done.health, "5 records are unread, for the next" in done.why) == (Health.OK, True)
+    assert judge(replace(observed, done=False)).health not in FINE
+
+
 moments = st.timedeltas(timedelta(days=-2), timedelta(days=2)).map(lambda step: START + step)
 
 

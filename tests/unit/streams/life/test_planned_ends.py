@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from sluice.streams.life.governor import JITTER, POLICIES, Go, Halt, Hold, Rest,
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.reconcile import DUE_PATIENCE, ActionKind, reconcile
 from sluice.streams.life.status import UnitStatus
+from sluice.streams.life.timeline import timeline
 from sluice.streams.life.watch import WatchState, examine
 from tests.twins.clock import START
 
@@ -154,3 +156,11 @@ def test_a_request_that_is_younger_than_the_end_starts_a_driver_at_once(code: Ex
     asked = replace(status(ended(kind, START), plan=HOURLY), desired=replace(WISH, at=START + MINUTE))
     assert asked.pause(START + 2 * MINUTE) is None
     assert reconcile(asked, watched=False, now=START + 2 * MINUTE).kind is ActionKind.START
+
+
+def test_the_list_of_attempts_says_when_the_next_starts() -> None:
+    newest = ended(FailureClass.COMPLETED, START + MINUTE)
+    due = next_due("0 * * * *", newest.intended_at)
+    shown = timeline(status(newest, plan=HOURLY), [newest], now=START + 2 * MINUTE, log=Path)
+    assert shown.next.endswith(f"scheduled, next at {due:%Y-%m-%d %H:%M} UTC")
+    assert next(iter(shown.lines())).split(", ")[3].startswith("completed: ")
