@@ -38,7 +38,7 @@ _PARTITIONS = 4
 _HALF_HOUR = 360
 _KEPT_HALF_HOURS = 8
 _WARM_HALF_HOURS = 4
-"""How long half an hour is, is known after so many, without the first one."""
+"""How long half an hour takes, is known after so many."""
 _WRITER = "raw_events:id:0"
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -90,26 +90,29 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _written(table: Path, commits: int) -> list[Seen]:
     """Commit a batch after the other, with upkeep each half hour, and return what was seen before each upkeep."""
-    policy = UpkeepPolicy()
-    ensure_table(table, _schema(), configuration=policy.properties())
+    ensure_table(table, _schema(), configuration=UpkeepPolicy().properties())
     log = WriterLog(table, _WRITER, 1)
     log.open()
     seen: list[Seen] = []
-    warm = 0.0
-    for number, first in enumerate(range(0, commits, _HALF_HOUR)):
-        if number == _WARM_HALF_HOURS:
-            policy = _compressed(timedelta(seconds=(time.perf_counter() - warm) / (number - 1)))
-            ensure_table(table, _schema(), configuration=policy.properties())
+    begun: list[float] = []
+    for first in range(0, commits, _HALF_HOUR):
+        begun.append(time.perf_counter())
         times = [_commit(log, number) for number in range(first, min(first + _HALF_HOUR, commits))]
         levels = _files(table), median(times) * 1000, _rss_mb()
-        begun = time.perf_counter()
+        policy = _compressed(begun)
+        ensure_table(table, _schema(), configuration=policy.properties())
+        since = time.perf_counter()
         done = look_after(table, datetime.now(UTC), policy=policy)
-        seen.append(Seen(*levels, time.perf_counter() - begun, done))
-        warm = warm if number else time.perf_counter()
+        seen.append(Seen(*levels, time.perf_counter() - since, done))
     return seen
 
 
-def _compressed(half_hour: timedelta) -> UpkeepPolicy:
+def _compressed(begun: Sequence[float]) -> UpkeepPolicy:
+    """Return the policy by how long half an hour took of late: a machine is not always equally quick."""
+    if len(begun) <= _WARM_HALF_HOURS:
+        return UpkeepPolicy()
+    late = begun[-_KEPT_HALF_HOURS - 1 :]
+    half_hour = timedelta(seconds=(late[-1] - late[0]) / (len(late) - 1))
     kept = _KEPT_HALF_HOURS * half_hour
     return UpkeepPolicy(timedelta(0), kept, removals_known=2 * kept, entries_kept=2 * kept)
 

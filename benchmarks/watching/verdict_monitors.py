@@ -11,9 +11,8 @@ from typing import Protocol
 from benchmarks.watching.verdict_world import BEGIN
 from sluice.streams.health.health import FINE, Health
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.recording import lagging_since, worth_recording
+from sluice.streams.health.recording import RecordedVerdict, lagging_since, worth_recording
 from sluice.streams.health.verdict import judge
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.health.window import Window
 
 FINE_WORD, BLIND = "fine", "blind"

@@ -35,6 +35,7 @@ Failpoint = Literal[
     "between_backfills",  # a backfill of a replay is done; the next one, or the case, is not
     "before_case_closes",  # all of them are done; the case is open
     "before_removal",  # the floor of a raw table is on record; no record below it is removed
+    "after_idle_decision",  # a driver is about to end because nothing came; its streams run
     "after_submit_before_bind",  # a driver lives; its attempt is an intent
     "after_bind_before_defer",  # it is bound; nobody watches it
     "after_poll_before_event",  # a watcher has seen something; nobody was notified

@@ -7,11 +7,14 @@ operations and faults (many none at all), because rare combinations need the oth
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sluice.airflow.streams.stream_request import UnitCommand
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
+from sluice.streams.failures.exits import ExitCode
 from tests.simulation import rules
 from tests.simulation.breach import BreachError
 from tests.simulation.choices import Choices
@@ -27,6 +30,13 @@ SHARE_OF_FAULTS = 0.3
 SHARE_OF_POISON = 0.06
 TICK = 0.05
 """Seconds that pass with each step."""
+
+PLANS: Mapping[int, tuple[RunPlan, ExitCode]] = {
+    0: (RunPlan("0 * * * *"), ExitCode.COMPLETED),
+    1: (RunPlan(None, timedelta(minutes=30)), ExitCode.IDLE),
+}
+"""The plan of some histories, by how long they are, and how drivers end by it."""
+_EVERY = 8
 
 ASKED = (
     UnitCommand.START,
@@ -95,6 +105,7 @@ class History:
             world.poison = choices.pick(EXITS)
         self._steps = 80 + choices.below(140)
         self._operations = 3 + choices.below(7)
+        world.plan, world.machine.planned_end = PLANS.get(self._steps % _EVERY, (ALL_THE_TIME, None))
         self._runs = 0
 
     def play(self) -> None:
@@ -185,7 +196,10 @@ class History:
             return world.act(f"person: {does}", lambda: person(world, does))
         if dice < 6:
             self._runs += 1
-            return work_on(world, new_run(world, f"run{self._runs}", choices.pick(ASKED)))
+            asked = choices.pick(ASKED)
+            if asked is UnitCommand.FOLLOW and world.plan.schedule is not None:
+                asked = UnitCommand.SCHEDULED
+            return work_on(world, new_run(world, f"run{self._runs}", asked))
         if dice < 8 and waiting:
             self._operations += choices.below(2)
             return work_on(world, choices.pick(waiting))

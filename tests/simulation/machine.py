@@ -20,6 +20,8 @@ from tests.simulation.table import Driver
 from tests.simulation.transitions import Tally
 
 _LACK = "no core is free"
+_READS_ALL = 12
+"""After so many steps a driver with a plan has read what there is, and ends by itself between two batches."""
 
 
 class Process:
@@ -37,6 +39,7 @@ class Process:
         self.driver = driver
         self.alive = True
         self.paused = False
+        self.steps = 0
         self.report = DriverReport(key, DriverState.RUNNING, pid=pid, started_at=started_at)
 
 
@@ -60,6 +63,7 @@ class Machine:
         self.table = model.Table()
         self.checkpoint = model.Checkpoint()
         self.room = True
+        self.planned_end: ExitCode | None = None
         self.being_submitted: set[str] = set()
         """Keys that a submitter holds at this moment."""
 
@@ -114,6 +118,10 @@ class Machine:
 
     def work(self, process: Process) -> None:
         """Let a driver take its next step."""
+        process.steps += 1
+        if self.planned_end is not None and process.driver.idle and process.steps > _READS_ALL:
+            self.die(process, self.planned_end)
+            return
         exit_code = process.driver.step()
         if process.driver.did:
             self._tally[process.driver.did] += 1

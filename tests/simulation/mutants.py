@@ -146,8 +146,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the reconciler's runs do not obey the governor",
         REQUEST,
-        "return _outcome(request, life.claim(governed=True))",
-        "return _outcome(request, life.claim())",
+        "    claim = life.claim(governed=True)\n    if isinstance(claim.decision, Rest)",
+        "    claim = life.claim()\n    if isinstance(claim.decision, Rest)",
         seed=165,
     ),
     Mutant(
@@ -172,14 +172,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a wait begins when it is checked",
         GOVERNOR,
-        "    until = _ended_at(newest) + ",
-        "    until = now + ",
+        "    until = released_at(ends)\n",
+        "    until = now + (released_at(ends) - _ended_at(newest))\n",
     ),
     Mutant(
         "a wait does not grow",
         GOVERNOR,
-        "policy.wait(len(row))",
-        "policy.wait(1)",
+        ".wait(len(_row(ends)))",
+        ".wait(1)",
     ),
     Mutant(
         "the reconciler finishes no stop",
@@ -246,5 +246,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "        known = self._table.end >= self._range[1]  # Delta skips a transaction that it has seen\n",
         "        known = False\n",
         seed=556,
+    ),
+    Mutant(
+        "a schedule starts before it is due",
+        GOVERNOR,
+        "        return None if now >= due else Rest(",
+        "        return None if now else Rest(",
+    ),
+    Mutant(
+        "a unit that is idle starts without a record",
+        GOVERNOR,
+        "class_of(newest) is not FailureClass.IDLE or unread_since is not None:",
+        "class_of(newest) is not FailureClass.IDLE or not unread_since:",
+    ),
+    Mutant(
+        "a watch is red for an end that is planned",
+        WATCH,
+        "    if class_of(end) in PLANNED:\n",
+        "    if not class_of(end):\n",
+    ),
+    Mutant(
+        "a unit that waits for records is never started again",
+        RECONCILE,
+        "        case Go():\n            return _due(start, status, now)\n",
+        "        case Go() if status.plan.stop_when_idle:\n"
+        "            return Correction(ActionKind.NOTHING, outlook.why)\n"
+        "        case Go():\n            return _due(start, status, now)\n",
+    ),
+    Mutant(
+        "a run of a schedule that did not begin is not made up for",
+        RECONCILE,
+        "    if now - due < DUE_PATIENCE:\n",
+        "    if now - due > -DUE_PATIENCE:\n",
     ),
 )

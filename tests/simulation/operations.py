@@ -16,6 +16,7 @@ from sluice.airflow.streams.watcher import Hint
 from sluice.errors import CorruptionError, RefusedError, SluiceError, SpecError
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.units import DeclaredUnit
+from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.reconcile import ActionKind
 from sluice.streams.life.status import RecordedUnit, UnitStatus
 from sluice.streams.life.watch import WatchState
@@ -28,6 +29,9 @@ from tests.simulation.world import DAY, Run, World, count_outlook
 DECLARED = DeclaredUnit(Unit(UNIT, (UNIT,), ("departures",)))
 FINAL = (SpecError, RefusedError, CorruptionError)
 """See `sluice.airflow.failures`."""
+
+BY_ITSELF = (UnitCommand.FOLLOW, UnitCommand.SCHEDULED)
+"""What nobody has asked for."""
 
 PERSONS: Mapping[str, Callable[[Any], object]] = {
     "start": lambda life: life.start("ada", "demo"),
@@ -65,7 +69,7 @@ def task_of(world: World, run: Run, *, stands: bool = True) -> Callable[[], None
 
 def claim_task(world: World, run: Run, *, stands: bool) -> None:
     """Do what `stream_<unit>.claim` does."""
-    caller = Caller(f"{run.run_id}: claim", person=run.asked is not UnitCommand.FOLLOW, stands=stands)
+    caller = Caller(f"{run.run_id}: claim", person=run.asked not in BY_ITSELF, stands=stands)
     life = world.life(caller)
     request = UnitRequest(UNIT, run.asked, f"ada ({run.run_id})", "asked for", 60.0)
     cleared = run.cleared
@@ -147,20 +151,23 @@ def reconciler(world: World, *, stands: bool = True) -> None:
 def triggerer(world: World, *, stands: bool = True) -> None:
     """Do one round of a watcher: observe once, wake what has something to see."""
     make = world.code.watcher.Watch
-    watches = {make(UNIT, run.generation, run.until): run for run in world.runs if run.task == "watch"}
+    watches: dict[Any, list[Run]] = {}
+    for run in (run for run in world.runs if run.task == "watch"):
+        watches.setdefault(make(UNIT, run.generation, run.until), []).append(run)
     if not watches:
         return
     caller = Caller("triggerer", stands=stands)
     life, database = world.life(caller), DatabaseGate(world, caller)
     statuses: dict[str, UnitStatus] = {}
     try:  # as `sluice.streams.life.lives` does, which holds back what is raised: here all of it shall be seen
-        records = RecordedUnit(database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT))
+        wish, newest = database.newest_wishes([UNIT]).get(UNIT), database.newest_attempts([UNIT]).get(UNIT)
+        idle = newest is not None and newest.failure is FailureClass.IDLE
+        records = RecordedUnit(wish, newest, world.unread_since(newest) if newest is not None and idle else None)
         statuses[UNIT] = life.record_end(records)
     except SluiceError as error:
         world.tell(f"triggerer: could not check: {error}")
     for watch, hint in world.code.watcher.hints(watches, statuses, world.clock.now()).items():
-        run = watches[watch]
-        if run.task == "watch":
+        for run in (run for run in watches[watch] if run.task == "watch"):
             world.tally[f"hint: {hint}"] += 1
             run.task, run.hint = "resume", str(hint)
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sluice.streams.failures.failure import recorded_class
+from sluice.specs.model.schedule import next_due
+from sluice.streams.failures.failure import PLANNED, FailureClass, recorded_class
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.life.governor import POLICIES, STABLE_LEAST
+from sluice.streams.life.governor import JITTER, POLICIES, STABLE_LEAST
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.streams.life.watch import WatchFinding, WatchState
 from tests.simulation.breach import BreachError
@@ -114,6 +115,8 @@ def _patience(world: World, caller: Caller, before: Attempt, desired: DesiredSta
         return
     kind = recorded_class(before.failure, before.exit_code)
     policy = POLICIES[kind]
+    if caller.governed:
+        _planned_rest(world, caller, before, kind)
     if policy.budget == 1:
         raise BreachError(f"{caller.name} follows generation {before.generation}, which is HALTED ({kind})")
     if not caller.governed:
@@ -128,6 +131,17 @@ def _patience(world: World, caller: Caller, before: Attempt, desired: DesiredSta
     world.tally[name] += 1
 
 
+def _planned_rest(world: World, caller: Caller, before: Attempt, kind: FailureClass) -> None:
+    """After an end that the plan asks for nobody starts the next before it is due, or before records have come."""
+    if kind not in PLANNED:
+        return
+    cron, now = world.plan.schedule, world.clock.now()
+    if cron is not None and now < (due := next_due(cron, before.intended_at)):
+        raise BreachError(f"{caller.name} follows generation {before.generation} before it is due at {due}")
+    if world.plan.stop_when_idle is not None and kind is FailureClass.IDLE and world.unread_since(before) is None:
+        raise BreachError(f"{caller.name} follows generation {before.generation}, and no record has come")
+
+
 def _row(recorded: list[Attempt], since: datetime) -> list[datetime]:
     """Return the ends, newest first, of attempts that fell young, one after the other, like the newest."""
     newest = recorded[-1]
@@ -138,6 +152,8 @@ def _row(recorded: list[Attempt], since: datetime) -> list[datetime]:
             break
         if recorded_class(attempt.failure, attempt.exit_code) is kind:
             row.append(attempt.ended_at)
+        elif recorded_class(attempt.failure, attempt.exit_code) in PLANNED:
+            break  # that one had worked
         if attempt.ended_at - (attempt.bound_at or attempt.intended_at) >= STABLE_LEAST:
             break
     return row
@@ -151,10 +167,21 @@ def finding(world: World, generation: int, found: WatchFinding) -> None:
             raise BreachError(f"a watch said that generation {generation} died, and it lives (7)")
         if world.settled and world.database.stop_requested:
             raise BreachError(f"a watch was red for generation {generation}, which was asked to stop")
+    if found.state in {WatchState.DIED, WatchState.COMPLETED} and generation not in world.database.forced:
+        _ended_as_found(world, generation, found)
     if found.state == WatchState.SUPERSEDED and not any(p.generation > generation for p in world.machine.processes):
         newest = world.database.latest_attempt(UNIT)
         if world.settled and (newest is None or newest.generation <= generation):
             raise BreachError(f"a watch gave generation {generation} up to one that does not exist")
+
+
+def _ended_as_found(world: World, generation: int, found: WatchFinding) -> None:
+    """A watch is red for no end that the plan asks for, and green for no other."""
+    ends = [process.report for process in world.machine.processes if process.generation == generation]
+    kinds = {recorded_class(None, end.exit_code) for end in ends if end.dead}
+    planned = bool(kinds) and kinds <= PLANNED
+    if not world.folder_lost and planned != (found.state == WatchState.COMPLETED):
+        raise BreachError(f"a watch said {found.state} of generation {generation}, which ended as {kinds}")
 
 
 def tells(before: Sequence[datetime], ended_at: datetime | None) -> None:
@@ -203,7 +230,24 @@ def came_true(world: World) -> None:
         if seen:
             raise BreachError(f"{seen[0].key} lives for ever although a stop is on record")
         return
+    if not living and _rests(world, newest):
+        return
     if [process.key for process in living] != ([newest.key] if newest else []):
         raise BreachError(f"it shall run; alive: {[p.key for p in living]}, on record: {newest}")
     if newest is None or newest.state is not AttemptState.BOUND:
         raise BreachError(f"it runs, and its record says {newest}")
+
+
+def _rests(world: World, newest: Attempt | None) -> bool:
+    """Whether no driver is to live now: it ended as planned, and what starts the next one is still to come."""
+    if newest is None or newest.ended_at is None or recorded_class(newest.failure, newest.exit_code) not in PLANNED:
+        return False
+    now = world.clock.now()
+    if world.plan.schedule is not None:
+        return now < next_due(world.plan.schedule, newest.intended_at) + _BEGINS_WITHIN
+    idle = POLICIES[FailureClass.IDLE].longest * (1 + JITTER)
+    return world.plan.stop_when_idle is not None and now < newest.ended_at + max(RECORDS_COME, idle) + _BEGINS_WITHIN
+
+
+_BEGINS_WITHIN = timedelta(minutes=3)
+RECORDS_COME = timedelta(minutes=10)

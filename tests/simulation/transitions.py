@@ -17,7 +17,8 @@ from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.reconcile import ActionKind
 from sluice.streams.life.watch import WatchState
 
-HELD = tuple(kind for kind, policy in POLICIES.items() if policy.budget != 1 and kind is not FailureClass.FORCED)
+_NEVER_HELD = (FailureClass.FORCED, FailureClass.COMPLETED)
+HELD = tuple(kind for kind, policy in POLICIES.items() if policy.budget != 1 and kind not in _NEVER_HELD)
 """Classes after which there is a wait."""
 
 HALTING = tuple(kind for kind, policy in POLICIES.items() if policy.budget is not None)
@@ -38,7 +39,7 @@ FAULTS = (
 )
 
 TRANSITIONS: tuple[str, ...] = (
-    *(f"claim: {word}" for word in ("Adopt", "Resume", "NoCapacity", "Wait", "Refuse", "Hold", "Halt")),
+    *(f"claim: {word}" for word in ("Adopt", "Resume", "NoCapacity", "Wait", "Refuse", "Hold", "Halt", "Rest")),
     *(f"refused: {why}" for why in ("never asked", "stop on record", "ended yet lives", "no trace")),
     *(f"reserve: {how}" for how in ("won", "lost the race", "forgotten generation")),
     *(f"attempt: {change}" for change in ("intent to bound", "intent to ended", "bound to ended", "end repeated")),

@@ -9,6 +9,7 @@ from typing import Any
 
 from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.errors import RefusedError
+from sluice.specs.model.schedule import ALL_THE_TIME
 from sluice.streams.failures.capacity import NoCapacityError
 from sluice.streams.failures.failure import recorded_class
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired
@@ -68,6 +69,7 @@ class World:
         replaced: the control database is another one than that in which the last wish was recorded.
         wanted: the last wish that anybody recorded.
         settled: faults are over, and everybody is done.
+        plan: when the unit's drivers are to run.
         poison: with this exit code every driver dies soon; None if they do not.
         alerts: when somebody was told that something is wrong.
         attended: when somebody checked a run.
@@ -95,6 +97,7 @@ class World:
         self.starting: Caller | None = None
         self.alerts: list[datetime] = []
         self.attended: list[datetime] = []
+        self.plan = ALL_THE_TIME
         self.runs: list[Run] = []
         self.actors: list[Actor] = []
 
@@ -119,7 +122,14 @@ class World:
             unit=UNIT,
             job=lambda attempt: Job(("driver", str(attempt.generation))),
             clock=self.clock,
+            plan=self.plan,
+            unread_since=self.unread_since,
         ).seen_by(self, caller)
+
+    def unread_since(self, attempt: Attempt) -> datetime | None:
+        """Return when a watcher has seen records; they come some minutes after each driver that ends idle."""
+        comes = None if attempt.ended_at is None else attempt.ended_at + rules.RECORDS_COME
+        return None if comes is None or comes > self.clock.now() else comes
 
     def act(self, name: str, operation: Callable[[], object]) -> Actor:
         """Add somebody who begins as soon as it is his turn."""

@@ -13,8 +13,8 @@ from sluice.errors import CorruptionError
 from sluice.settling.status import SettlingStatus
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
+from sluice.streams.health.recording import NewVerdict
 from sluice.streams.health.verdict import PartitionLag, Verdict
-from sluice.streams.health.verdict_records import NewVerdict
 from sluice.streams.life.attempts import AttemptState, Desired, LostRaceError
 from sluice.streams.registry import Registry
 from tests.twins.clock import START, ManualClock

@@ -10,8 +10,8 @@ from threading import Lock
 from sluice.clock import Clock
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.recording import NewVerdict, RecordedVerdict
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 

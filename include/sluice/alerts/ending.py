@@ -19,7 +19,8 @@ def ends(alert_class: AlertClass, verdict: Verdict, *, wanted: bool) -> bool:
     """Whether a verdict proves that the condition of an alert is over.
 
     * A stream that is OK or IDLE works, which ends everything.
-    * One that is LAGGING works too. A risk of loss it ends only if no loss is in sight any more.
+    * One that is LAGGING works too, and one that is SCHEDULED has worked to the end of its newest run. A risk of loss
+      they end only if no loss is in sight any more.
     * STOPPED ends everything where the stop was asked for, and nothing where the stream is meant to run.
     * Everything else, UNKNOWN first of all, is no evidence of health and ends nothing.
 
@@ -35,7 +36,7 @@ def ends(alert_class: AlertClass, verdict: Verdict, *, wanted: bool) -> bool:
     match verdict.health:
         case Health.OK | Health.IDLE:
             return True
-        case Health.LAGGING:
+        case Health.LAGGING | Health.SCHEDULED:
             return alert_class is not AlertClass.LOSS_RISK or verdict.loss_seconds is None
         case Health.STOPPED:
             return not wanted

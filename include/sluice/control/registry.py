@@ -17,8 +17,8 @@ from sluice.control.rows import attempt_of, desired_state_of, verdict_of
 from sluice.control.tables import attempt, desired_state, verdict
 from sluice.errors import CorruptionError
 from sluice.streams.failures.failure import FailureClass
+from sluice.streams.health.recording import NewVerdict, RecordedVerdict
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
 
 _NOT_KEPT = {"partitions", "settling"}

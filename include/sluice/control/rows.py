@@ -11,8 +11,8 @@ from typing import Any
 
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 
 

@@ -23,7 +23,7 @@ from sluice.lineage.facets import (
     spark_engine,
 )
 from sluice.lineage.identity import run_id
-from sluice.streams.failures.failure import Failure, FailureClass, recorded_class
+from sluice.streams.failures.failure import PLANNED, Failure, FailureClass, recorded_class
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Attempt
 
@@ -131,7 +131,7 @@ _ABORTED = frozenset({FailureClass.FENCED, FailureClass.FORCED})
 
 
 def end_of(failure: FailureClass) -> RunState:
-    """Return the last state of an attempt's run: COMPLETE if stopped as asked, ABORT if cut off, or FAIL."""
-    if failure is FailureClass.STOPPED:
+    """Return the last state of an attempt's run: COMPLETE if ended as asked, ABORT if cut off, or FAIL."""
+    if failure is FailureClass.STOPPED or failure in PLANNED:
         return RunState.COMPLETE
     return RunState.ABORT if failure in _ABORTED else RunState.FAIL

@@ -22,7 +22,7 @@ from sluice.specs.model.access import Role
 from sluice.specs.model.sources import table_of
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
-from sluice.streams.life.driver_files import ended_alone, executors_of, last_report
+from sluice.streams.life.driver_files import ended_alone, executors_of, is_done, last_report
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.epochs import Epochs
@@ -68,6 +68,7 @@ def observed_unit(
             partial(ended_alone, folder.progress_file(stream)),
             settler_source(catalog, folder, stream),
             {name: partial(_next_version, folder, name) for name in _tables_of(catalog, stream)},
+            partial(is_done, folder.progress_file(stream)),
         )
         for stream in unit.streams
     }

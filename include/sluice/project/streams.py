@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
@@ -12,6 +13,7 @@ from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
 from sluice.specs.catalog.catalog import Catalog
+from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.driver_files import spark_ui_address
 from sluice.streams.life.life import UnitLife
 from sluice.streams.life.lives import Lives
@@ -46,6 +48,8 @@ class ProjectStreams:
             unit=unit,
             job=self.processes.driver,
             refuse=self.processes.refuse_unconfigured,
+            plan=self.catalog.run_plan(unit),
+            unread_since=lambda attempt: self._unread_since([attempt]).get(attempt.unit),
             clock=self.clock,
         )
 
@@ -55,7 +59,20 @@ class ProjectStreams:
         Raises:
             UnreachableError: the control database could not be queried.
         """
-        return Lives(self.records.registry(), self.life)
+        return Lives(self.records.registry(), self.life, self._unread_since)
+
+    def _unread_since(self, idle: Collection[Attempt]) -> Mapping[str, datetime]:
+        """Return when (UTC) a watcher saw records last that came after attempts had ended idle, by unit."""
+        snapshots = self.records.snapshots().of([attempt.unit for attempt in idle])
+        seen = ((attempt, snapshot) for attempt in idle for snapshot in snapshots.get(attempt.unit, {}).values())
+        return {
+            attempt.unit: snapshot.at
+            for attempt, snapshot in seen
+            if snapshot.generation == attempt.generation
+            and attempt.ended_at is not None
+            and snapshot.at > attempt.ended_at
+            and snapshot.verdict.lag_records
+        }
 
     def timeline(self, unit: str) -> Timeline:
         """Return the attempts of a unit, newest first, and what comes next.

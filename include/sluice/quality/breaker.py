@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sluice.errors import SluiceError
 from sluice.quality.reasons import Reason
-from sluice.specs.model.circuit_breaker import CircuitBreaker
+from sluice.specs.model.deadlines import CircuitBreaker
 
 _REASONS = 3
 """The number of reasons in the message; all of them are in the tally."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sluice.streams.health.verdict_records import VerdictRecords
+from sluice.streams.health.recording import VerdictRecords
 from sluice.streams.life.attempts import AttemptRecords
 
 

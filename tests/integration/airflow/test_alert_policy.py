@@ -26,9 +26,9 @@ from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.health import Health
+from sluice.streams.health.recording import NewVerdict
 from sluice.streams.health.snapshots import Rates, StreamSnapshot
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import NewVerdict
 from tests.integration.mailbox import Mailbox, running_mailbox, text_of
 from tests.integration.sink import Sink, running_sink
 from tests.twins.clock import ManualClock

@@ -15,14 +15,19 @@ from pathlib import Path
 import pytest
 from airflow.models.dagrun import DagRun
 from airflow.sdk import DagRunState
+from airflow.serialization.encoders import encode_timetable
 from airflow.utils.session import create_session
+from airflow.utils.types import DagRunType
 
 from sluice.airflow.dags.reconciler import build_reconcile_dag
 from sluice.airflow.dags.streams import build_stream_dag
+from sluice.airflow.streams.stream_tasks import request_of
 from sluice.project.project import Project
 from sluice.specs.load import scan
 from sluice.specs.units import DeclaredUnit, declared_units
+from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.attempts import AttemptState, Desired
+from sluice.streams.life.governor import Rest
 from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import ManualClock
 
@@ -216,3 +221,52 @@ def test_the_reconciler_leaves_alone_what_nobody_asked_for(project: Project) -> 
 
 def triggered(dag_run: DagRun) -> list[str]:
     return [str(task.state) for task in dag_run.get_task_instances() if task.task_id == "trigger"]
+
+
+@pytest.fixture
+def hourly(project: Project) -> DeclaredUnit:
+    """A unit that runs each hour, whose drivers read nothing and end as its schedule says."""
+    home = project.settings.home
+    spec = home / "include" / "pipelines" / "departures.yaml"
+    text = spec.read_text().replace("keep: open", "keep: all").replace("trigger: 2 seconds", "schedule: '@hourly'")
+    spec.write_text(text)
+    (home / "spark_jobs" / "stream.py").write_text("raise SystemExit(23)\n", encoding="utf-8")
+    return declared_units(scan(home / "include"), home / "include")["flights"]
+
+
+def test_the_dag_of_a_unit_with_a_schedule_has_it_and_no_other_has_one(hourly: DeclaredUnit) -> None:
+    dag = build_stream_dag(hourly)
+    encoded = str(encode_timetable(dag.schedule))
+    assert "CronTrigger" in encoded
+    assert "'0 * * * *'" in encoded
+    assert "started by the schedule `0 * * * *` (UTC)" in (dag.doc_md or "")
+    assert dag.params["action"] == "start"
+    others = DeclaredUnit(hourly.unit.__class__("other", (), ()))
+    assert "CronTrigger" not in str(build_stream_dag(others).schedule)
+
+
+def test_a_run_is_green_when_its_driver_has_read_what_was_there_and_nothing_follows(
+    project: Project, hourly: DeclaredUnit
+) -> None:
+    forget_runs()
+    dag_run = build_stream_dag(hourly, limit=timedelta(minutes=2)).test(run_conf={"reason": "the first"})
+    tasks = {task.task_id: str(task.state) for task in dag_run.get_task_instances()}
+    assert (dag_run.state, tasks["watch"], tasks["follow"]) == (DagRunState.SUCCESS, "success", "skipped")
+    life = Project.open_strict(project.settings).streams.life("flights")
+    eventually(lambda: life.record_end().ended)
+    status = life.observe()
+    assert status.attempt is not None
+    assert status.attempt.failure is FailureClass.COMPLETED
+    assert isinstance(status.outlook(status.attempt.intended_at + timedelta(seconds=1)), Rest)
+
+
+def test_airflow_calls_a_run_of_a_schedule_as_the_claim_expects() -> None:
+    class Made:
+        """A run that Airflow's scheduler has made."""
+
+        triggering_user_name = None
+        run_id = "scheduled__1"
+        run_type = DagRunType.SCHEDULED
+
+    form = {"action": "start", "reason": "-", "deadline_seconds": 60}
+    assert request_of("flights", form, Made(), ()).asked.value == "scheduled"

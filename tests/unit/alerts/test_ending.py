@@ -12,7 +12,7 @@ from sluice.streams.health.health import Health
 from sluice.streams.health.verdict import Verdict
 
 OURS = ABOUT_STREAMS | ABOUT_UNITS
-WORKS = {Health.OK, Health.IDLE, Health.LAGGING}
+WORKS = {Health.OK, Health.IDLE, Health.SCHEDULED, Health.LAGGING}
 
 
 @pytest.mark.parametrize(("alert_class", "health", "wanted"), list(product(AlertClass, Health, [True, False])))

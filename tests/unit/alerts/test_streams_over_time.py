@@ -23,11 +23,10 @@ from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import UnitRecords, stream_statuses
 from sluice.streams.health.health import Health, same_health
-from sluice.streams.health.recording import DWELL, worth_recording
+from sluice.streams.health.recording import DWELL, RecordedVerdict, worth_recording
 from sluice.streams.health.snapshots import StreamSnapshot
 from sluice.streams.health.tracking import VerdictPeriod
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.unit.alerts.examples import NOW, make_alert
 

@@ -22,9 +22,9 @@ from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.fleet import ATTEMPTS_READ, UnitRecords, stream_statuses
 from sluice.streams.health.health import Health
+from sluice.streams.health.recording import NewVerdict
 from sluice.streams.health.snapshots import StreamSnapshot
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import NewVerdict
 from sluice.streams.life.attempts import Desired
 from tests.twins.clock import ManualClock
 

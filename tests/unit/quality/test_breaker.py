@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sluice.quality.breaker import Rejected, SchemaDriftError, Tally, refuse_drift
 from sluice.quality.reasons import Reason
-from sluice.specs.model.circuit_breaker import CircuitBreaker
+from sluice.specs.model.deadlines import CircuitBreaker
 
 LIMIT = CircuitBreaker(share=0.5, records=10)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sluice.project.project import Project
 from sluice.streams.health.health import FINE
-from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.recording import RecordedVerdict
 
 LOG_BYTES = 64 * 1024
 MAX_LINES = 8

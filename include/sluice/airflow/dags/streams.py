@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from airflow.sdk import DAG, Param
+from airflow.timetables.trigger import CronTriggerTimetable
 
 from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, is_parsed, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
@@ -14,12 +16,15 @@ from sluice.airflow.streams.stream_tasks import ClaimOperator, SubmitOperator
 from sluice.airflow.streams.watch import DAY, WatchOperator
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.model.duration import format_duration
+from sluice.specs.model.schedule import RunPlan
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.units import DeclaredUnit, declared_units
 
 MAX_ACTIVE_RUNS = 16
 """Several on purpose: a run watches for a day, and a stop must not queue behind it. A younger watch of the same driver
-ends the older one, so they do not pile up."""
+ends the older one, so they do not pile up. Nor do runs of a schedule: one that finds a driver at work is over at once,
+and what that driver has not read is read by the next one as soon as it has ended."""
 
 
 def build_stream_dags() -> list[DAG]:
@@ -33,17 +38,26 @@ def build_stream_dag(declared: DeclaredUnit, *, limit: timedelta = DAY) -> DAG:
     """Build the DAG of one unit. With faults, it adopts, watches and stops a driver, and starts none."""
     streams = ", ".join(declared.unit.streams) or "its specs are broken"
     broken = (Tag.BROKEN_SPEC,) if declared.faults else ()
+    cron = declared.unit.plan.schedule
     with sluice_dag(
         stream_dag_id(declared.name),
         doc=_documentation(declared),
         description=f"Runs the streams of unit {declared.name}: {streams}.",
         tags=(Tag.STREAM, *broken),
         owner=", ".join(declared.owners) or DEFAULT_OWNER,
+        schedule=None if cron is None else _timetable(cron),
+        start_date=None if cron is None else datetime(2025, 1, 1, tzinfo=UTC),
         max_active_runs=MAX_ACTIVE_RUNS,
     ) as dag:
         _tasks(declared, limit)
     give_form(dag, _form())
     return dag
+
+
+@cache
+def _timetable(cron: str) -> CronTriggerTimetable:
+    """Return the schedule of all units at a time: the scheduler's own class, for the reason that backfills have."""
+    return CronTriggerTimetable(cron, timezone="UTC")
 
 
 def _tasks(declared: DeclaredUnit, limit: timedelta) -> None:
@@ -85,7 +99,7 @@ def _form() -> dict[str, Param]:
         "action": Param(
             UnitCommand.START.value,
             type="string",
-            enum=[asked.value for asked in UnitCommand],
+            enum=[asked.value for asked in UnitCommand if asked is not UnitCommand.SCHEDULED],
             values_display={
                 UnitCommand.START.value: "Start it, or adopt the driver that runs",
                 UnitCommand.STOP.value: "Stop it, and keep it stopped",
@@ -118,6 +132,15 @@ def _form() -> dict[str, Param]:
     }
 
 
+def _plan_text(plan: RunPlan) -> str:
+    """Return when it does, as the end of a clause."""
+    starts = "" if plan.schedule is None else f", started by the schedule `{plan.schedule}` (UTC)"
+    if plan.bounded:
+        return f"{starts}, until what was there at its start is read"
+    idle = plan.stop_when_idle
+    return starts if idle is None else f"{starts}, until nothing has come for {format_duration(idle)}"
+
+
 def _documentation(declared: DeclaredUnit) -> str:
     unit = declared.unit
     streams = "\n".join(f"* `{stream}`" for stream in unit.streams) or "* none that could be read"
@@ -135,7 +158,7 @@ A driver that runs is watched on and can be stopped. None is started until they 
 """
     return f"""# Unit `{unit.name}`
 {stub}
-One driver process outside Airflow runs these streams:
+One driver process outside Airflow runs these streams{_plan_text(unit.plan)}:
 
 {streams}
 
@@ -143,8 +166,9 @@ One driver process outside Airflow runs these streams:
 generation; `submit` starts it under a key that runs at most once; `watch` is deferred until the driver ends, a newer
 generation or a younger run takes over, or a day has passed. `follow` triggers the next run if the driver died.
 
-A green run means: the stop is on record, or another run watches on. A red `watch` means: the driver is dead and no stop
-was requested; it says whether the next generation starts by itself or the unit is HALTED, and its log ends with all
+A green run means: the stop is on record, another run watches on, or the driver ended as its spec asks for. A red
+`watch` means: the driver is dead and no stop was requested; it says whether the next generation starts by itself or the
+unit is HALTED, and its log ends with all
 attempts. A red `claim` of a run `halted__...` says the same of what ended while no run watched. Marking,
 clearing or deleting a run stops nothing; the form's **stop** does.
 """

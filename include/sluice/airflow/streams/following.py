@@ -20,7 +20,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.life.attempts import Desired
-from sluice.streams.life.governor import Go, Halt, Hold
+from sluice.streams.life.governor import Go, Halt, Hold, Rest
 from sluice.streams.life.status import UnitStatus
 
 
@@ -41,8 +41,8 @@ def following(status: UnitStatus, now: datetime) -> NextRun | str:
     if attempt.ended_at is None:
         return f"generation {attempt.generation} is not on record as ended"
     match status.outlook(now):
-        case Halt() as halt:
-            return str(halt)
+        case Halt() | Rest() as why_not:
+            return str(why_not)
         case Hold(until, why):
             return NextRun(attempt.key, until, why)
         case Go(why):

@@ -16,11 +16,11 @@ from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.streams.deadlines.watched import DeadlinesWatched
 from sluice.streams.health.observation import Observation
+from sluice.streams.health.recording import NewVerdict, RecordedVerdict
 from sluice.streams.health.settlers import upstream_elsewhere
 from sluice.streams.health.snapshots import SnapshotPolicy, StreamSnapshot, rates_of
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import NewVerdict, RecordedVerdict
 from sluice.streams.life.status import UnitStatus
 
 log = logging.getLogger(__name__)

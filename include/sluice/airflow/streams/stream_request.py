@@ -17,7 +17,7 @@ from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.life.attempts import Attempt, AttemptRecords, Desired
 from sluice.streams.life.claim import Refuse, Wait
 from sluice.streams.life.claimed import Claim
-from sluice.streams.life.governor import Halt, Hold
+from sluice.streams.life.governor import Halt, Hold, Rest
 from sluice.streams.life.launcher import DriverReport
 from sluice.streams.life.life import UnitLife
 
@@ -39,6 +39,7 @@ class UnitCommand(StrEnum):
     RESUME = "resume"
     FORCE = "force"
     FOLLOW = "follow"
+    SCHEDULED = "scheduled"  # of no form: a run that the unit's schedule has made
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ def claim(request: UnitRequest, life: UnitLife, registry: AttemptRecords) -> Cla
             _refuse_unfounded(request)
             dead = life.force(request.by, request.why)
             return Claimed(None, f"generation {dead.generation} is recorded as {dead.reason}; the reconciler continues")
-        case UnitCommand.FOLLOW:
-            return _follow(request, life)
+        case UnitCommand.FOLLOW | UnitCommand.SCHEDULED:
+            scheduled = request.asked is UnitCommand.SCHEDULED
+            return _scheduled(request, life) if scheduled else _follow(request, life)
 
 
 def submit(unit: str, generation: int, life: UnitLife) -> Attempt:
@@ -128,7 +130,29 @@ def _follow(request: UnitRequest, life: UnitLife) -> Claimed:
         return Claimed(None, "it is not wanted to run")
     if request.faults and not status.alive:
         _refuse_broken(request)
-    return _outcome(request, life.claim(governed=True))
+    claim = life.claim(governed=True)
+    if isinstance(claim.decision, Rest) and claim.decision.until is None and status.attempt is not None:
+        return Claimed(status.attempt.generation, f"{claim.why}; they are watched for")
+    return _outcome(request, claim)
+
+
+def _scheduled(request: UnitRequest, life: UnitLife) -> Claimed:
+    """Start the driver that a schedule asks for, unless one is still at work.
+
+    It records no desired state, either: a stop that is on record stays, and what was never requested stays so.
+    """
+    status = life.observe()
+    if status.desired is None:
+        return Claimed(None, f"its start was never requested; `sluice streams start {request.unit}` requests it")
+    if status.stop_requested:
+        return Claimed(None, f"{status.desired.by} requested its stop ({status.desired.why})")
+    if status.alive and status.attempt is not None:
+        why = f"generation {status.attempt.generation} is still at work; the next starts when it has ended"
+        return Claimed(None, why)
+    _refuse_broken(request)
+    life.refuse_unconfigured()
+    claim = life.claim(governed=True)
+    return Claimed(None, str(claim.decision)) if isinstance(claim.decision, Halt) else _outcome(request, claim)
 
 
 def _stopped(by: str, report: DriverReport) -> Claimed:
@@ -145,7 +169,7 @@ def _outcome(request: UnitRequest, claim: Claim) -> Claimed:
             raise RefusedError(f"{request.unit} was not started: {why}.")
         case NoCapacity(why):
             return Claimed(None, f"the cluster has no capacity for it: {why}")
-        case Hold(why=why):
+        case Hold(why=why) | Rest(why=why):
             return Claimed(None, why)
         case Halt(why=why, fix=fix):
             raise RefusedError(f"{request.unit} is HALTED: {why}.", fix=f"{fix}.")

@@ -16,6 +16,9 @@ from sluice.airflow.streams import stream_request
 from sluice.airflow.streams.stream_request import UnitCommand, UnitRequest
 from sluice.errors import RefusedError
 
+_BY_SCHEDULE = "scheduled"
+"""What Airflow calls a run that a DAG's schedule has made."""
+
 
 class ClaimOperator(DecidingOperator):
     """Records the desired state, then adopts the live driver or reserves the next generation; or stops the driver.
@@ -68,12 +71,14 @@ class SubmitOperator(ProjectOperator):
 
 def request_of(unit: str, params: Mapping[str, Any], dag_run: Any, faults: Sequence[str]) -> UnitRequest:  # noqa: ANN401 - the SDK's run
     """Read the form of a run, and who filled it in."""
-    who = dag_run.triggering_user_name or "an unknown user"
+    who, asked, why = dag_run.triggering_user_name or "an unknown user", UnitCommand(params["action"]), params["reason"]
+    if dag_run.run_type == _BY_SCHEDULE:  # nobody has filled in its form
+        who, asked, why = "its schedule", UnitCommand.SCHEDULED, "its schedule is due"
     return UnitRequest(
         unit=unit,
-        asked=UnitCommand(params["action"]),
+        asked=asked,
         by=f"{who} (Airflow run {dag_run.run_id})",
-        why=params["reason"],
+        why=why,
         deadline_seconds=float(params["deadline_seconds"]),
         faults=faults,
     )

@@ -224,15 +224,21 @@ class Watcher:
 
     def _wake(self, units: Iterable[str], statuses: Mapping[str, UnitStatus]) -> None:
         watches = [watch for unit in units for watch in self._waiting.get(unit, ())]
-        hinted = hints(watches, statuses, self._clock.now())
+        now = self._clock.now()
+        hinted = hints(watches, statuses, now)
         for watch, hint in hinted.items():
             for future in self._waiting[watch.unit][watch]:
                 if not future.done():
                     future.set_result(hint)
-        ended = {unit for unit, status in statuses.items() if status.ended}
+        ended = {unit for unit, status in statuses.items() if status.ended and not _waits(status, now)}
         if settling := {watch.unit for watch in watches if watch.unit in ended and watch not in hinted}:
             self._settling |= settling
             self._keep_running("sluice-settle", self._settle_rounds)
+
+
+def _waits(status: UnitStatus, now: datetime) -> bool:
+    """Whether a unit waits for records, which no closer look brings."""
+    return status.attempt is not None and examine(status, status.attempt.generation, now=now).rests
 
 
 def due(observed: Iterable[str], judged_at: Mapping[str, float], now: float, period: float) -> Sequence[str]:

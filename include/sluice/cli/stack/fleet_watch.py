@@ -24,7 +24,7 @@ from sluice.streams.health.verdict import Verdict
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.UNKNOWN, Health.STOPPED, Health.LAGGING),
-    *(Health.STARTING, Health.OK, Health.IDLE),
+    *(Health.STARTING, Health.OK, Health.IDLE, Health.SCHEDULED),
 )
 
 

@@ -50,7 +50,8 @@ def unit_service(project: Project, unit: str, now: datetime) -> UnitService:
     try:
         registry, since = project.records.registry(), now - SPAN
         desired, verdicts = registry.desired_states_since(unit, since), registry.verdicts_since(unit, since)
-        availability = availabilities(desired, registry.attempts(unit), verdicts, streams=streams, now=now)
+        attempts, plan = registry.attempts(unit), catalog.run_plan(unit)
+        availability = availabilities(desired, attempts, verdicts, streams=streams, now=now, plan=plan)
         snapshots = project.records.snapshots().of([unit]).get(unit, {})
     except UnreachableError:
         return UnitService()

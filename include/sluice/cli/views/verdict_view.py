@@ -16,6 +16,7 @@ from sluice.streams.life.timeline import duration_text
 STYLES = {
     Health.OK: "green",
     Health.IDLE: "green",
+    Health.SCHEDULED: "green",
     Health.STARTING: "cyan",
     Health.LAGGING: "yellow",
     Health.STOPPED: "yellow",

@@ -81,6 +81,7 @@ STATE_BYTES = _gauge("stream_state_memory_bytes", "Memory of the state after the
 
 SHOULD_RUN = _gauge("unit_should_run", "1 if the unit should run.", "unit")
 HALTED = _gauge("unit_halted", "1 if nothing starts the unit until a person resumes it.", "unit")
+NEXT_START = _gauge("unit_next_start_timestamp_seconds", "When the unit's schedule starts the next driver.", "unit")
 ATTEMPTS = _counter("unit_attempts", "Attempts of the unit: the newest generation.", "unit")
 CPU = _counter("unit_cpu_seconds", "CPU time of the driver and its child processes since it started.", "unit")
 

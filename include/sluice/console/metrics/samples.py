@@ -86,6 +86,7 @@ def _of_unit(unit: str, streams: Iterable[StreamStatus], batches: Mapping[str, B
     values: dict[Metric, float | None] = {
         m.SHOULD_RUN: float(first.should_run),
         m.HALTED: float(bool(first.halted)),
+        m.NEXT_START: None if first.next_at is None else first.next_at.timestamp(),
         m.ATTEMPTS: first.generation,
         m.CPU: max(cpu, default=None),
     }

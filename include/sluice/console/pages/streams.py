@@ -19,7 +19,7 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.dag_ids import stream_dag_id
 from sluice.streams.health.batch_log import batches, quarantined
 from sluice.streams.health.fleet import ATTEMPTS_READ, StreamStatus
-from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.life.status import UnitStatus
 from sluice.streams.life.timeline import SHOWN, Timeline, timeline
 

@@ -3,6 +3,9 @@
 A stream that fails ends alone: the others go on, and what failed is on record, its verdict red. It is started again
 within the driver by the rules for its class of failure. What concerns them all ends all: another generation, the end of
 the JVM, its memory. When none is left, the driver ends with the failure of the last one.
+
+A driver may end by itself, too: once it has read what was there, or once nothing has come for long enough. What comes
+between that decision and its end is in no batch of it, and the next driver reads it from the checkpoint.
 """
 
 from __future__ import annotations
@@ -14,10 +17,13 @@ import structlog
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
+from sluice.failpoints import failpoint
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.idleness import Idleness
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
 from sluice.spark.driver.stream_run import Stream, StreamRun
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.position.fencing import FencedError
@@ -33,7 +39,16 @@ _OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_
 
 
 class Driver:
-    """Runs the streams of one unit in this process, started in their order."""
+    """Runs the streams of one unit in this process, started in their order.
+
+    Args:
+        streams: which.
+        progress: where each is told how it goes, by stream.
+        stop: the request to stop.
+        exit_report: where it is told why it fails.
+        update: called often; returns whether anything can run a task.
+        plan: when it is to run, and so when it ends by itself.
+    """
 
     def __init__(
         self,
@@ -43,12 +58,16 @@ class Driver:
         stop: StopRequest | None = None,
         exit_report: ExitReport | None = None,
         update: Callable[[], bool] = lambda: True,
+        plan: RunPlan = ALL_THE_TIME,
     ) -> None:
         self._streams = streams
         self._update = update
         self._progress = progress
         self._exit_report = exit_report or ExitReport()
         self._stop = stop or StopRequest()
+        self._plan = plan
+        self._idleness = Idleness(plan.stop_when_idle)
+        self._by_itself: ExitCode | None = None
         self._end_of_all: tuple[Exception, str] | None = None
         self._last_end: tuple[Exception, str] | None = None
 
@@ -56,10 +75,10 @@ class Driver:
         """Start all streams and return when they have ended.
 
         Args:
-            available_now: read what is there now, then end.
+            available_now: read what is there now, then end, whatever its plan says.
             clock: injected by tests.
         """
-        clock = clock or SystemClock()
+        clock, available_now = clock or SystemClock(), available_now or self._plan.bounded
         runs = [
             StreamRun(stream, self._progress.get(stream.name), available_now=available_now, clock=clock)
             for stream in self._streams
@@ -69,9 +88,19 @@ class Driver:
         while not self._stop.asked and self._goes_on(runs, available_now=available_now):
             self._pause(runs, clock)
             self._report(runs)
+            if self._plan.stop_when_idle is not None and self._idle(runs, clock):
+                self._by_itself = ExitCode.IDLE
+                failpoint("after_idle_decision", runs[0].name)
+                break
+        else:
+            self._by_itself = ExitCode.COMPLETED if self._plan.bounded else None
         self._drain(runs, clock)
         self._report(runs)
         return self._outcome(runs)
+
+    def _idle(self, runs: Sequence[StreamRun], clock: Clock) -> bool:
+        """Whether nothing has come for so long that it ends."""
+        return self._idleness.over(all(run.at_rest and run.active for run in runs), clock.monotonic())
 
     def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
         """Wait until the streams are checked again: for longer at rest, where each check finds what the last one did.
@@ -135,8 +164,9 @@ class Driver:
             return self._exit_report.write(*(self._fenced() or failure))
         if self._last_end is not None and not self._stop.asked:
             return self._exit_report.write(*self._last_end)
-        log.info("driver ends", why="stopped on request" if self._stop.asked else "read all there was")
-        return ExitCode.STOPPED
+        code = ExitCode.STOPPED if self._stop.asked or self._by_itself is None else self._by_itself
+        log.info("driver ends", why=code.meaning)
+        return code
 
     def _fenced(self) -> tuple[Exception, str] | None:
         """Return that a newer generation is here: whatever a fenced driver stumbles over, this is why it ends.

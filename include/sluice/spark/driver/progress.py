@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ class ProgressFile:
         self._written: tuple[int, str] | None = None
         self._ended = False
         self._began_at: int | None = None
+        self._newest: dict[str, Any] = {}
 
     def update(self, progress: StreamingQueryProgress) -> None:
         """Write a query's newest progress, unless it is written already."""
@@ -60,7 +62,7 @@ class ProgressFile:
             return
         selected = _selected(data)
         replace_if_possible(self._path, {**self._identity, **selected})
-        self._written = key
+        self._written, self._newest = key, selected
         if self._log is not None and _WORK in data.get("durationMs", {}):  # while it is idle, there is no batch
             began = self._began_at = _position(data, "startOffset") if self._began_at is None else self._began_at
             read = None if (end := _position(data, "endOffset")) is None or began is None else end - began
@@ -71,6 +73,11 @@ class ProgressFile:
         """Write that the stream has ended alone, and why: its driver goes on, so no exit code says it."""
         self._ended = True
         replace_if_possible(self._path, {**self._identity, "at": failure.at.isoformat(), "ended": to_record(failure)})
+
+    def complete(self, at: datetime) -> None:
+        """Write that the stream has read what was there when its driver started, and has ended."""
+        self._ended = True
+        replace_if_possible(self._path, {**self._identity, **self._newest, "at": at.isoformat(), "done": True})
 
     def go_on(self) -> None:
         """Write again: the stream was started once more."""

@@ -85,6 +85,7 @@ class StreamRun:
         self._began_at = clock.now()
         self._ends: list[StreamEnd] = []
         self._again_at: datetime | None = None
+        self._completed = False
 
     @property
     def name(self) -> str:
@@ -206,10 +207,19 @@ class StreamRun:
             return
         if self._progress is not None and progress is not None:
             self._progress.update(progress)
+        self._report_completion()
         try:
             self.stream.between_batches()
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             self._raised = self._raised or error
+
+    def _report_completion(self) -> None:
+        """Report once that what was there is read: what comes since then is for the next driver."""
+        if not self._available_now or self._completed or self.active or self.error is not None:
+            return
+        self._completed = not self._interrupted
+        if self._completed and self._progress is not None:
+            self._progress.complete(self._clock.now())
 
     @property
     def failed(self) -> bool:

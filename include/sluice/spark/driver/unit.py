@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -14,12 +15,14 @@ from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
+from sluice.spark.driver.surplus import SurplusExecutors, loads_of, release_from
 from sluice.spark.driver.unbounded_topics import unbounded_topics
 from sluice.spark.driver.unit_streams import refuse_unstartable, unit_streams
 from sluice.spark.session.preset import merged, unit_layers
 from sluice.spark.session.session import session_with
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.needs import application_of
+from sluice.specs.catalog.needs import application_of, resources_of
+from sluice.specs.model.resources import Resources
 from sluice.streams.failures.exits import ExitCode
 
 
@@ -32,7 +35,15 @@ def run_unit(
     exit_report: ExitReport,
     available_now: bool = False,
 ) -> ExitCode:
-    """Run the streams of a unit until they are asked to stop, or, if `available_now`, until they have read everything.
+    """Run the streams of a unit until they are asked to stop, or as long as its plan says.
+
+    Args:
+        project: where it runs.
+        name: the unit's.
+        generation: of the attempt.
+        stop: the request to stop.
+        exit_report: where it is told why it fails.
+        available_now: read what is there now and end, whatever the plan says.
 
     Raises:
         SluiceError: Spark could not be started. Any later failure is the exit code.
@@ -87,8 +98,22 @@ def run_streams(
     codes = {pipeline: keep_code(project, pipeline) for pipeline in unit.pipelines}
     at_start = {**identity, "codes": codes, "warnings": unbounded_topics(project, unit)}
     unit_file = UnitFile(project.folder.unit_file(name), at_start, partial(executors_of, spark))
-    driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=unit_file.update)
+    update = _updates(spark, resources_of(project.catalog, unit), unit_file)
+    driver = Driver(streams, files, stop=stop, exit_report=exit_report, update=update, plan=unit.plan)
     return driver.run(available_now=available_now)
+
+
+def _updates(spark: SparkSession, resources: Resources, unit_file: UnitFile) -> Callable[[], bool]:
+    """Return what a driver does beside its batches; see `UnitFile.update`."""
+    if not resources.grows or executors_of(spark) is None:
+        return unit_file.update
+    executors = SurplusExecutors(resources.least_cores, partial(loads_of, spark), partial(release_from, spark))
+
+    def update() -> bool:
+        executors.update()
+        return unit_file.update()
+
+    return update
 
 
 def unit_session(project: Project, unit: Unit) -> SparkSession:

@@ -16,7 +16,7 @@ from sluice.quality.reasons import Reason
 from sluice.spark.records.pipeline import PipelineCode, SourceCode
 from sluice.spark.records.validation import REASON
 from sluice.spark.sinks.sink import planned_batch
-from sluice.specs.model.circuit_breaker import CircuitBreaker
+from sluice.specs.model.deadlines import CircuitBreaker
 from sluice.streams.position.checkpoint import Checkpoint
 
 Between = Callable[[Mapping[str, int], Mapping[str, int]], DataFrame]

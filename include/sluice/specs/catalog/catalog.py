@@ -17,6 +17,7 @@ from sluice.specs.model.access import PrincipalSpec
 from sluice.specs.model.alerting import AlertPolicySpec
 from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
 from sluice.specs.model.topic_shape import AbsentTopic, TopicShape
 
 
@@ -29,12 +30,14 @@ class Unit:
         topics: names of the topics whose raw tables it fills.
         pipelines: names of the pipelines that it runs.
         side_streams: names of the further streams of these pipelines.
+        plan: when its driver is to run.
     """
 
     name: str
     topics: tuple[str, ...]
     pipelines: tuple[str, ...]
     side_streams: tuple[str, ...] = ()
+    plan: RunPlan = ALL_THE_TIME
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -204,6 +207,18 @@ class Catalog:
         # Of a pipeline with one source, what names none is about that one.
         return expected if source is None else tuple(each for each in expected if each.source in (None, source))
 
+    @cached_property
+    def run_plans(self) -> Mapping[str, RunPlan]:
+        """When the driver of each unit is to run: as its pipelines say, or without any as its raw streams do."""
+        raw = {
+            topic.raw.driver: RunPlan(topic.raw.schedule, topic.raw.stop_when_idle) for topic in self.topics.values()
+        }
+        return {**raw, **{pipeline.driver: pipeline.run_plan for pipeline in self.pipelines.values()}}
+
+    def run_plan(self, unit: str) -> RunPlan:
+        """Return when the driver of a unit is to run; all the time if no spec names it."""
+        return self.run_plans.get(unit, ALL_THE_TIME)
+
     def unit(self, name: str) -> Unit:
         """Return a unit.
 
@@ -229,6 +244,12 @@ class Catalog:
             pipelines[pipeline.driver].append(name)
             further[pipeline.driver] += [stream.name for stream in streams_of(pipeline) if stream.name != name]
         return {
-            driver: Unit(driver, *(tuple(sorted(named.get(driver, ()))) for named in (topics, pipelines, further)))
+            driver: Unit(
+                driver,
+                tuple(sorted(topics.get(driver, ()))),
+                tuple(sorted(pipelines.get(driver, ()))),
+                tuple(sorted(further.get(driver, ()))),
+                self.run_plan(driver),
+            )
             for driver in sorted(topics.keys() | pipelines.keys())
         }

@@ -38,6 +38,8 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "max_records_per_batch": True,
     "start": True,  # which records a state knows is said by each commit, of which the code knows nothing
     "mirror_group": True,
+    "schedule": True,
+    "stop_when_idle": True,
     "circuit_breaker": True,  # a batch is committed as it is, or not at all
     "time": _TIMES_WITHOUT_MEANING,
     "static": True,  # each is said below

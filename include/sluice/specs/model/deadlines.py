@@ -51,4 +51,13 @@ class StreamDeadlines(Spec):
         return limit
 
 
+class CircuitBreaker(Spec):
+    """More than `share` of a batch with at least `records` records."""
+
+    share: float = Field(gt=0, lt=1)
+    """A batch of which a greater share is quarantined is not committed, and its stream stops."""
+    records: int = Field(default=100, ge=1)
+    """Batches with fewer records are never judged: one bad record of two is no drift."""
+
+
 UNDECLARED = StreamDeadlines()

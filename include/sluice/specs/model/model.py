@@ -14,9 +14,8 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, 
 from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
 from sluice.specs.model.backfill_rules import BackfillRules
-from sluice.specs.model.circuit_breaker import CircuitBreaker
 from sluice.specs.model.data_alerts import DataAlert
-from sluice.specs.model.deadlines import UNDECLARED, StreamDeadlines
+from sluice.specs.model.deadlines import UNDECLARED, CircuitBreaker, StreamDeadlines
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.encoding import LINES, Encoding
 from sluice.specs.model.fields import WITH_PARTS
@@ -35,6 +34,7 @@ from sluice.specs.model.outputs import (
 from sluice.specs.model.pages import PageSpec
 from sluice.specs.model.patches import Patch
 from sluice.specs.model.resources import Resources
+from sluice.specs.model.schedule import IdleTime, RunPlan, Schedule
 from sluice.specs.model.sources import (
     Source,
     SourceSpec,
@@ -159,6 +159,10 @@ class RawTableSpec(Spec):
     """Streams that name the same driver form one unit and share a process."""
     deadlines: StreamDeadlines = UNDECLARED
     """What the raw stream promises while it runs."""
+    schedule: Schedule | None = None
+    """When its driver is started; omitted: as the pipelines say that name the same driver. See there."""
+    stop_when_idle: IdleTime | None = None
+    """When its driver ends by itself; omitted: as the pipelines say that name the same driver. See there."""
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """The rate limit of the raw stream: it smooths a backlog and drops nothing. Omitted: a batch takes all there is."""
     min_partitions: int | None = Field(default=None, ge=1, le=4096)
@@ -209,6 +213,12 @@ class PipelineSpec(Spec):
     """How its live outputs trade latency for cost: `throughput`, `balanced`, `latency` or `realtime`."""
     trigger: Duration = Field(default=OF_LANE, validate_default=True, json_schema_extra=without_default)
     """Least time between two micro-batches; of `realtime` how long a batch lasts. Omitted: the lane's."""
+    schedule: Schedule | None = None
+    """When its driver is started, which reads what is there, writes all outputs and ends: cron of five fields in UTC, a
+    preset such as `@hourly`, or a duration that divides the day. Omitted: a driver runs as long as it is wanted."""
+    stop_when_idle: IdleTime | None = None
+    """After how long without a record its driver ends by itself; the next starts when there are records, or, with a
+    `schedule`, when that is due. Omitted: it goes on."""
     resources: Resources = Resources()
     max_records_per_batch: int | None = Field(default=None, ge=1)
     """A cap lets partitions drift apart in time while a backlog is drained: live values lack records then, which the
@@ -267,6 +277,11 @@ class PipelineSpec(Spec):
             return self
         there = tuple(each.in_deployment(name) if isinstance(each, WrittenTopic) else each for each in self.outputs)
         return self.model_copy(update={"outputs": there})
+
+    @property
+    def run_plan(self) -> RunPlan:
+        """When its driver is to run."""
+        return RunPlan(self.schedule, self.stop_when_idle)
 
     @property
     def every_source(self) -> Mapping[str, SourceSpec | TableSource]:

@@ -26,20 +26,19 @@ from sluice.specs.rules import (
     alerting_rules,
     client_settings,
     feed_rules,
-    interval_expectations,
     lane_rules,
     login_rules,
     output_rules,
     page_rules,
-    record_expectations,
+    schedule_rules,
     sink_rules,
     source_rules,
     spark_settings,
     static_rules,
-    suites,
     table_rules,
 )
 from sluice.specs.rules.contracts import FOLDER, history_of
+from sluice.specs.rules.expectations import intervals, records, suites
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
 from sluice.specs.rules.protobuf_rules import unknown_names
 
@@ -103,13 +102,15 @@ def streams_are_unique(reading: Reading) -> Iterator[Finding]:
 
 
 def units_agree(reading: Reading) -> Iterator[Finding]:
-    """Pipelines that share a driver share its process, so they must want the same resources and Spark settings."""
+    """Pipelines that share a driver share its process, so they must want the same of it: resources, settings, times."""
     first: dict[str, str] = {}
     for name, pipeline in sorted(reading.catalog.pipelines.items()):
         other = reading.catalog.pipelines[first.setdefault(pipeline.driver, name)]
         for key, own, theirs in (
             ("resources", pipeline.resources, other.resources),
             ("spark", pipeline.spark, other.spark),
+            ("schedule", pipeline.schedule, other.schedule),
+            ("stop_when_idle", pipeline.stop_when_idle, other.stop_when_idle),
         ):
             if own != theirs:
                 message = f"{key} differs from that of the pipeline {other.name}, which names the same driver."
@@ -238,6 +239,9 @@ RULES: tuple[Rule, ...] = (
     streams_are_unique,
     units_agree,
     lane_rules.realtime_pipelines_can_run,
+    schedule_rules.raw_streams_run_with_their_driver,
+    schedule_rules.plans_can_be_kept,
+    schedule_rules.raw_tables_are_filled_meanwhile,
     source_rules.sources_have_names_of_their_own,
     source_rules.carried_tables_have_names_of_their_own,
     source_rules.source_columns_are_free,
@@ -270,8 +274,8 @@ RULES: tuple[Rule, ...] = (
     feed_rules.live_feeds_fit,
     transforms_fit,
     suites.suites_guard_pipelines,
-    record_expectations.records_can_be_judged,
-    interval_expectations.intervals_can_be_judged,
+    records.records_can_be_judged,
+    intervals.intervals_can_be_judged,
     access_rules.principals_are_unique,
     access_rules.scopes_exist,
     access_rules.principals_are_in_deployments,

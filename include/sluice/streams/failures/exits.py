@@ -36,6 +36,8 @@ class ExitCode(IntEnum):
     JVM_LOST = 18, "ended because Spark's JVM died (often killed by the kernel for lack of memory)"
     SCHEMA_DRIFT = 19, "stopped: more of a batch was quarantined than its spec allows"
     CONFIGURATION = 21, "could not run: a variable that its specs name is not set where it was started"
+    COMPLETED = 23, "read what was there at its start and ended, as its schedule says"
+    IDLE = 24, "ended by itself: nothing came for as long as its spec says"
     DISK_FULL = 22, "failed: a disk is full; it continues where it stopped once there is space"
 
 

@@ -37,6 +37,8 @@ class FailureClass(ExplainedEnum):
         return member
 
     STOPPED = "stopped", ExitCode.STOPPED
+    COMPLETED = "completed", ExitCode.COMPLETED
+    IDLE = "idle", ExitCode.IDLE
     FORCED = "forced", None
     # Killed by a signal, together with its keeper, or by the death of its JVM.
     KILLED = "killed", ExitCode.JVM_LOST, "find out what killed it: the kernel's log names what it killed for memory"
@@ -79,6 +81,9 @@ class FailureClass(ExplainedEnum):
     )
     UNKNOWN = "unknown", ExitCode.FAILED, "find the cause in the log"
 
+
+PLANNED = frozenset({FailureClass.COMPLETED, FailureClass.IDLE})
+"""Ends that a spec asks for: nothing went wrong, and nobody requested a stop."""
 
 EXIT_CODES: Mapping[FailureClass, ExitCode] = {
     kind: kind.exit_code for kind in FailureClass if kind.exit_code is not None

@@ -8,6 +8,9 @@ A stream is wanted from a request to run until a request to stop, whoever made i
   available, and is shown beside;
 * **down** otherwise: no driver lives, or it is STARTING, STALLED, STOPPED, REWOUND or at LOSS_RISK.
 
+Where a spec lets its driver end, the time from such an end to the next attempt, or until its schedule is due, is not
+wanted time. A run that has read what it was to read was available for as long as it lived.
+
 Verdicts are on record when they change, so the last one holds until the next, or until the driver's end.
 """
 
@@ -17,17 +20,22 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
+from sluice.streams.failures.failure import PLANNED, FailureClass
 from sluice.streams.health.health import Health
-from sluice.streams.health.verdict_records import RecordedVerdict
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, Desired, DesiredState
+from sluice.streams.life.governor import due_at
 
 SPAN = timedelta(days=30)
 KEPT = timedelta(days=35)
 """Verdicts are kept for so long; the one that held then stays."""
+
+_LATER = datetime.max.replace(tzinfo=UTC)
 
 _AVAILABLE = frozenset({Health.OK, Health.IDLE, Health.LAGGING})
 
@@ -85,6 +93,7 @@ def availability(
     *,
     start: datetime,
     end: datetime,
+    plan: RunPlan = ALL_THE_TIME,
 ) -> Availability:
     """Add up a span of time.
 
@@ -94,24 +103,21 @@ def availability(
         verdicts: of the stream: those that held at `start`, and all after them, in any order.
         start: begin of the span (UTC).
         end: its end, not after the present.
+        plan: when its driver is to run.
     """
     wanted = _Steps((desired.at, desired.state is Desired.RUNNING) for desired in desired_states)
-    judged = _by_generation(verdicts)
-    born, died = _lives(attempts)
-    moments = {
-        start,
-        end,
-        *born,
-        *died,
-        *(desired.at for desired in desired_states),
-        *(record.at for record in verdicts),
-    }
+    judged, (born, died), pauses = _by_generation(verdicts), _lives(attempts), _pauses(attempts, plan)
+    completed = {attempt.generation for attempt in attempts if attempt.failure is FailureClass.COMPLETED}
+    changes = (*(desired.at for desired in desired_states), *(record.at for record in verdicts))
+    moments = {start, end, *born, *died, *changes, *(moment for pause in pauses for moment in pause)}
     living: set[int] = set()
     total = Availability()
     for begin, until in pairwise(sorted(moments)):
         living = (living | born.get(begin, set())) - died.get(begin, set())
-        if start <= begin and until <= end and wanted.at(begin):
-            total += _spent(_health(living, judged, begin), until - begin)
+        rests = not living and any(since <= begin < ends for since, ends in pauses)
+        if start <= begin and until <= end and wanted.at(begin) and not rests:
+            health = Health.OK if max(living, default=0) in completed else _health(living, judged, begin)
+            total += _spent(health, until - begin)
     return total
 
 
@@ -123,12 +129,13 @@ def availabilities(
     streams: Iterable[str],
     now: datetime,
     span: timedelta = SPAN,
+    plan: RunPlan = ALL_THE_TIME,
 ) -> Mapping[str, Availability]:
     """Return the availability of each stream of a unit over the last days; arguments as for `availability`."""
     lately = [attempt for attempt in attempts if attempt.ended_at is None or attempt.ended_at >= now - span]
     return {
         stream: availability(
-            desired_states, lately, [v for v in verdicts if v.stream == stream], start=now - span, end=now
+            desired_states, lately, [v for v in verdicts if v.stream == stream], start=now - span, end=now, plan=plan
         )
         for stream in streams
     }
@@ -166,6 +173,21 @@ def _lives(attempts: Iterable[Attempt]) -> tuple[Mapping[datetime, set[int]], Ma
         if end is not None:
             died[end].add(attempt.generation)
     return born, died
+
+
+def _pauses(attempts: Iterable[Attempt], plan: RunPlan) -> Sequence[tuple[datetime, datetime]]:
+    """Return the times in which no driver was to live: from a planned end to the next driver, or until it was due."""
+    pauses: list[tuple[datetime, datetime]] = []
+    after: Attempt | None = None
+    for attempt in sorted(attempts, key=lambda each: each.generation, reverse=True):
+        if attempt.ended_at is not None and attempt.failure in PLANNED:
+            followed = [] if after is None else [after.bound_at or after.ended_at or after.intended_at]
+            due = due_at(attempt, plan)
+            until = min([*followed, *([] if due is None else [due])], default=_LATER)
+            if attempt.ended_at < until:
+                pauses.append((attempt.ended_at, until))
+        after = attempt
+    return pauses
 
 
 def _health(living: Iterable[int], judged: Mapping[int, _Steps], moment: datetime) -> Health:

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.specs.catalog.catalog import Unit
+from sluice.specs.model.schedule import next_due
+from sluice.streams.failures.failure import PLANNED
 from sluice.streams.health.health import FINE, Health, same_health
-from sluice.streams.health.snapshots import DeadlineState, StreamSnapshot
+from sluice.streams.health.pauses import judge_pause
+from sluice.streams.health.recording import RecordedVerdict
+from sluice.streams.health.snapshots import FRESH, DeadlineState, StreamSnapshot
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
-from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
-from sluice.streams.life.status import UnitStatus
+from sluice.streams.life.governor import HISTORY, Go, Halt, Hold, Rest
+from sluice.streams.life.status import Pause, UnitStatus
 from sluice.streams.life.timeline import duration_text
 
 RESTARTS_SPAN = timedelta(hours=24)
@@ -25,7 +28,7 @@ ATTEMPTS_READ = HISTORY
 
 _BY_URGENCY = (
     *(Health.LOSS_RISK, Health.REWOUND, Health.STALLED, Health.STOPPED, Health.UNKNOWN, Health.LAGGING),
-    *(Health.STARTING, Health.OK, Health.IDLE),
+    *(Health.STARTING, Health.OK, Health.IDLE, Health.SCHEDULED),
 )
 
 
@@ -60,10 +63,12 @@ class StreamStatus:
             None if nothing of it is on record.
         halted: why no attempt starts until a person asks for it; empty if that is not so.
         should_run: whether it shall run.
-        restarts: how many attempts began in the last 24 hours, besides the first of all.
+        restarts: how many attempts began in the last 24 hours, besides the first of all, and those after an end that
+            the spec asks for.
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the desired state was recorded, whichever was last
             (UTC); None if no user ever asked.
+        next_at: when (UTC) its schedule starts the next driver, maybe a moment ago; None without a schedule.
         deadlines: those of which it is certain whether they are missed, by a fresh observation of a stream that runs.
     """
 
@@ -77,6 +82,7 @@ class StreamStatus:
     restarts: int
     generation: int
     changed_at: datetime | None = None
+    next_at: datetime | None = None
     deadlines: tuple[DeadlineState, ...] = ()
 
     @property
@@ -96,10 +102,17 @@ class StreamStatus:
 def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[StreamStatus]:
     """Return how the streams of a unit stand."""
     newest = records.attempts[0] if records.attempts else None
-    status = UnitStatus(unit.name, records.desired, newest, None, earlier=tuple(records.attempts[1:]))
-    ended = newest is None or newest.state is AttemptState.ENDED
+    status = UnitStatus(
+        unit.name,
+        records.desired,
+        newest,
+        None,
+        earlier=tuple(records.attempts[1:]),
+        plan=unit.plan,
+        unread_since=_unread_since(newest, records),
+    )
+    pause, ended = status.pause(now), newest is None or newest.state is AttemptState.ENDED
     halted = status.halted(now) if ended and newest is not None else ""
-    begun = (a for a in records.attempts if a.generation > 1 and now - a.intended_at <= RESTARTS_SPAN)
     stream_status = StreamStatus(
         unit=unit.name,
         stream="",
@@ -108,11 +121,33 @@ def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[Str
         since=None,
         halted=halted,
         should_run=records.desired is not None and records.desired.state is Desired.RUNNING,
-        restarts=sum(1 for _ in begun),
+        restarts=_restarts(records.attempts, now),
         generation=0 if newest is None else newest.generation,
         changed_at=_changed_at(records),
+        next_at=_next_at(status, pause, now),
     )
-    return [_of(stream, stream_status, records, now, ended=ended) for stream in unit.streams]
+    return [_of(stream, stream_status, records, now, ended=ended, pause=pause) for stream in unit.streams]
+
+
+def _next_at(status: UnitStatus, pause: Pause | None, now: datetime) -> datetime | None:
+    if status.plan.schedule is None or status.stop_requested:
+        return None
+    return next_due(status.plan.schedule, now) if pause is None else pause.until
+
+
+def _restarts(attempts: Sequence[Attempt], now: datetime) -> int:
+    """Return how many attempts began lately that follow another one, which had not ended as its spec asked for."""
+    planned = {attempt.generation for attempt in attempts if attempt.failure in PLANNED}
+    begun = (a for a in attempts if a.generation > 1 and now - a.intended_at <= RESTARTS_SPAN)
+    return sum(1 for attempt in begun if attempt.generation - 1 not in planned)
+
+
+def _unread_since(newest: Attempt | None, records: UnitRecords) -> datetime | None:
+    """Return when a watcher saw records last that came after the newest attempt ended; None if none did."""
+    if newest is None or newest.ended_at is None:
+        return None
+    seen = (s for s in records.snapshots.values() if s.generation == newest.generation and s.at > newest.ended_at)
+    return max((snapshot.at for snapshot in seen if snapshot.verdict.lag_records), default=None)
 
 
 def _changed_at(records: UnitRecords) -> datetime | None:
@@ -131,14 +166,20 @@ _UNSEEN = Verdict(
 )
 
 
-def _of(stream: str, unit: StreamStatus, records: UnitRecords, now: datetime, *, ended: bool) -> StreamStatus:
+def _of(
+    stream: str, unit: StreamStatus, records: UnitRecords, now: datetime, *, ended: bool, pause: Pause | None = None
+) -> StreamStatus:
     snapshot, recorded = records.snapshots.get(stream), records.verdicts.get(stream)
     if snapshot is not None and snapshot.generation < unit.generation:
         snapshot = None
     if recorded is not None and (recorded.generation != unit.generation or recorded.at > now):
         recorded = None  # it is about an earlier attempt, or the clock was set back
     verdict, since, deadlines = unit.verdict, unit.changed_at, tuple[DeadlineState, ...]()
-    if ended:
+    if ended and pause is not None and pause.until is None and now - pause.ended_at > FRESH:
+        # Its watcher waits for records: it is idle only as long as somebody looks.
+        watched = snapshot is not None and snapshot.at > pause.ended_at
+        verdict = _fresh(snapshot, now) if snapshot is not None and watched else _UNWATCHED
+    elif ended:
         verdict = verdict if snapshot is None else _rested(verdict, snapshot.verdict)
     elif snapshot is not None:
         verdict = _fresh(snapshot, now)
@@ -185,22 +226,33 @@ def _rested(verdict: Verdict, last: Verdict) -> Verdict:
     )
 
 
+_UNWATCHED = replace(
+    _UNSEEN, why="Its driver ended because nothing came, and no watcher was seen to wait for records since."
+)
+
+
 def _at_rest(status: UnitStatus, now: datetime) -> Verdict:
     """Return the verdict on a unit whose newest attempt is on record as ended, or that has none."""
     desired, attempt = status.desired, status.attempt
     if desired is None:
         return Verdict(Health.STOPPED, "Its start was never requested.", f"`sluice streams start {status.unit}`.")
+    if (pause := status.pause(now)) is not None:
+        return Verdict(*judge_pause(pause, status.unit, now))
     if desired.state is Desired.STOPPED:
         return Verdict(Health.STOPPED, f"{desired.by} stopped it: {desired.why}.")
     if attempt is None:
         return Verdict(Health.STOPPED, f"{desired.by} requested its start, and it was not started yet.", _RECONCILER)
+    return _after_end(status, attempt, now)
+
+
+def _after_end(status: UnitStatus, attempt: Attempt, now: datetime) -> Verdict:
     ended = f"It ended {duration_text(max(timedelta(0), now - (attempt.ended_at or now)))} ago"
     match outlook := status.outlook(now):
         case Halt():
             return Verdict(Health.STOPPED, f"{ended} and is HALTED: {outlook.why}.", f"{outlook.fix}.")
         case Go():
             return Verdict(Health.STOPPED, f"{ended}: generation {attempt.generation} {attempt.reason}.", _RECONCILER)
-        case Hold():
+        case Hold() | Rest():
             return Verdict(Health.STOPPED, f"{ended}: {outlook.why}.")
 
 

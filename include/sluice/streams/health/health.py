@@ -9,10 +9,11 @@ class Health(ExplainedEnum):
     """The verdict's word."""
 
     OK = "OK", "the stream keeps up: batches are committed, and unread records are recent"
-    IDLE = "IDLE", "nothing is unread, and nothing has been for ten minutes"
+    IDLE = "IDLE", "nothing is unread, and nothing has been for ten minutes; its spec may let its driver end meanwhile"
+    SCHEDULED = "SCHEDULED", "no driver runs, as planned: the schedule of its spec starts the next one"
     STARTING = (
         "STARTING",
-        "records are waiting, and the driver is alive but has not committed a batch yet",
+        "records are waiting, and the driver is alive but has not committed a batch yet, or is about to be started",
         "wait: Spark needs up to a minute, the first batch longer if there is much to read; STALLED after ten minutes",
     )
     LAGGING = (
@@ -43,12 +44,12 @@ class Health(ExplainedEnum):
     )
 
 
-WELL = frozenset({Health.OK, Health.IDLE})
-"""Verdicts on a stream that is known to work."""
+WELL = frozenset({Health.OK, Health.IDLE, Health.SCHEDULED})
+"""Verdicts on a stream that is known to work, or to rest as planned."""
 FINE = WELL | {Health.STARTING}
 """Verdicts that need no action."""
 
 
 def same_health(one: Health, other: Health) -> bool:
-    """Whether one verdict goes on as the other: a stream that is at times OK and at times IDLE is well."""
+    """Whether one verdict goes on as the other: a stream that is at times OK and at times rests is well."""
     return one is other or {one, other} <= WELL

@@ -12,6 +12,7 @@ from sluice.specs.catalog.rhythm import UNDECLARED, Rhythm
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport
+from sluice.streams.life.status import Pause
 from sluice.streams.position.checkpoint import CommittedBatch, PlannedBatch
 from sluice.topics.administration import RecordStamp
 from sluice.wording import span
@@ -68,6 +69,8 @@ class Observation:
         executors: what the driver says of those that it has; None if it said nothing, or needs none.
         ended_alone: why this stream has ended although its driver lives; None if it has not.
         settler: of a settled table; None of any other stream.
+        pause: how its unit stands still as planned; None if a driver runs, or should.
+        done: whether it has read what was there at the start of its driver, which ends when all streams have.
     """
 
     at: datetime
@@ -96,6 +99,8 @@ class Observation:
     epoch: int = 0
     held: Mapping[str, int] = field(default_factory=dict)
     settler: ObservedSettler | None = None
+    pause: Pause | None = None
+    done: bool = False
 
     @cached_property
     def unread(self) -> Mapping[str, int] | None:

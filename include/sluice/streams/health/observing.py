@@ -60,6 +60,7 @@ class ProgressSource:
         reported_at: when its driver last wrote its progress file; None if there is none.
         ended_alone: why a generation's driver has ended it alone; None if it has not.
         settler: of a settled table; None of any other stream.
+        done: whether a generation's driver says that it has read what was there at its start.
         tables: returns the next version of each settled table that it reads, by what `table_input` calls it.
     """
 
@@ -70,6 +71,7 @@ class ProgressSource:
     ended_alone: Callable[[int], Failure | None] = lambda _generation: None
     settler: SettlerSource | None = None
     tables: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    done: Callable[[int], bool] = lambda _generation: False
 
 
 class TopicReadings(Protocol):
@@ -186,6 +188,7 @@ def _unit_observations(
             halted="" if halt is None else halt.reason,
             halted_fix="" if halt is None else halt.fix,
             shortage=status.shortage,
+            pause=status.pause(at),
         )
         if status.alive and status.attempt is not None:
             generation = status.attempt.generation
@@ -300,11 +303,12 @@ def _with_driver_reports(
     ):
         return observation
     reported_at = _ask("progress file", source.reported_at).value if observation.lag_records else None
-    ended = None
+    ended, done = None, False
     if observation.lag_records and generation is not None:  # what stopped it is still unread
         ended = _ask("progress file", partial(source.ended_alone, generation)).value
+        done = _ask("progress file", partial(source.done, generation)).value or False
     running = None if executors is None else _ask("unit file", executors).value
-    return replace(observation, reported_at=reported_at, executors=running, ended_alone=ended)
+    return replace(observation, reported_at=reported_at, executors=running, ended_alone=ended, done=done)
 
 
 def _wants_stamps(observation: Observation, stamps: Stamps) -> bool:

@@ -8,11 +8,10 @@ from datetime import datetime
 
 from sluice.streams.health.health import Health, same_health
 from sluice.streams.health.observation import Observation
-from sluice.streams.health.recording import lagging_since, worth_recording
+from sluice.streams.health.recording import RecordedVerdict, lagging_since, worth_recording
 from sluice.streams.health.settlers import Judgement, judge_all
 from sluice.streams.health.snapshots import FRESH
 from sluice.streams.health.verdict import Verdict, judge
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.health.window import Window
 
 

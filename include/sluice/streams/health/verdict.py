@@ -19,6 +19,7 @@ from sluice.streams.health.diagnosis import FIRST_COMMIT, SILENT_CADENCES, Diagn
 from sluice.streams.health.health import Health
 from sluice.streams.health.lag import MIN_SPAN_SECONDS
 from sluice.streams.health.observation import Observation, ago
+from sluice.streams.health.pauses import judge_pause
 from sluice.streams.health.retention import horizon_seconds, lost
 from sluice.streams.health.settlers import Judgement, judge_settler
 from sluice.streams.health.window import Window
@@ -117,8 +118,10 @@ def _judge_life(facts: Diagnosis) -> Judgement | None:
     """A stop and a proven death."""
     observed = facts.observation
     driver = observed.driver
-    if driver is None or driver.state is DriverState.RUNNING:
-        return None if driver is None or observed.stop_requested else _judge_end_alone(observed)
+    # What stands still as planned is judged later: what else there is to see of it counts first.
+    if driver is None or driver.state is DriverState.RUNNING or observed.pause is not None:
+        alive = driver is not None and observed.pause is None and not observed.stop_requested
+        return _judge_end_alone(observed) if alive else None
     end = f"{driver.key} {explain_exit(driver.exit_code)}"
     if observed.never_requested and driver.state is DriverState.ABSENT:  # no fault, and nothing for the operator to do
         return Health.STOPPED, f"Its start was never requested; `sluice streams start {observed.unit}` requests it.", ""
@@ -216,6 +219,17 @@ def _judge_loss(facts: Diagnosis) -> Judgement | None:
         why,
         f"raise the topic's `retention` at the broker now; then sluice streams logs {observed.unit}",
     )
+
+
+def _judge_plan(facts: Diagnosis) -> Judgement | None:
+    """A driver that has ended as planned, and a stream that has read what its driver is to read."""
+    observed = facts.observation
+    if observed.pause is not None:
+        return judge_pause(observed.pause, observed.unit, observed.at, observed.lag_records, facts.age)
+    if observed.done and observed.lag_records:
+        why = f"It has read what was there when {observed.driver_text} started; {_records(facts)} unread, for the next."
+        return Health.OK, why, ""
+    return None
 
 
 def _judge_executors(facts: Diagnosis) -> Judgement | None:
@@ -375,7 +389,7 @@ def _records(facts: Diagnosis) -> str:
 
 
 _QUESTIONS: tuple[Callable[[Diagnosis], Judgement | None], ...] = (
-    *(_judge_life, _judge_visibility, _judge_position, _judge_loss),
+    *(_judge_life, _judge_visibility, _judge_position, _judge_loss, _judge_plan),
     *(_judge_executors, _judge_start, _judge_silence, _judge_pace),
 )
 """In the order of judgement."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.claim import Decision
-from sluice.streams.life.governor import Halt, Hold
+from sluice.streams.life.governor import Halt, Hold, Rest
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Claim:
         attempt: hand it to `UnitLife.submit`, which changes nothing if its driver lives.
     """
 
-    decision: Decision | NoCapacity | Hold | Halt
+    decision: Decision | NoCapacity | Hold | Halt | Rest
     attempt: Attempt | None = None
 
     @property

@@ -58,6 +58,12 @@ def ended_alone(progress: Path, generation: int) -> Failure | None:
     return from_record(content.get("ended")) if content.get("generation") == generation else None
 
 
+def is_done(progress: Path, generation: int) -> bool:
+    """Return whether a driver of this generation says that a stream has read what was there at its start."""
+    content = _content(progress)
+    return content.get("generation") == generation and content.get("done") is True
+
+
 def settling_status(file: Path) -> SettlingStatus | None:
     """Return where the settler of a table stood after its newest round; None if that is not known."""
     return settling.from_record(_content(file))

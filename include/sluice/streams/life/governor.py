@@ -7,7 +7,9 @@ asked.
 Invariants:
 * no start before the backoff of the newest end is over;
 * no class of failure costs more attempts than its budget within its span, unless each lived for long (see `stable`);
-* HALTED ends by a newer desired state alone; the passing of time never ends it.
+* HALTED ends by a newer desired state alone; the passing of time never ends it;
+* after an end that the spec asks for, the next attempt starts when the schedule is due or records have come, never
+  before.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan, next_due
 from sluice.streams.failures.advice import advice, failed_stream
-from sluice.streams.failures.failure import FailureClass, recorded_class
+from sluice.streams.failures.failure import PLANNED, FailureClass, recorded_class
 from sluice.streams.life.attempts import Attempt, DesiredState
 
 HISTORY = 32
@@ -70,6 +73,9 @@ _NEVER = _policy(0, 60, 1, 1)
 POLICIES: Mapping[FailureClass, RestartPolicy] = {
     # No fault of the stream: the signal may come again, but a stream is not given up for that.
     FailureClass.STOPPED: _policy(1, 10, 1, None),
+    FailureClass.COMPLETED: _policy(HISTORY, 0, 0, None),
+    # Records that come soon after each end would start a driver for little each time: a few times in a row, then later.
+    FailureClass.IDLE: _policy(3, 60, 10, None),
     FailureClass.FORCED: _policy(HISTORY, 0, 0, None),
     # A kill says nothing about the next attempt; a row of them says that something kills it (the kernel, for memory).
     FailureClass.KILLED: _policy(1, 10, 5, 8, hours=1),
@@ -97,6 +103,23 @@ class Go:
     """The next attempt may start."""
 
     why: str
+
+
+@dataclass(frozen=True)
+class Rest:
+    """No driver runs, as planned.
+
+    Attributes:
+        until: when (UTC) its schedule starts the next attempt; None: as soon as there are records.
+        why: what ended, and what comes next, as a clause.
+    """
+
+    until: datetime | None
+    why: str
+
+    def __str__(self) -> str:
+        """Return why."""
+        return self.why
 
 
 @dataclass(frozen=True)
@@ -128,30 +151,67 @@ class Halt:
         return f"HALTED: {self.reason}"
 
 
-Outlook = Go | Hold | Halt
+Outlook = Go | Rest | Hold | Halt
 
 
-def govern(history: Sequence[Attempt], desired: DesiredState, *, now: datetime) -> Outlook:
+def govern(
+    history: Sequence[Attempt],
+    desired: DesiredState,
+    *,
+    now: datetime,
+    plan: RunPlan = ALL_THE_TIME,
+    unread_since: datetime | None = None,
+) -> Outlook:
     """Decide whether the next attempt may start.
 
     Args:
         history: the unit's attempts, newest first, `HISTORY` of them if there are as many. Only ends count.
         desired: the latest desired state; it is to run.
         now: the present (UTC).
+        plan: when its driver is to run.
+        unread_since: when (UTC) records were first seen after the newest end; None: none were.
     """
     ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= desired.at]
     if not ends or ends[0] is not history[0]:
         return Go("the latest attempt has not ended since its start was requested")
     newest, policy = ends[0], POLICIES[class_of(ends[0])]
-    row = [end for end in streak(ends) if class_of(end) is class_of(newest)]
+    if class_of(newest) in PLANNED and (rest := _rest(newest, plan, now, unread_since)) is not None:
+        return rest
+    row = _row(ends)
     if policy.budget is not None and len(within(row, policy.span)) >= policy.budget:
         fix = advice(class_of(newest), newest.unit, failed_stream(newest.reason))
         return Halt(_halted(newest, row, policy), fix)
-    until = _ended_at(newest) + policy.wait(len(row)) * (1 + JITTER * chance(newest.key))
+    until = released_at(ends)
     end = f"generation {newest.generation} {newest.reason} ({_counted(newest, row)})"
     if now >= until:
         return Go(end)
     return Hold(until, f"{end}; the next starts at {until:%H:%M:%S} UTC, in {(until - now).total_seconds():.0f} s")
+
+
+def released_at(ends: Sequence[Attempt]) -> datetime:
+    """Return when (UTC) the backoff of the newest of some ends is over; newest first, at least one."""
+    newest = ends[0]
+    return _ended_at(newest) + POLICIES[class_of(newest)].wait(len(_row(ends))) * (1 + JITTER * chance(newest.key))
+
+
+def _row(ends: Sequence[Attempt]) -> Sequence[Attempt]:
+    """Return the ends in a row that are of the newest one's class."""
+    return [end for end in streak(ends) if class_of(end) is class_of(ends[0])]
+
+
+def due_at(newest: Attempt, plan: RunPlan) -> datetime | None:
+    """Return when (UTC) a schedule starts the attempt after one that has run as planned; None without a schedule."""
+    return None if plan.schedule is None else next_due(plan.schedule, newest.intended_at)
+
+
+def _rest(newest: Attempt, plan: RunPlan, now: datetime, unread_since: datetime | None) -> Rest | None:
+    """Return how it rests after an end that its spec asked for; None if it is over, or the spec asks for no rest."""
+    ended = f"generation {newest.generation} {newest.reason}"
+    if (due := due_at(newest, plan)) is not None:
+        return None if now >= due else Rest(due, f"{ended}; scheduled, next at {due:%Y-%m-%d %H:%M} UTC")
+    if plan.stop_when_idle is None or class_of(newest) is not FailureClass.IDLE or unread_since is not None:
+        return None
+    return Rest(None, f"{ended}; the next starts when there are records")
 
 
 def class_of(attempt: Attempt) -> FailureClass:
@@ -176,9 +236,13 @@ def stable(ends: Sequence[Attempt]) -> timedelta:
 
 
 def streak(ends: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Return the ends in a row, newest first, back to the first of them: that of an attempt that had been stable."""
-    enough = stable(ends)
-    count = next((i for i, end in enumerate(ends, 1) if lived(end) >= enough), len(ends))
+    """Return the ends in a row, newest first, back to the first of them: that of an attempt that had been stable.
+
+    What ended as planned had worked, however short it lived: failures before it are another row.
+    """
+    enough, kind = stable(ends), class_of(ends[0])
+    planned = PLANNED - {kind}
+    count = next((i for i, end in enumerate(ends, 1) if lived(end) >= enough or class_of(end) in planned), len(ends))
     return ends[:count]
 
 

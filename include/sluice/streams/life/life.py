@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import datetime
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import NotConfiguredError, RefusedError, UnreachableError
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
 from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.attempts import Attempt, AttemptRecords, AttemptState, Desired, DesiredState, LostRaceError
 from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.ending import ending, refuse_traceless
-from sluice.streams.life.governor import HISTORY, Go, Halt, Hold
+from sluice.streams.life.governor import HISTORY, Go, Halt, Hold, Rest, class_of
 from sluice.streams.life.identity import submission_key
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
 from sluice.streams.life.status import RecordedUnit, UnitStatus
@@ -39,6 +41,8 @@ class UnitLife:
         registry: has the desired states and attempts.
         launcher: runs its drivers.
         refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
+        plan: when its driver is to run.
+        unread_since: returns when (UTC) records were first seen that came after an attempt ended idle; None: none were.
     """
 
     registry: AttemptRecords
@@ -48,6 +52,8 @@ class UnitLife:
     unit: str
     job: Callable[[Attempt], Job]
     refuse: Callable[[str], None] = lambda _unit: None
+    plan: RunPlan = ALL_THE_TIME
+    unread_since: Callable[[Attempt], datetime | None] = lambda _attempt: None
     clock: Clock = field(default_factory=SystemClock)
 
     def observe(self, records: RecordedUnit | None = None) -> UnitStatus:
@@ -57,10 +63,11 @@ class UnitLife:
             UnreachableError: the control database could not be queried. (A launcher that cannot answer is a note.)
         """
         if records is None:
-            records = RecordedUnit(self.registry.desired(self.unit), self.registry.latest_attempt(self.unit))
+            newest = self.registry.latest_attempt(self.unit)
+            records = RecordedUnit(self.registry.desired(self.unit), newest, self._unread_since(newest))
         desired, attempt = records.desired, records.attempt
         if attempt is None:
-            return UnitStatus(self.unit, desired, None, None)
+            return UnitStatus(self.unit, desired, None, None, plan=self.plan)
         report: DriverReport | None = None
         notes: tuple[str, ...] = ()
         try:
@@ -69,7 +76,17 @@ class UnitLife:
             notes = (str(error),)
         dead = attempt.state is AttemptState.ENDED or (report is not None and report.dead)
         earlier, shortage = self._earlier(attempt) if dead else (), self._shortage(desired, attempt, report)
-        return UnitStatus(self.unit, desired, attempt, report, notes, earlier, shortage)
+        return UnitStatus(
+            self.unit,
+            desired,
+            attempt,
+            report,
+            notes,
+            earlier,
+            shortage,
+            plan=self.plan,
+            unread_since=records.unread_since,
+        )
 
     def claim(self, *, governed: bool = False) -> Claim:
         """Adopt the driver that lives, or reserve a key for the next one. Starts no process.
@@ -264,7 +281,10 @@ class UnitLife:
                 break
         return status
 
-    def _held(self, status: UnitStatus) -> Hold | Halt | None:
+    def _unread_since(self, newest: Attempt | None) -> datetime | None:
+        return None if newest is None or class_of(newest) is not FailureClass.IDLE else self.unread_since(newest)
+
+    def _held(self, status: UnitStatus) -> Hold | Halt | Rest | None:
         """Return what the governor holds a start back for; None if it lets it go, or if the record is behind."""
         if self._submitted(status.attempt):
             return None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from sluice.streams.life.attempts import AttemptRecords
+from sluice.streams.failures.failure import FailureClass
+from sluice.streams.life.attempts import Attempt, AttemptRecords
 from sluice.streams.life.life import UnitLife
 from sluice.streams.life.status import RecordedUnit, UnitStatus
 
@@ -29,10 +31,13 @@ class Lives:
     Attributes:
         registry: has the desired states and attempts.
         of: returns the life of one unit.
+        unread: returns since when (UTC) records were seen that came after attempts ended idle, by unit, in a few
+            queries.
     """
 
     registry: AttemptRecords
     of: Callable[[str], UnitLife]
+    unread: Callable[[Collection[Attempt]], Mapping[str, datetime]] = lambda _attempts: {}
 
     def observe(self, units: Collection[str]) -> UnitStatuses:
         """Return what is recorded and seen of each unit.
@@ -52,11 +57,15 @@ class Lives:
 
     def _each(self, units: Collection[str], observe: Callable[[UnitLife, RecordedUnit], UnitStatus]) -> UnitStatuses:
         desired_states, attempts = self.registry.newest_desired_states(units), self.registry.newest_attempts(units)
+        idle = [a for a in attempts.values() if a.failure is FailureClass.IDLE]
+        unread = self.unread(idle) if idle else {}
         by_unit: dict[str, UnitStatus] = {}
         failed: dict[str, Exception] = {}
         for unit in units:
             try:
-                by_unit[unit] = observe(self.of(unit), RecordedUnit(desired_states.get(unit), attempts.get(unit)))
+                by_unit[unit] = observe(
+                    self.of(unit), RecordedUnit(desired_states.get(unit), attempts.get(unit), unread.get(unit))
+                )
             except Exception as error:  # noqa: BLE001 - whatever happens to one, the others must still be checked
                 failed[unit] = error
         return UnitStatuses(by_unit, failed)

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.streams.failures.failure import PLANNED
 from sluice.streams.life.attempts import Desired, DesiredState
 from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
-from sluice.streams.life.governor import Go, Halt, Hold
+from sluice.streams.life.governor import Go, Halt, Hold, Rest, class_of, due_at
 from sluice.streams.life.status import UnitStatus
 
 STOP_PATIENCE = timedelta(minutes=1)
 """How long a stop may take before the reconciler finishes it."""
+
+DUE_PATIENCE = timedelta(minutes=2)
+"""How long the run of a schedule may take to begin before the reconciler triggers one."""
 
 
 class ActionKind(StrEnum):
@@ -58,13 +62,27 @@ def _start(start: Start, status: UnitStatus, watched: bool, now: datetime) -> Co
     outlook = status.outlook(now)
     match outlook:
         case Go():
-            return Correction(ActionKind.START, start.why)
+            return _due(start, status, now)
+        case Rest():
+            kind = ActionKind.WATCH if outlook.until is None and not watched else ActionKind.NOTHING
+            return Correction(kind, outlook.why)
         case Hold():
             return Correction(ActionKind.NOTHING, outlook.why)
         case Halt():
             kind = ActionKind.NOTHING if watched else ActionKind.NOTIFY
             about = status.attempt.key if status.attempt is not None else ""
             return Correction(kind, str(outlook), about)
+
+
+def _due(start: Start, status: UnitStatus, now: datetime) -> Correction:
+    """Start it, unless the run of its schedule does so at this moment."""
+    attempt = status.attempt
+    due = None if attempt is None or class_of(attempt) not in PLANNED else due_at(attempt, status.plan)
+    if due is None or due > now:
+        return Correction(ActionKind.START, start.why)
+    if now - due < DUE_PATIENCE:
+        return Correction(ActionKind.NOTHING, f"its schedule is due since {due:%H:%M} UTC, and its run begins")
+    return Correction(ActionKind.START, f"its run that was due at {due:%Y-%m-%d %H:%M} UTC did not begin")
 
 
 def _finish_stop(desired: DesiredState, now: datetime) -> Correction:

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
+from sluice.streams.failures.failure import PLANNED, FailureClass
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.ending import as_ended
-from sluice.streams.life.governor import Go, Halt, Outlook, govern
+from sluice.streams.life.governor import Go, Halt, Outlook, Rest, class_of, due_at, govern, released_at
 from sluice.streams.life.launcher import DriverReport, DriverState
 
 
 @dataclass(frozen=True)
 class RecordedUnit:
-    """What the control database says of a unit: the latest desired state and the highest generation, or None."""
+    """What the control database says of a unit.
+
+    Attributes:
+        desired: the latest desired state, or None.
+        attempt: the highest generation, or None.
+        unread_since: when (UTC) records were first seen that came after it ended idle; None if none were.
+    """
 
     desired: DesiredState | None
     attempt: Attempt | None
+    unread_since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A time without a driver that a spec asks for.
+
+    Attributes:
+        ended: how the newest attempt has ended, as a clause.
+        ended_at: when (UTC).
+        until: when (UTC) its schedule starts the next one, maybe in the past; None: when there are records.
+        longest: the longest pause of the schedule; None without one.
+        unread: whether a watcher has seen records that came since.
+        not_before: when (UTC) these may start the next attempt at the earliest; None of one with a schedule.
+    """
+
+    ended: str
+    ended_at: datetime
+    until: datetime | None = None
+    longest: timedelta | None = None
+    unread: bool = False
+    not_before: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +62,8 @@ class UnitStatus:
         earlier: the attempts before the latest, newest first, as far as the governor looks back; they are only read
             once the latest has ended.
         shortage: why there is no capacity for the attempt, which is reserved and shall be submitted; empty if there is.
+        plan: when its driver is to run.
+        unread_since: see `RecordedUnit`.
     """
 
     unit: str
@@ -41,6 +73,8 @@ class UnitStatus:
     notes: tuple[str, ...] = ()
     earlier: tuple[Attempt, ...] = ()
     shortage: str = ""
+    plan: RunPlan = ALL_THE_TIME
+    unread_since: datetime | None = None
 
     @property
     def never_requested(self) -> bool:
@@ -70,7 +104,35 @@ class UnitStatus:
         """Return what the governor says about the next attempt, should the latest be dead."""
         if self.attempt is None or self.desired is None or self.desired.state is Desired.STOPPED:
             return Go("nothing holds it back")
-        return govern((as_ended(self.attempt, self.report, now), *self.earlier), self.desired, now=now)
+        history = (as_ended(self.attempt, self.report, now), *self.earlier)
+        return govern(history, self.desired, now=now, plan=self.plan, unread_since=self.unread_since)
+
+    def rest(self, now: datetime) -> Rest | None:
+        """Return how it rests as planned; None if a driver runs, or should."""
+        if not self.ended:
+            return None
+        outlook = self.outlook(now)
+        return outlook if isinstance(outlook, Rest) else None
+
+    def pause(self, now: datetime) -> Pause | None:
+        """Return how it stands still as planned, or a little longer than that; None if a driver runs, or should.
+
+        A request to run that is younger than the end asks for a driver at once.
+        """
+        if not self.ended or self.attempt is None or self.desired is None or self.stop_requested:
+            return None
+        attempt = as_ended(self.attempt, self.report, now)
+        if class_of(attempt) not in PLANNED or attempt.ended_at is None or attempt.ended_at < self.desired.at:
+            return None
+        ended = f"generation {attempt.generation} {attempt.reason}"
+        if (due := due_at(attempt, self.plan)) is not None:
+            return Pause(ended, attempt.ended_at, due, self.plan.pause)
+        if self.plan.stop_when_idle is None or class_of(attempt) is not FailureClass.IDLE:
+            return None
+        desired_at = self.desired.at
+        ends = [attempt, *(end for end in self.earlier if end.ended_at is not None and end.ended_at >= desired_at)]
+        unread = self.unread_since is not None
+        return Pause(ended, attempt.ended_at, unread=unread, not_before=released_at(ends))
 
     def halted(self, now: datetime) -> str:
         """Return why no attempt starts until a person asks for it, and what to do; empty if that is not so."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sluice.streams.failures.failure import FailureClass
+from sluice.streams.failures.failure import PLANNED, FailureClass
 from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.ending import as_ended
-from sluice.streams.life.governor import Go, Halt, Hold, class_of
+from sluice.streams.life.governor import Go, Halt, Hold, Rest, class_of
 from sluice.streams.life.launcher import DriverState
 from sluice.streams.life.status import UnitStatus
 
@@ -31,6 +31,7 @@ class WatchState(StrEnum):
     WATCHING = "watching"  # it lives, or nothing is proven: check again
     STOPPED = "stopped"  # it ended and the stop is on record: done
     SUPERSEDED = "superseded"  # a newer generation took over: its own watch looks after it
+    COMPLETED = "completed"  # it ended as its spec asks for, and what comes next is not for this watch
     DIED = "died"  # it ended without a request
 
 
@@ -41,6 +42,8 @@ class WatchFinding:
     state: WatchState
     why: str
     what_to_do: str = ""
+    rests: bool = False
+    """Whether it waits for records, and nothing else is to be seen of its driver."""
 
     @property
     def over(self) -> bool:
@@ -84,6 +87,8 @@ def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: ti
     ended = f"Generation {end.generation} {end.reason}"
     if status.stop_requested:
         return WatchFinding(WatchState.STOPPED, f"{ended}: {_who_stopped(status)}.")
+    if class_of(end) in PLANNED:
+        return _examine_planned(status, ended, now)
     if class_of(end) is not FailureClass.STOPPED:
         requested_since = status.desired is not None and status.desired.at > attempt.intended_at
         settle = min(settle, SETTLE_FAILED) if requested_since else timedelta(0)
@@ -96,6 +101,22 @@ def _examine_end(status: UnitStatus, attempt: Attempt, now: datetime, settle: ti
     return WatchFinding(WatchState.DIED, f"{why}{halted}", f"Read its log (`sluice streams logs {unit}`); {following}.")
 
 
+def _examine_planned(status: UnitStatus, ended: str, now: datetime) -> WatchFinding:
+    """Judge an end that the spec asks for: records that are to come are watched for, a schedule is not."""
+    outlook = status.outlook(now)
+    match outlook:
+        case Rest(until=None) | Hold():
+            return WatchFinding(WatchState.WATCHING, f"{_first_upper(outlook.why)}.", rests=True)
+        case Rest() | Halt():
+            return WatchFinding(WatchState.COMPLETED, f"{_first_upper(str(outlook))}.")
+        case Go():
+            return WatchFinding(WatchState.COMPLETED, f"{ended}. The next generation starts at once.")
+
+
+def _first_upper(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}"
+
+
 def _what_follows(status: UnitStatus, now: datetime) -> tuple[str, str]:
     """Return a sentence if it is HALTED, and what happens next as a clause."""
     outlook = status.outlook(now)
@@ -104,6 +125,8 @@ def _what_follows(status: UnitStatus, now: datetime) -> tuple[str, str]:
             return f" It is HALTED: {outlook.why}.", outlook.fix
         case Hold():
             when = f"not before {outlook.until:%H:%M:%S} UTC"
+        case Rest():  # after an end that is planned, which is no death
+            when = "as planned"
         case Go():
             when = "at once"
     prevented = f"`sluice streams stop {status.unit}` prevents that"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
+from sluice.clock import SystemClock
 from sluice.delta.reading import open_table
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
@@ -20,6 +21,10 @@ from tests.integration.spark.driver.test_exactly_once import assert_exact
 from tests.oracle import flights
 
 LEAST, MOST, TASKS = 1, 4, 16
+FEW = range(LEAST, MOST // 2 + 1)
+"""How many are enough for a few records depends on how fast the machine is; all of them are too many on any."""
+EVERY_SECONDS = 4.0
+"""How often a few records come: several times within the time after which Spark gives back what is idle."""
 BACKLOG = 600_000
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -47,7 +52,7 @@ def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -
 def test_executors_come_with_a_backlog_and_go_after_it_and_state_keeps_its_partitions(
     stream: Stream, own_broker: BrokerProcess
 ) -> None:
-    feed = Feed(own_broker.bootstrap)
+    feed, more = Feed(own_broker.bootstrap), Heartbeats(own_broker)
     feed.send(0.3)
     stream.start()
     stream.has_executors(LEAST)
@@ -55,26 +60,48 @@ def test_executors_come_with_a_backlog_and_go_after_it_and_state_keeps_its_parti
     stream.has_executors(LEAST)
 
     feed.send_rest()
-    send_heartbeats(own_broker, BACKLOG)
+    more.send(BACKLOG)
     stream.has_executors(MOST)
     stream.eventually(lambda: raw_rows(stream) == feed.sent + BACKLOG, "has read the backlog")
     stream.has_published_all()
-    stream.has_executors(LEAST)
+
+    # Spark spreads the tasks of each small batch over all executors, and none is ever idle for long enough.
+    stream.eventually(
+        lambda: more.trickle() and stream.executors() in FEW, "has given back executors while records come"
+    )
+    records = feed.sent + more.sent
+    stream.eventually(lambda: raw_rows(stream) == records, "has read what came meanwhile")
 
     stopped = stream.project.streams.life(UNIT).stop("test", "it has grown and shrunk", 60)
     assert stopped.exit_code == ExitCode.STOPPED, stream.log()[-3000:]
-    assert_exact(stream.place, feed.sent + BACKLOG)
+    assert_exact(stream.place, records)
     assert frozen(stream.place.state / "checkpoints") == {str(MOST)}
 
 
-def send_heartbeats(broker: BrokerProcess, count: int) -> None:
-    """Send records that are in no result, and are read like any: all say what the heartbeat of `send_rest` says."""
-    at = (flights("2013-01-01", "2013-01-02")["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    value = json.dumps({"heartbeat": True, "scheduled_at": at, "observed_at": at}).encode()
-    producer = KafkaProducer(bootstrap_servers=broker.bootstrap, linger_ms=50, batch_size=256 * 1024)
-    for number in range(count):
-        producer.send("flights", value=value, partition=number % 2)
-    producer.close()
+class Heartbeats:
+    """Sends records that are in no result and are read like any: all say what the heartbeat of `send_rest` says."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        at = flights("2013-01-01", "2013-01-02")["hour_utc"].max() + timedelta(hours=5)
+        time = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._value = json.dumps({"heartbeat": True, "scheduled_at": time, "observed_at": time}).encode()
+        self._producer = KafkaProducer(bootstrap_servers=broker.bootstrap, linger_ms=20, batch_size=256 * 1024)
+        self.sent = 0
+        self._clock, self._next = SystemClock(), 0.0
+
+    def trickle(self) -> bool:
+        """Send a few, if it is time for some; return that it was seen to."""
+        if self._clock.monotonic() >= self._next:
+            self._next = self._clock.monotonic() + EVERY_SECONDS
+            self.send(8)
+        return True
+
+    def send(self, count: int) -> None:
+        """Send so many to two of the four partitions, and wait until they are there."""
+        for number in range(count):
+            self._producer.send("flights", value=self._value, partition=number % 2)
+        self._producer.flush()
+        self.sent += count
 
 
 def raw_rows(stream: Stream) -> int:

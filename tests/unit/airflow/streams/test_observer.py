@@ -15,8 +15,10 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model.deadlines import Deadline, StreamDeadlines
+from sluice.streams.failures.exits import ExitCode
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation, ObservedSettler
+from sluice.streams.life.watch import examine
 from tests.twins.clock import START
 from tests.twins.observations import observed, steadily
 from tests.twins.project import InMemoryProject
@@ -166,3 +168,32 @@ def test_a_settler_rests_on_the_verdict_on_record_of_a_raw_stream_in_another_uni
     project.clock.sleep(600)
     judge(observer_of(project), ["flights"])
     assert verdict() is Health.UNKNOWN, "nobody observes it any more, and it may have ended since"
+
+
+class IdleProject(LaggingProject):
+    """Its driver has ended because nothing came."""
+
+    def observations(self, unit: str) -> dict[str, Observation]:
+        status = self.streams.life(unit).observe()
+        rests = {"driver": status.report, "pause": status.pause(self.clock.now())}
+        return {stream: replace(seen, **rests) for stream, seen in super().observations(unit).items()}
+
+
+def test_what_the_watcher_sees_of_an_idle_unit_starts_its_next_driver() -> None:
+    catalog = load_catalog(settings().home / "include")
+    pipeline = catalog.pipelines["departures"].model_copy(update={"stop_when_idle": timedelta(minutes=30)})
+    project = IdleProject(Catalog(topics=catalog.topics, pipelines={"departures": pipeline}))
+    project.clock.sleep(200)
+    project.streams.life("flights").start("ada", "launch")
+    project.drivers.die("local.flights.g1", ExitCode.IDLE)
+    observer, project.unread = observer_of(project), 0
+    for unread, waits in [(0, True), (0, True), (7, True), (7, False)]:
+        project.unread = unread
+        project.clock.sleep(10)
+        status = observer.observe(["flights"])["flights"]
+        assert examine(status, 1, now=project.clock.now()).rests is waits
+        observer.record_verdicts({"flights": status})
+    newest = cast(Project, project).records.snapshots().of(["flights"])["flights"]["departures"]
+    assert newest.verdict.health is Health.STARTING
+    assert project.streams.life("flights").claim(governed=True).attempt is not None
+    assert [attempt.generation for attempt in project.control.attempts("flights")] == [2, 1]

@@ -41,6 +41,7 @@ def test_what_is_served_is_in_the_catalogue_with_its_labels(console: Console) ->
         "sluice_quality_checked_timestamp_seconds",
         "sluice_topic_differences",
         "sluice_topics_last_compared_timestamp_seconds",
+        "sluice_unit_next_start_timestamp_seconds",
     }
     assert {by_name[name].kind for name in found} == {*MetricType}
 

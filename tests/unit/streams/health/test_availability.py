@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sluice.streams.health.availability import Availability, availabilities, availability
 from sluice.streams.health.health import Health
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 

@@ -13,9 +13,9 @@ from sluice.specs.model.deadlines import Deadline
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.fleet import StreamStatus, UnitRecords, stream_statuses
 from sluice.streams.health.health import Health, same_health
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.health.snapshots import FRESH, DeadlineState, Rates, StreamSnapshot
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from tests.twins.clock import START
 

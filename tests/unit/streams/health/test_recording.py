@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.streams.health.health import Health
-from sluice.streams.health.recording import DWELL, lagging_since, worth_recording
+from sluice.streams.health.recording import DWELL, RecordedVerdict, lagging_since, worth_recording
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.health.health import Health
 from sluice.streams.health.observation import ObservedSettler
+from sluice.streams.health.recording import RecordedVerdict
 from sluice.streams.health.settlers import upstream_elsewhere
 from sluice.streams.health.tracking import StreamTracker
 from sluice.streams.health.verdict import Verdict
-from sluice.streams.health.verdict_records import RecordedVerdict
 from tests.twins.clock import START
 from tests.twins.observations import observed, steadily
 
