@@ -18,7 +18,16 @@ PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
     ("errors", "clock", "wording"),
-    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
+    (
+        "disk",
+        "secrecy",
+        "contracts",
+        "intervals",
+        "kafka/client",
+        "provisioning/placement",
+        "streams/failures",
+        "values",
+    ),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("specs/feeds",),

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
-from sluice.settings import Settings, StateFolder
+from sluice.settings import Settings, StateFolder, control_url
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -37,7 +37,7 @@ class ProjectRecords:
         """The database, its schema up to date."""
         from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see `Project`
 
-        engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
+        engine = open_database(control_url(self.settings) or sqlite_url(self.folder.control))
         migrate(engine)
         return engine
 

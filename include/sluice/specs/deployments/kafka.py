@@ -32,7 +32,7 @@ class Login(Spec):
 
     user: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     password_variable: Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)]
-    """The variable that holds it; or the same with `_FILE` behind it holds the path of a file that does."""
+    """The variable that holds it; with `_FILE` behind it, the path of a file that does, with `_COMMAND`, a command."""
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
 
 
