@@ -92,6 +92,7 @@ feed manifest flights
 alerts open
 alerts show x
 alerts test
+audit
 sql
 """.strip().splitlines()
 """All but those that touch no state folder (`new`, `run`, `explain`, `topics place`, `contracts fetch`), that do what

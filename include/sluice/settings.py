@@ -134,6 +134,7 @@ class StateFolder:
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
         self.alerts = root / "alerts"
+        self.audit = root / "audit"
         self.spark = root / "spark"
 
     def table(self, name: str) -> Path:

@@ -66,7 +66,7 @@ LAYERS = (
         "spark/tables",
         "streams/deadlines",
     ),
-    ("cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
+    ("audit", "cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack"),
     ("project",),

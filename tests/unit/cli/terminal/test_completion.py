@@ -45,6 +45,7 @@ FREE = {
     "serve": {"host", "url"},
     "sql": {"statement"},
     "trace": {"topic_id"},
+    "audit": {"who", "what"},
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
 NEVER = {"why"}
