@@ -198,6 +198,25 @@ def test_only_the_services_of_airflow_hold_its_secrets() -> None:
     assert all(service["secrets"] == ["kafka_cluster_id"] for service in BROKERS.values())
 
 
+def test_a_service_has_only_the_passwords_of_the_roles_that_it_connects_as() -> None:
+    of_airflow = {"postgres_airflow", "postgres_sluice"}
+    held = {
+        name: {secret for secret in service.get("secrets", []) if secret.startswith("postgres_")}
+        for name, service in SERVICES.items()
+    }
+    assert held.pop("postgres") == {*of_airflow, "postgres_serving_writer", "postgres_serving_reader"}
+    assert held.pop("runner") == {*of_airflow, "postgres_serving_writer"}
+    assert held.pop("live") == {"postgres_airflow", "postgres_serving_reader"}
+    assert {name: secrets for name, secrets in held.items() if secrets} == dict.fromkeys(
+        ("migrate", "airflow-api", "airflow-dag-processor"), of_airflow
+    )
+    roles = {name: _environment(name).get("SLUICE_CONNECTION_SERVING", "") for name in SERVICES}
+    assert {name: url for name, url in roles.items() if url} == {
+        "runner": "postgresql+psycopg://serving_writer@postgres:5432/serving",
+        "live": "postgresql+psycopg://serving_reader@postgres:5432/serving",
+    }
+
+
 def test_airflow_asks_for_a_login() -> None:
     environment = _environment("airflow-api")
 

@@ -28,7 +28,7 @@ new topic|new pipeline|new feed
 topics plan|topics check|topics import|topics describe|topics tail|topics place
 access plan|access list
 streams list|streams show|streams logs
-intervals list|intervals show
+intervals list|intervals show|outputs roles
 backfill plan|backfill status|backfill list
 quality check|quality show|quality suggest
 quarantine list|quarantine record|quarantine cases|quarantine show

@@ -46,6 +46,7 @@ FREE = {
     "sql": {"statement"},
     "trace": {"topic_id"},
     "audit": {"who", "what"},
+    "outputs roles": {"writer", "reader"},
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
 NEVER = {"why"}
