@@ -75,6 +75,12 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert not [mount for mount in service.get("volumes", []) if mount.startswith(("/", ".", "~"))]
 
 
+def test_what_only_reads_a_volume_cannot_write_it() -> None:
+    read = {(name, mount) for name in SERVICES for mount in SERVICES[name].get("volumes", []) if mount.endswith(":ro")}
+    of_exporter = {("node-exporter", f"{volume}:/volumes/{volume}:ro") for volume in (*BROKERS, "postgres", "data")}
+    assert read == {("airflow-api", "data:/data:ro")} | of_exporter
+
+
 @every_service
 def test_a_container_has_limits_and_ends_when_it_is_asked_to(name: str) -> None:
     service = SERVICES[name]
@@ -90,7 +96,8 @@ def test_native_libraries_can_be_loaded_from_the_temporary_folder(name: str) -> 
     [(path, options)] = [mount.split(":") for mount in SERVICES[name]["tmpfs"]]
 
     assert path == "/tmp"  # noqa: S108 - the container's own
-    assert {"exec", "mode=1777"} <= set(options.split(","))
+    assert {"exec", "mode=1777", "nosuid", "nodev"} <= set(options.split(","))
+    assert [option for option in options.split(",") if option.startswith("size=")]
 
 
 @every_service
