@@ -36,8 +36,12 @@ class ProjectRecords:
     def database(self) -> Engine:
         """The database, its schema up to date."""
         from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see `Project`
+        from sluice.postgres.renewal import renew  # noqa: PLC0415 - the same
 
-        engine = open_database(control_url(self.settings) or sqlite_url(self.folder.control))
+        url = control_url(self.settings)
+        engine = open_database(url or sqlite_url(self.folder.control))
+        if url and engine.dialect.name != "sqlite":
+            renew(engine, lambda: control_url(self.settings))
         migrate(engine)
         return engine
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import pytest
 import sqlalchemy as sa
@@ -29,7 +30,11 @@ from sluice.intervals.writers import writer_id
 from sluice.launch.processes import wait_until
 from sluice.postgres.latest import PostgresLatest, connect
 from sluice.postgres.live_table import PostgresLiveTable
-from sluice.settings import PACKAGE
+from sluice.project.project import Project
+from sluice.project.records import ProjectRecords
+from sluice.serve.server import open_source
+from sluice.settings import PACKAGE, Settings
+from sluice.specs.model.outputs import LatestOutput
 from tests.integration.brokers import free_ports
 from tests.suites.latest_suite import TABLE, change
 
@@ -178,12 +183,12 @@ def test_airflows_role_owns_its_database_and_makes_its_tables(server: Server) ->
     )
 
 
-def written(server: Server, role: str) -> None:
+def written(server: Server, role: str, generation: int = 1) -> None:
     engine = connect(server.url(role, "serving"), "serving")
     try:
-        store = PostgresLatest(engine, TABLE, writer_id("departures_live", "topic", 0), 1)
+        store = PostgresLatest(engine, TABLE, writer_id("departures_live", "topic", 0), generation)
         store.open()
-        store.apply(change(1, (0, "UA", 3)))
+        store.apply(change(generation, (0, "UA", 2 + generation), generation=generation))
     finally:
         engine.dispose()
 
@@ -240,15 +245,38 @@ def test_the_command_line_prints_the_same_roles_for_a_database_of_ones_own(serve
     assert "permission denied" in can(server.engine("streams", "serving"), "SELECT 1")
 
 
-def test_a_second_start_keeps_all_data_and_takes_new_passwords() -> None:
+def test_a_second_start_keeps_all_data_and_takes_new_passwords_and_so_does_who_is_connected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"sluice": "SLUICE_CONTROL_URL_FILE", "serving_reader": "SLUICE_CONNECTION_SERVING_FILE"}
+    for role, variable in files.items():
+        monkeypatch.setenv(variable, str(tmp_path / role))
+    monkeypatch.delenv("SLUICE_CONTROL_URL", raising=False)
+    monkeypatch.delenv("SLUICE_CONNECTION_SERVING", raising=False)
+
+    def hand_out(server: Server) -> None:
+        for role in files:
+            (tmp_path / role).write_text(server.url(role, ROLES[role]))
+
+    place = Settings(home=tmp_path)
+    records = ProjectRecords(place, place.folder, SystemClock())
+    output = LatestOutput(kind="latest", table=TABLE.name, keys=TABLE.keys, store="postgres", connection="serving")
     with prepared() as server:
+        hand_out(server)
+        reader = open_source(cast(Project, None), output)
         with server.running():
             written(server, "serving_writer")
+            assert [row.fields["departed"] for row in reader.read(0.0).rows] == [3]
+            assert records.registry().attempts("flights") == ()
         before = server.url("serving_writer", "serving")
         for role in ROLES:
             (server.folder / "secrets" / f"postgres_{role}").unlink()
             server.draw(role, f"a-new-one-of-{role}")
+        hand_out(server)
         with server.running():
-            with server.engine("serving_reader").connect() as connection:
-                assert connection.execute(sa.text("SELECT departed FROM departures_live")).scalars().all() == [3]
             assert "password authentication failed" in can(sa.create_engine(before, poolclass=sa.NullPool), "SELECT 1")
+            written(server, "serving_writer", 2)
+            assert [row.fields["departed"] for row in reader.read(0.0).rows] == [4]
+            assert records.registry().attempts("flights") == ()
+        reader.close()
+        records.database.dispose()

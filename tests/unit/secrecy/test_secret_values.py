@@ -141,14 +141,14 @@ def test_a_file_that_holds_no_secret_is_refused_by_its_variable(
     ],
 )
 def test_a_command_that_prints_no_secret_is_refused_and_neither_it_nor_its_output_is_shown(
-    command: str, said: str, caplog: pytest.LogCaptureFixture
+    command: str, said: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with pytest.raises(NotConfiguredError, match=said) as refused:
         read_secret(NAME, {COMMAND: command})
     assert COMMAND in str(refused.value)
     assert refused.value.fix
-    assert SECRET not in f"{refused.value!r} {refused.value} {caplog.text}"
+    assert SECRET not in f"{refused.value!r} {refused.value} {caplog.text} {capfd.readouterr()}"
     assert refused.value.__cause__ is None, "a traceback would show the command"
 
 
