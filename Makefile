@@ -139,6 +139,10 @@ COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes
 wheel: $(READY) ## Build the wheel, on which projects of others run, into dist/
 	@$(BIN)/python -m hatchling build --target wheel
 
+.PHONY: sbom
+sbom: $(READY) ## Write the bill of materials (CycloneDX) of packages and jars into dist/sbom.json
+	@$(BIN)/python requirements/sbom.py dist/sbom.json
+
 .PHONY: clean
 clean: down ## Remove .venv and caches; the state in .sluice stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

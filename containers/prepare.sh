@@ -24,6 +24,8 @@ keep airflow_passwords "{\"admin\": \"$(random 18)\"}"
 keep airflow_metrics "$(random 18)"
 keep postgres_airflow "$(random 24)"
 keep postgres_sluice "$(random 24)"
+keep postgres_serving_writer "$(random 24)"
+keep postgres_serving_reader "$(random 24)"
 # No secret, but like them: drawn once, the same for all brokers, different in every installation.
 keep kafka_cluster_id "$(random 16 | tr -d =)"
 printf 'The secrets are in %s. Airflow'\''s user is admin; its password is in airflow_passwords.\n' "$folder"

@@ -61,6 +61,7 @@ graph
 graph departures -o json
 trace flights/0/1
 outputs rebuild departures
+outputs roles
 backfill plan departures --from 2013-01-01 --to 2013-01-02
 backfill run departures --from 2013-01-01 --to 2013-01-02
 backfill accept x
@@ -92,6 +93,7 @@ feed manifest flights
 alerts open
 alerts show x
 alerts test
+audit
 sql
 """.strip().splitlines()
 """All but those that touch no state folder (`new`, `run`, `explain`, `topics place`, `contracts fetch`), that do what

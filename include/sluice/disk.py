@@ -113,6 +113,30 @@ def write_text(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
+def append_line(file: Path, line: bytes) -> None:
+    """Add a line to a file, in one write, and return when it is on disk. The file is made for its owner only.
+
+    A line before that a crash has torn, or a full disk, is ended first, so that it costs no other.
+
+    Args:
+        file: open in no other way than for appending, by whatever processes.
+        line: with its line break.
+
+    Raises:
+        OSError: the disk does not take it.
+    """
+    opened = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        size = os.fstat(opened).st_size
+        torn = size > 0 and os.pread(opened, 1, size - 1) != b"\n"
+        data = b"\n" + line if torn else line
+        while data:
+            data = data[os.write(opened, data) :]
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def sync_folder(folder: Path) -> None:
     """Return when the names in a folder are on disk.
 

@@ -15,6 +15,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
+from sluice.secrecy.secret_values import how_to_give, is_given, read_secret
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.masters import master_fault
 from sluice.specs.deployments.secrecy import connection_variable
@@ -45,7 +46,7 @@ class Settings(BaseSettings):
         deployment: the name of a file in `include/deployments/`.
         jars: folder with `spark/` and `kafka/`, filled by `make setup`; part of the installation, not of the state.
         failpoint: see `sluice.failpoints`; empty outside tests.
-        control_url: SQLAlchemy URL of the control database; empty means SQLite in the state folder.
+        control_url: SQLAlchemy URL of the control database, if the variable holds it; see `control_url`.
         spark_master: where drivers and batches find their cores, spelt as in a deployment; empty: where that says.
         batch_niceness: how far a batch gives way to what else runs on its machine, streams above all; 0: not at all.
         driver: what the launcher keeps of this driver is in this folder; None in every other process.
@@ -133,6 +134,7 @@ class StateFolder:
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
         self.alerts = root / "alerts"
+        self.audit = root / "audit"
         self.spark = root / "spark"
 
     def table(self, name: str) -> Path:
@@ -228,46 +230,64 @@ def connection_url(
         form: what its URL looks like.
 
     Raises:
-        NotConfiguredError: this process has no such variable.
+        NotConfiguredError: this process has it in none of its forms, or its file or command yields none.
     """
     variable = connection_variable(name)
-    if not (url := os.environ.get(variable, "")):  # noqa: TID251 - here
+    if not (url := _secret(variable)):
         raise NotConfiguredError(
-            f"{owner} needs the connection {name!r}, and {variable} is not set here.", fix=f"set it to {form}."
+            f"{owner} needs the connection {name!r}, and {variable} is not set here.",
+            fix=f"{how_to_give(variable, form)}.",
         )
     return url
 
 
+CONTROL_URL = "SLUICE_CONTROL_URL"
+
+
+def control_url(config: Settings) -> str:
+    """Return the SQLAlchemy URL of the control database; empty: SQLite in the state folder.
+
+    Raises:
+        NotConfiguredError: its file or its command yields none.
+    """
+    if config.control_url and config.control_url != os.environ.get(CONTROL_URL):  # noqa: TID251 - here
+        return config.control_url  # given in code
+    return _secret(CONTROL_URL) or ""
+
+
 def registry_login() -> str:
-    """Return the login of a schema registry, as `user:password`; empty for none."""
-    return os.environ.get("SLUICE_REGISTRY_LOGIN", "")  # noqa: TID251 - here
+    """Return the login of a schema registry, as `user:password`; empty for none.
+
+    Raises:
+        NotConfiguredError: its file or its command yields none.
+    """
+    return _secret("SLUICE_REGISTRY_LOGIN") or ""
 
 
 def is_set(variable: str) -> bool:
-    """Whether a password is given by a variable, or by a file that one names."""
-    return any(os.environ.get(name) for name in (variable, f"{variable}_FILE"))  # noqa: TID251 - here
+    """Whether a secret is given: by its variable, a file or a command. Nothing is read."""
+    return is_given(variable, os.environ)  # noqa: TID251 - here
 
 
 def password(variable: str) -> str:
     """Return a password that a spec names by its variable.
 
     Raises:
-        NotConfiguredError: this process has neither the variable nor `<variable>_FILE`, which names a file that holds
-            it, or what is there can hardly be meant.
+        NotConfiguredError: this process has it in none of its forms, or what is there can hardly be meant.
     """
-    found, file = os.environ.get(variable, ""), os.environ.get(f"{variable}_FILE", "")  # noqa: TID251 - here
-    if file and not found:
-        try:
-            found = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
-        except OSError as error:
-            raise NotConfiguredError(f"{variable}_FILE names a file that cannot be read: {error}.") from error
+    found = _secret(variable)
     if not found:
-        raise NotConfiguredError(f"{variable} is not set here.", fix="set it to the password.")
+        raise NotConfiguredError(f"{variable} is not set here.", fix=f"{how_to_give(variable, 'the password')}.")
     if found != found.strip():
         raise NotConfiguredError(
             f"the password in {variable} begins or ends with a blank or a line break.", fix="set it without."
         )
     return found
+
+
+def _secret(variable: str) -> str | None:
+    """Return a secret as it is now, or None if it is not given; see `sluice.secrecy.secret_values`."""
+    return read_secret(variable, os.environ)  # noqa: TID251 - here
 
 
 def environment() -> dict[str, str]:

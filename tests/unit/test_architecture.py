@@ -18,7 +18,16 @@ PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
     ("errors", "clock", "wording"),
-    ("disk", "contracts", "intervals", "kafka/client", "provisioning/placement", "streams/failures", "values"),
+    (
+        "disk",
+        "secrecy",
+        "contracts",
+        "intervals",
+        "kafka/client",
+        "provisioning/placement",
+        "streams/failures",
+        "values",
+    ),
     ("intervals/backfill", "specs/model"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("specs/feeds",),
@@ -57,7 +66,7 @@ LAYERS = (
         "spark/tables",
         "streams/deadlines",
     ),
-    ("cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
+    ("audit", "cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack"),
     ("project",),

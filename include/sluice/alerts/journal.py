@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from sluice.alerts.delivery import AlertHistory, Delivery
 from sluice.alerts.record import Forgotten, Torn, line_of, records
 from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
-from sluice.disk import sync_folder
+from sluice.disk import append_line, sync_folder
 from sluice.errors import NotReadyError, UnreachableError
 
 _FILE_BYTES = 1024 * 1024
@@ -118,7 +117,7 @@ class Journal:
     def _append(self, line: bytes) -> None:
         file = self._file_for_writing()
         new = not file.exists()
-        _append(file, line)
+        append_line(file, line)
         if new:
             sync_folder(self.folder)
 
@@ -141,7 +140,7 @@ class Journal:
     def _forget(self, oldest: Path, following: Path) -> None:
         """Remove a file. What goes with it is counted on record first, together with what went before."""
         forgotten = Forgotten.of(records(oldest.name, oldest.read_bytes()))
-        _append(following, line_of(forgotten))
+        append_line(following, line_of(forgotten))
         sync_folder(self.folder)
         oldest.unlink()
 
@@ -195,16 +194,3 @@ def _reserve(file: Path) -> None:
             file.write_bytes(b"\0" * _RESERVE_BYTES)
         except OSError:
             file.unlink(missing_ok=True)
-
-
-def _append(file: Path, line: bytes) -> None:
-    opened = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        size = os.fstat(opened).st_size
-        torn = size > 0 and os.pread(opened, 1, size - 1) != b"\n"  # a crash, or a full disk
-        data = b"\n" + line if torn else line
-        while data:
-            data = data[os.write(opened, data) :]
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
+from sluice.secrecy.secret_values import COMMAND, read_so_far
 from sluice.specs.deployments.secrecy import is_secret
 
 HIDDEN = "***"
@@ -19,34 +21,54 @@ _ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*["']?)([^\s"',;&]+)""")
 
 
 class Redaction:
-    """Hides known secrets, passwords in URLs, and the values of settings whose names are those of secrets."""
+    """Hides known secrets, passwords in URLs, and the values of settings whose names are those of secrets.
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets for form in (secret, quote(secret, safe="")) if len(secret) >= _SHORTEST}
-        longest_first = sorted(known, key=lambda secret: (-len(secret), secret))
-        self._known = re.compile("|".join(map(re.escape, longest_first))) if known else None
+    Args:
+        secrets: that are known.
+        later: returns those that became known, whenever a text is to be shown.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), later: Callable[[], Iterable[str]] = tuple) -> None:
+        self._secrets = frozenset(secrets)
+        self._later = later
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> Redaction:
-        """Return one that knows the secrets in a process's variables."""
-        return cls(secret for name, value in environment.items() for secret in secrets_in(name, value))
+        """Return one that knows the secrets in a process's variables, and all that this process reads elsewhere."""
+        return cls(
+            (secret for name, value in environment.items() for secret in secrets_in(name, value)), _read_elsewhere
+        )
 
     def __call__(self, text: str) -> str:
         """Return the text without its secrets."""
-        if self._known is not None:
-            text = self._known.sub(HIDDEN, text)
+        if (known := _pattern(self._secrets.union(self._later()))) is not None:
+            text = known.sub(HIDDEN, text)
         text = _CREDENTIALS.sub(rf"\1:{HIDDEN}@", text)
         return _ASSIGNMENT.sub(lambda m: f"{m[1]}{m[2]}{HIDDEN}" if is_secret(m[1]) else m[0], text)
+
+
+@lru_cache(maxsize=8)
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    known = {form for secret in secrets for form in (secret, quote(secret, safe="")) if len(secret) >= _SHORTEST}
+    longest_first = sorted(known, key=lambda secret: (-len(secret), secret))
+    return re.compile("|".join(map(re.escape, longest_first))) if known else None
+
+
+def _read_elsewhere() -> Iterator[str]:
+    """Yield what this process has read from files and commands."""
+    for variable, value in read_so_far():
+        yield value
+        yield from secrets_in(variable, value)
 
 
 def secrets_in(name: str, value: str) -> Iterator[str]:
     """Yield what must not be shown of a variable: all of it if its name says so, else the passwords within.
 
     Args:
-        name: `LIKE_THIS`; a connection of Airflow's is secret as a whole.
+        name: `LIKE_THIS`; a connection of Airflow's is secret as a whole, and so is a command that prints a secret.
         value: its value.
     """
-    if is_secret(name.replace("_", ".")) or name.startswith("AIRFLOW_CONN_"):
+    if is_secret(name.replace("_", ".")) or name.startswith("AIRFLOW_CONN_") or name.endswith(COMMAND):
         yield value
     for match in _CREDENTIALS.finditer(value):
         yield from {match[2], unquote(match[2])}

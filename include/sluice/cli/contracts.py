@@ -102,7 +102,7 @@ def fetch(
 ) -> None:
     """Copy a topic's schemas from a schema registry into its contract, and show the lines for the topic's spec.
 
-    Existing versions do not change. The variable SLUICE_REGISTRY_LOGIN holds a login, as user:password.
+    Existing versions do not change. The secret SLUICE_REGISTRY_LOGIN is a login, as user:password.
 
     Exit codes: 0; 2 the subject does not exist, or a schema is not supported; 4 the registry did not answer.
     """

@@ -11,6 +11,7 @@ from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 from sluice import __version__
+from sluice.cli.terminal.acts import record_acts
 from sluice.cli.terminal.escaping import guard_standard_streams
 from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.disk import disk_error
@@ -42,6 +43,7 @@ COMMANDS = {
     "control": "sluice.cli.control:app",
     "feed": "sluice.cli.feed:app",
     "alerts": "sluice.cli.alerts:app",
+    "audit": "sluice.cli.audit:audit",
     "console": "sluice.cli.stack.console_server:console",
     "serve": "sluice.cli.stack.serve:serve",
     "sql": "sluice.cli.sql:sql",
@@ -83,6 +85,7 @@ class _LazyGroup(TyperGroup):
                 target
             )  # without the options that install completion, which `sluice` itself has
         command.name = cmd_name
+        record_acts(command, cmd_name)
         return command
 
 

@@ -1,7 +1,8 @@
-"""`sluice outputs`: newest values, rebuilt from the interval table."""
+"""`sluice outputs`: newest values, rebuilt from the interval table, and the roles of their database."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -9,18 +10,17 @@ import typer
 
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import PipelineArgument, YesOption
-from sluice.cli.terminal.output import Output, OutputOption, emit, out_lines
+from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.user import confirm
+from sluice.errors import SpecError
 from sluice.live.rebuilding import Rebuild
 from sluice.project.rebuilding import RebuildableOutput, rebuildable_outputs
+from sluice.settings import PACKAGE
 
-app = typer.Typer(help="Rebuild newest values from the interval table.", no_args_is_help=True)
-
-
-@app.callback()
-def _group() -> None:
-    """Make typer build a group, although there is one command."""
+app = typer.Typer(
+    help="Rebuild newest values from the interval table; print their database's roles.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -52,6 +52,32 @@ def rebuild(
         for each, plan in changed:
             each.apply(plan)
     emit(output, _as_json(planned), lambda: out_lines.print("Done.") if changed else None)
+
+
+_ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+@app.command()
+def roles(
+    writer: Annotated[str, typer.Option(help="The role of streams.")] = "sluice_writer",
+    reader: Annotated[str, typer.Option(help="The role of `sluice serve` and of other readers.")] = "sluice_reader",
+) -> None:
+    """Print what makes the roles of a PostgreSQL database for `latest` outputs, with the rights that each needs.
+
+    Let psql run it in that database, as its superuser: sluice outputs roles | psql DATABASE. It sets no password.
+
+    Exit codes: 0; 2 a name is not one that SQL takes as it is, or both are the same.
+    """
+    for name in (writer, reader):
+        if not _ROLE.fullmatch(name):
+            raise SpecError(
+                f"{name!r} is no name of a role here.",
+                fix="write lower-case letters, digits and underscores, 63 at most.",
+            )
+    if writer == reader:
+        raise SpecError(f"both roles are named {writer!r}.", fix="name two.")
+    names = f"\\set ON_ERROR_STOP on\n\\set writer {writer}\n\\set reader {reader}\n\n"
+    out.write(names + (PACKAGE / "containers" / "serving_roles.sql").read_text(encoding="utf-8"))
 
 
 def _sentence(each: RebuildableOutput, plan: Rebuild) -> str:

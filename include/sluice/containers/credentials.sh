@@ -8,8 +8,7 @@ umask 077
 mkdir -p "$AIRFLOW_HOME"
 
 for secret in /run/secrets/postgres_*; do
-  name=${secret##*/postgres_}
-  printf 'postgres:5432:%s:%s:%s\n' "$name" "$name" "$(cat "$secret")"
+  printf 'postgres:5432:*:%s:%s\n' "${secret##*/postgres_}" "$(cat "$secret")"
 done >"$PGPASSFILE"
 # The user who may only read, for Prometheus, beside those who are in the file already.
 python -c 'import json, pathlib

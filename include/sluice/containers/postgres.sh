@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# PostgreSQL with one role and one database of the same name for each secret `postgres_<name>`.
+# PostgreSQL with a role for each secret `postgres_<name>`, each with what it needs and no more:
+#   serving_writer, serving_reader  the streams that write the database `serving`, and those who read it
+#   any other                       owns one database of its own name: Airflow's, the control database
 # The superuser has no password: it exists on the socket inside this container only.
-# Passwords are set at every start, so a changed secret needs a restart and nothing else.
+# Roles and passwords are set at every start, so a changed secret needs a restart and nothing else.
 set -euo pipefail
-data=/var/lib/postgresql/data
+here=$(cd "$(dirname "$0")" && pwd)
+data=${PGDATA:-/var/lib/postgresql/data} secrets=${SECRETS:-/run/secrets}
+export PGHOST=${PGHOST:-/tmp}
 
 if [ ! -d "$data" ]; then
   # Elsewhere first: a killed initdb leaves a folder that looks finished.
@@ -14,18 +18,23 @@ if [ ! -d "$data" ]; then
   mv "$data.new" "$data"
 fi
 
-export PGHOST=/tmp
-pg_ctl --pgdata="$data" --silent --wait --log=/tmp/roles.log -o "-k /tmp -c listen_addresses=" start
-for secret in /run/secrets/postgres_*; do
-  name=${secret##*/postgres_}
-  SECRET=$secret psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=name="$name" <<'SQL'
+sql() { psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"; }
+
+pg_ctl --pgdata="$data" --silent --wait --log="$PGHOST/roles.log" -o "-k $PGHOST -c listen_addresses=" start
+for secret in "$secrets"/postgres_*; do
+  SECRET=$secret sql --set=name="${secret##*/postgres_}" <<'SQL'
 \set password `cat "$SECRET"`
 SELECT format('CREATE ROLE %I LOGIN', :'name') WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'name') \gexec
 SELECT format('ALTER ROLE %I PASSWORD %L', :'name', :'password') \gexec
 SELECT format('CREATE DATABASE %I OWNER %I', :'name', :'name')
- WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = :'name') \gexec
-SELECT format('REVOKE CONNECT ON DATABASE %I FROM PUBLIC', :'name') \gexec
+ WHERE :'name' NOT LIKE 'serving\_%' AND NOT EXISTS (SELECT FROM pg_database WHERE datname = :'name') \gexec
+SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', datname) FROM pg_database WHERE datname = :'name' \gexec
 SQL
 done
+sql <<'SQL'
+SELECT 'CREATE DATABASE serving' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'serving') \gexec
+REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
+SQL
+sql --dbname=serving --set=writer=serving_writer --set=reader=serving_reader --file="$here/serving_roles.sql"
 pg_ctl --pgdata="$data" --silent --wait --mode=fast stop
-exec postgres -D "$data" -k /tmp -c listen_addresses='*' -c log_connections=off -c max_connections=200
+exec postgres -D "$data" -k "$PGHOST" -c "listen_addresses=${LISTEN:-*}" -c log_connections=off -c max_connections=200

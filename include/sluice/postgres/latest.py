@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableE
 from sluice.intervals.entries import StreamEntry, from_json, to_json
 from sluice.intervals.writers import of_all_epochs
 from sluice.live.store import Change, LatestTable
+from sluice.postgres.renewal import renew
 from sluice.streams.position.fencing import FencedError
 
 _metadata = sa.MetaData()
@@ -47,12 +48,13 @@ _TYPES: Mapping[pa.DataType, TypeEngine[Any]] = {
 }
 
 
-def connect(url: str, connection: str) -> sa.Engine:
+def connect(url: str, connection: str, newest: Callable[[], str] | None = None) -> sa.Engine:
     """Return an engine. Connects to nothing yet.
 
     Args:
         url: of the database, which may hold a password: no error repeats it.
         connection: its name in the specs.
+        newest: returns the URL as it is when a connection is opened; omitted: it stays what it is.
 
     Raises:
         SpecError: the URL is of no PostgreSQL, or its driver is not installed.
@@ -64,12 +66,15 @@ def connect(url: str, connection: str) -> sa.Engine:
                 f"the connection {connection!r} is of {parsed.get_backend_name()}, not of PostgreSQL.",
                 fix="write postgresql+psycopg://user:password@host/database.",
             )
-        return sa.create_engine(parsed, pool_size=1, pool_pre_ping=True)
+        engine = sa.create_engine(parsed, pool_size=1, pool_pre_ping=True)
     except (ArgumentError, ImportError) as error:
         raise SpecError(
             f"the connection {connection!r} cannot be used: {type(error).__name__}.",
             fix="write postgresql+psycopg://user:password@host/database, and install `sluice[postgres]`.",
         ) from None
+    if newest is not None:
+        renew(engine, newest)
+    return engine
 
 
 class PostgresLatest:

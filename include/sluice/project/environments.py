@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sluice.secrecy.secret_values import forms
 from sluice.settings import environment, is_set
 from sluice.specs.catalog.variables import Variables
 
@@ -12,8 +13,8 @@ def not_set(variables: Variables) -> tuple[str, ...]:
     """Return what a process needs and would not find if it were started from here."""
     here = environment()
     needed = {name for name in variables.needed if not here.get(name)}
-    passwords = {name for name in variables.passwords - variables.known_otherwise if not is_set(name)}
-    return tuple(sorted(needed | passwords))
+    secrets = {name for name in variables.secrets - variables.known_otherwise if not is_set(name)}
+    return tuple(sorted(needed | secrets))
 
 
 def how_to_set(names: Iterable[str]) -> str:
@@ -23,8 +24,9 @@ def how_to_set(names: Iterable[str]) -> str:
 
 
 def _form(name: str) -> str:
+    _, file, command = forms(name)
     if name.startswith("SLUICE_CONNECTION_"):
-        return f"{name}=postgresql+psycopg://user:password@host/database"
+        return f"{name}=postgresql+psycopg://user:password@host/database, or {file} or {command} to where that is"
     if name.startswith("SLUICE_PASSWORD_"):
-        return f"{name} to the password, or {name}_FILE to a file that holds it"
+        return f"{name} to the password, or {file} to a file that holds it, or {command} to a command that prints it"
     return name

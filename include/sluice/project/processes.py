@@ -14,7 +14,8 @@ from sluice.intervals.backfill.claiming import dead_in_the_way
 from sluice.intervals.backfill.request import Request
 from sluice.project.environments import how_to_set, not_set
 from sluice.project.records import ProjectRecords
-from sluice.settings import PACKAGE, Settings, StateFolder, lineage_variables
+from sluice.secrecy.secret_values import forms
+from sluice.settings import CONTROL_URL, PACKAGE, Settings, StateFolder, lineage_variables
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import need_of
 from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
@@ -94,9 +95,10 @@ class ProjectProcesses:
     def inherited_by_batch(self, pipeline: str) -> frozenset[str]:
         """Return the variables that a batch gets from the process that starts it, those of lineage included."""
         spec = self.catalog.pipelines.get(pipeline)
-        return lineage_variables() | (
-            frozenset() if spec is None else variables_of_batch(self.catalog, self.deployment, spec).names
-        )
+        # Where the control database is, if that is not in our settings already: a secret has one source.
+        control = frozenset() if self.settings.control_url else frozenset(forms(CONTROL_URL))
+        own = frozenset() if spec is None else variables_of_batch(self.catalog, self.deployment, spec).names
+        return lineage_variables() | control | own
 
     def unset(self, unit: str) -> tuple[str, ...]:
         """Return the variables that the specs of a unit name and that are not set here."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
-from sluice.settings import Settings, StateFolder
+from sluice.settings import Settings, StateFolder, control_url
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -36,8 +36,12 @@ class ProjectRecords:
     def database(self) -> Engine:
         """The database, its schema up to date."""
         from sluice.control.database import migrate, open_database, sqlite_url  # noqa: PLC0415 - see `Project`
+        from sluice.postgres.renewal import renew  # noqa: PLC0415 - the same
 
-        engine = open_database(self.settings.control_url or sqlite_url(self.folder.control))
+        url = control_url(self.settings)
+        engine = open_database(url or sqlite_url(self.folder.control))
+        if url and engine.dialect.name != "sqlite":
+            renew(engine, lambda: control_url(self.settings))
         migrate(engine)
         return engine
 

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote
 
 import uvicorn
@@ -89,7 +90,8 @@ def open_source(project: Project, output: LiveOutput) -> LiveSource:
         from sluice.postgres.latest import connect  # noqa: PLC0415 - the same
         from sluice.postgres.live_table import PostgresLiveTable  # noqa: PLC0415
 
-        return PostgresLiveTable(connect(connection_url(output.connection), output.connection), output.table)
+        newest = partial(connection_url, output.connection)
+        return PostgresLiveTable(connect(newest(), output.connection, newest), output.table)
     from sluice.delta.live_table import DeltaLiveTable  # noqa: PLC0415
 
     return DeltaLiveTable(project.folder.table(output.table))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sluice.airflow.auditing import ACTING_TASKS
 from sluice.airflow.dags.conventions import Tag
 
 PROJECT = Path(__file__).parents[3]
@@ -202,6 +203,31 @@ def test_every_task_says_what_it_does(shipped: Parsed) -> None:
 
 def test_the_owner_of_a_unit_is_who_its_pipelines_name(shipped: Parsed) -> None:
     assert shipped.dags["stream_flights"]["owners"] == "flight-operations"
+
+
+LOOKING = {
+    "stream": {"submit", "watch", "follow"},
+    "backfill": {"plan", "report", "publish_asset"},
+    "quality": {"check"},
+    "topics": {"plan", "verify", "follow"},
+    "topic_drift": {"compare", "drifted"},
+    "reconcile_streams": {"decide", "trigger"},
+    "repair_intervals": {"decide", "trigger"},
+    "keep_ledger": {"keep", "index"},
+}
+"""What compares, watches and decides, or follows from a task that is in the audit log."""
+
+
+def test_each_task_is_in_the_audit_log_or_only_looks(shipped: Parsed) -> None:
+    there = {
+        (dag_id if dag_id in {*ACTING_TASKS, *LOOKING} else dag_id.partition("_")[0], task)
+        for dag_id, dag in shipped.dags.items()
+        for task in dag["tasks"]
+    }
+    acting = {(dag, task) for dag, tasks in ACTING_TASKS.items() for task in tasks}
+    looking = {(dag, task) for dag, tasks in LOOKING.items() for task in tasks}
+    assert not acting & looking
+    assert there == acting | looking
 
 
 def test_a_broken_spec_keeps_its_units_dag_with_the_same_tasks_and_shows_the_fault(

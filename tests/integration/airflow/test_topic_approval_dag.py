@@ -16,10 +16,12 @@ from airflow.utils.session import create_session
 
 from sluice.airflow.dags.topics import build_topics_dag
 from sluice.alerts.alert import Level
+from sluice.audit.log import AuditLog
 from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.processes import wait_until
+from sluice.settings import settings
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.integration.airflow.topic_runs import (
     DAY_MS,
@@ -82,6 +84,9 @@ def test_a_guarded_plan_waits_and_is_applied_when_somebody_approves_it(case: Cas
     assert question[:2] == (Level.QUESTION, f"Plan {plan} waits for an answer")
     assert "It waits at most 24 hours; then the run fails" in question[2]
     assert over == (Level.RECOVERY, f"Plan {plan} waits no longer", "ada has approved it.")
+    *_, approved, applied = AuditLog(settings().folder.audit).read().acts
+    assert (approved.what, approved.detail) == ("topics approve", f"ada has approved plan {plan}")
+    assert (applied.what, applied.detail) == ("topics apply", f"changed {case.name}, approved by ada")
 
 
 def test_a_rejected_plan_changes_nothing_and_is_no_failure(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from airflow.sdk import DagRunState
 
+from sluice.audit.log import AuditLog
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from tests.integration.airflow.topic_runs import NOT_ENFORCED, REFUSED, run
@@ -33,6 +34,15 @@ def test_the_first_run_creates_what_is_declared_and_the_second_changes_nothing(p
     assert (second.state, second.tasks) == (DagRunState.SUCCESS, NOT_ENFORCED)
     assert second.applied == {"applied": 0, "summary": "nothing to change"}
     assert project.cluster.topics == topics
+    acts = AuditLog(settings().folder.audit).read().acts
+    assert [(act.what, act.outcome.value, act.detail) for act in acts] == [
+        ("topics approve", "done", "it was skipped"),
+        ("topics apply", "done", "created flights"),
+        ("topics approve", "done", "it was skipped"),
+        ("topics apply", "done", "nothing to change"),
+    ]
+    assert len({act.through for act in acts}) == 2
+    assert all(act.who == "dag_test" and act.ended is not None for act in acts)
 
 
 def test_a_configuration_that_nobody_notices_is_set_without_asking(project: InMemoryProject) -> None:
@@ -56,4 +66,7 @@ def test_what_no_plan_does_asks_nobody_and_is_refused_with_its_values(
     ran = run(project)
 
     assert (ran.state, ran.tasks) == (DagRunState.FAILED, {**REFUSED, "approve": "skipped"})
+    act = AuditLog(settings().folder.audit).read().acts[-1]
+    assert (act.what, act.outcome.value) == ("topics apply", "refused")
+    assert "flights: partitions is 6, declared 4" in act.detail
     assert "flights: partitions is 6, declared 4" in caplog.text + capsys.readouterr().out

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sluice.launch.launcher import LocalLauncher
+from sluice.secrecy.secret_values import forms
 from sluice.settings import EVERY_PROCESS
 from tests.integration.launch.drivers import (
     Drivers,
@@ -56,3 +58,35 @@ def test_neither_keeper_nor_driver_nor_its_children_have_what_the_job_does_not_n
         allowed = {*EVERY_PROCESS, *job.environment, "SLUICE_DRIVER", "SPT_NOENV", "SLUICE_CONNECTION_OWN"}
         assert {name for name in names if not name.startswith("LC_")} <= allowed
         assert not any(b"hunter22" in line for line in lines)
+
+
+READING = """
+sys.path[:0] = {path!r}
+from sluice.alerts.redaction import Redaction
+from sluice.settings import connection_url
+url = connection_url("own")
+print("refused:", Redaction.of_environment(os.environ)("could not connect to " + url), flush=True)
+ready(length=len(url))
+while True: signal.pause()
+"""
+
+
+@pytest.mark.parametrize("form", ["FILE", "COMMAND"])
+def test_a_secret_that_a_driver_reads_is_in_no_process_record_or_log(
+    launcher: LocalLauncher, drivers: Drivers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    url = "postgresql://own:hunter22@db/own"
+    secret = tmp_path / "secret"
+    secret.write_text(f"{url}\n")
+    monkeypatch.setenv(f"SLUICE_CONNECTION_OWN_{form}", str(secret) if form == "FILE" else f"cat {secret}")
+    job = replace(drivers.job(READING.format(path=sys.path)), inherits=frozenset(forms("SLUICE_CONNECTION_OWN")))
+    driver = launcher.submit(KEY, job)
+    assert drivers.one_ready()["length"] == len(url)
+    keeper = json.loads(launcher.log(KEY).with_name("pid.json").read_text())["keeper"]
+    for pid in (driver.pid, keeper):
+        for what in ("environ", "cmdline"):
+            assert b"hunter22" not in Path(f"/proc/{pid}/{what}").read_bytes()
+    assert "refused: could not connect to ***" in launcher.log(KEY).read_text()
+    kept = [path for path in (tmp_path / "drivers").rglob("*") if path.is_file()]
+    assert kept
+    assert [path for path in kept if b"hunter22" in path.read_bytes()] == []

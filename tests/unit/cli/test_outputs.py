@@ -119,3 +119,18 @@ def test_before_anything_is_settled_it_says_so(tmp_path: Path, monkeypatch: pyte
     bench.hold((0, "AA", 7))
     with pytest.raises(NotReadyError, match="no interval of departures is settled yet"):
         rebuild()
+
+
+def test_the_roles_of_a_database_are_printed_with_their_names() -> None:
+    printed = CliRunner().invoke(outputs.app, ["roles", "--reader", "dashboards"], catch_exceptions=False)
+    assert printed.exit_code == 0
+    assert printed.stdout.startswith("\\set ON_ERROR_STOP on\n\\set writer sluice_writer\n\\set reader dashboards\n")
+    assert 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO :"reader";' in printed.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Reader", "a b", "x; DROP TABLE y", "`id`", "a\nb", "a" * 64, "1a", "sluice_writer"]
+)
+def test_a_name_that_psql_would_read_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(SpecError):
+        CliRunner().invoke(outputs.app, ["roles", "--reader", name], catch_exceptions=False)

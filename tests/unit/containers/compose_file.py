@@ -28,9 +28,9 @@ def properties(path: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
-def dockerfile() -> list[str]:
-    """Return the Dockerfile's instructions, one per element, without comments."""
-    text = (ROOT / "containers" / "Dockerfile").read_text(encoding="utf-8")
+def dockerfile(file: Path = ROOT / "containers" / "Dockerfile") -> list[str]:
+    """Return a Dockerfile's instructions, one per element, without comments."""
+    text = file.read_text(encoding="utf-8")
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     return [line for line in re.sub(r"\\\n\s*", "", code).splitlines() if line]
 

@@ -75,6 +75,12 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert not [mount for mount in service.get("volumes", []) if mount.startswith(("/", ".", "~"))]
 
 
+def test_what_only_reads_a_volume_cannot_write_it() -> None:
+    read = {(name, mount) for name in SERVICES for mount in SERVICES[name].get("volumes", []) if mount.endswith(":ro")}
+    of_exporter = {("node-exporter", f"{volume}:/volumes/{volume}:ro") for volume in (*BROKERS, "postgres", "data")}
+    assert read == {("airflow-api", "data:/data:ro")} | of_exporter
+
+
 @every_service
 def test_a_container_has_limits_and_ends_when_it_is_asked_to(name: str) -> None:
     service = SERVICES[name]
@@ -90,7 +96,8 @@ def test_native_libraries_can_be_loaded_from_the_temporary_folder(name: str) -> 
     [(path, options)] = [mount.split(":") for mount in SERVICES[name]["tmpfs"]]
 
     assert path == "/tmp"  # noqa: S108 - the container's own
-    assert {"exec", "mode=1777"} <= set(options.split(","))
+    assert {"exec", "mode=1777", "nosuid", "nodev"} <= set(options.split(","))
+    assert [option for option in options.split(",") if option.startswith("size=")]
 
 
 @every_service
@@ -176,7 +183,7 @@ def test_a_driver_has_time_to_finish_its_batch_when_the_runner_stops() -> None:
 def test_no_secret_is_in_an_environment_or_a_command(name: str) -> None:
     service = SERVICES[name]
     for key, value in _environment(name).items():
-        if re.search(r"SECRET|_KEY|TOKEN", key):
+        if re.search(r"SECRET(?!S__BACKEND)|_KEY|TOKEN", key):
             assert key.endswith("_CMD")
             assert re.fullmatch(r"cat /run/secrets/[a-z_]+", value)
             assert value.rpartition("/")[2] in service["secrets"]
@@ -196,6 +203,25 @@ def test_only_the_services_of_airflow_hold_its_secrets() -> None:
 
     assert holders == {"migrate", "airflow-api", "airflow-dag-processor", "runner", "live"}
     assert all(service["secrets"] == ["kafka_cluster_id"] for service in BROKERS.values())
+
+
+def test_a_service_has_only_the_passwords_of_the_roles_that_it_connects_as() -> None:
+    of_airflow = {"postgres_airflow", "postgres_sluice"}
+    held = {
+        name: {secret for secret in service.get("secrets", []) if secret.startswith("postgres_")}
+        for name, service in SERVICES.items()
+    }
+    assert held.pop("postgres") == {*of_airflow, "postgres_serving_writer", "postgres_serving_reader"}
+    assert held.pop("runner") == {*of_airflow, "postgres_serving_writer"}
+    assert held.pop("live") == {"postgres_airflow", "postgres_serving_reader"}
+    assert {name: secrets for name, secrets in held.items() if secrets} == dict.fromkeys(
+        ("migrate", "airflow-api", "airflow-dag-processor"), of_airflow
+    )
+    roles = {name: _environment(name).get("SLUICE_CONNECTION_SERVING", "") for name in SERVICES}
+    assert {name: url for name, url in roles.items() if url} == {
+        "runner": "postgresql+psycopg://serving_writer@postgres:5432/serving",
+        "live": "postgresql+psycopg://serving_reader@postgres:5432/serving",
+    }
 
 
 def test_airflow_asks_for_a_login() -> None:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 
+import pytest
+
+from sluice.settings import PACKAGE
 from sluice.specs.code.closure import import_closure
 from tests.unit.containers.compose_file import ROOT, SERVICES, dockerfile
 
 IGNORED = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
 
 
-def _stages() -> dict[str, list[str]]:
+DOCKERFILES = (
+    ROOT / "containers" / "Dockerfile",
+    PACKAGE / "cli" / "scaffold" / "template" / "containers" / "Dockerfile.template",
+)
+
+
+def _stages(file: Path = DOCKERFILES[0]) -> dict[str, list[str]]:
     stages: dict[str, list[str]] = {}
-    for line in dockerfile():
+    for line in dockerfile(file):
         if found := re.fullmatch(r"FROM (\S+) AS (\S+)", line):
             stages[found.group(2)] = [found.group(1)]
         elif stages:
@@ -55,7 +65,41 @@ def test_an_image_runs_as_somebody_without_rights() -> None:
         for target in ("sluice", "postgres", "metrics")
     }
 
-    assert users == {"sluice": "USER sluice", "postgres": "USER postgres", "metrics": "USER prometheus"}
+    assert users == {"sluice": "USER 10001:10001", "postgres": "USER postgres", "metrics": "USER prometheus"}
+
+
+def test_what_is_run_by_number_is_the_user_that_owns_the_folders_that_it_writes() -> None:
+    base = "\n".join(_stages()["base"])
+    assert "useradd --uid 10001 --user-group" in base
+    assert "install -d -o sluice -g sluice /data /var/lib/kafka /var/log/airflow" in base
+    assert not re.search(r"chown|chmod (?!a-s)", "\n".join(dockerfile())), "code and packages belong to root"
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
+def test_no_program_of_an_image_takes_the_rights_of_another_user(file: Path) -> None:
+    stages = _stages(file)
+    for target in ("sluice", "postgres", "metrics"):
+        lineage = [target]
+        while stages[lineage[-1]][0] in stages:
+            lineage.append(stages[lineage[-1]][0])
+        steps = [line for stage in reversed(lineage) for line in stages[stage] if line.startswith("RUN ")]
+        installs = [number for number, step in enumerate(steps) if "apt-get install" in step]
+        assert installs, target
+        _, _, after = steps[installs[-1]].rpartition("apt-get install")
+        assert "find / -xdev -type f -perm /6000 -exec chmod a-s {} +" in after, target
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
+def test_the_base_is_one_argument_that_may_be_a_digest_and_is_never_whatever_is_newest(file: Path) -> None:
+    instructions = dockerfile(file)
+    (base,) = [line for line in instructions if line.startswith("ARG ")]
+    name, _, image = base.removeprefix("ARG ").partition("=")
+    assert name == "PYTHON_IMAGE"
+    assert re.fullmatch(r"[a-z/]+:[0-9][\w.-]+(@sha256:[0-9a-f]{64})?", image)
+    assert not [line for line in instructions if line.startswith("ADD ")], "ADD fetches and unpacks"
+    sources = {line.split()[1] for line in instructions if line.startswith("FROM ")}
+    copied = set(re.findall(r"--from=(\S+)", "\n".join(instructions)))
+    assert sources | copied <= {"${PYTHON_IMAGE}", *_stages(file)}
 
 
 def test_python_packages_are_installed_by_hash_alone() -> None:

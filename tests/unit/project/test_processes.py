@@ -6,6 +6,7 @@ import os
 import subprocess
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -13,7 +14,8 @@ from pydantic import ValidationError
 from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment
 from sluice.errors import NotConfiguredError
 from sluice.project.project import Project
-from sluice.settings import EVERY_PROCESS, Settings, inherited, settings
+from sluice.secrecy.secret_values import forms
+from sluice.settings import EVERY_PROCESS, Settings, connection_url, inherited, settings
 from sluice.specs.deployments.kafka import ExternalKafka, Login
 from sluice.specs.model.access import Role
 from sluice.specs.model.outputs import LatestOutput
@@ -154,20 +156,48 @@ def test_what_the_specs_name_and_nobody_has_set_is_said_by_its_name_and_how_to_s
     assert served.processes.unset("nobody") == ()
 
 
-def test_a_password_of_ones_own_cluster_must_be_set_by_its_value_or_its_file(
+def test_a_password_of_ones_own_cluster_must_be_set_by_its_value_its_file_or_its_command(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = Login(user="stream", password_variable="SLUICE_PASSWORD_STREAM")  # noqa: S106 - a name
     kafka = ExternalKafka(kind="external", bootstrap=("kafka:9092",), login=login)
     project.deployment = project.deployment.model_copy(update={"kafka": kafka})
-    for name in ("SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"):
+    for name in forms("SLUICE_PASSWORD_STREAM"):
         monkeypatch.delenv(name, raising=False)
     assert project.processes.unset("flights") == ("SLUICE_PASSWORD_STREAM",)
-    both = {"SLUICE_PASSWORD_STREAM", "SLUICE_PASSWORD_STREAM_FILE"}
-    assert both <= project.processes.inherited_by_unit("flights")
-    assert both <= project.processes.inherited_by_batch("departures"), "it compares its raw table with Kafka"
-    monkeypatch.setenv("SLUICE_PASSWORD_STREAM_FILE", "/run/secrets/stream")
-    assert project.processes.unset("flights") == ()
+    every = set(forms("SLUICE_PASSWORD_STREAM"))
+    assert every <= project.processes.inherited_by_unit("flights")
+    assert every <= project.processes.inherited_by_batch("departures"), "it compares its raw table with Kafka"
+    for form in sorted(every):
+        with monkeypatch.context() as patch:
+            patch.setenv(form, "/run/secrets/stream")
+            assert project.processes.unset("flights") == ()
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_secret_that_a_file_or_a_command_holds_is_in_no_argument_and_no_setting_of_a_process(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgresql://serving:battery-staple@db/serving")
+    monkeypatch.setenv("SLUICE_CONNECTION_SERVING_FILE", str(file))
+    served = serving(project)
+    assert served.processes.unset("flights") == ()
+    assert "battery-staple" in connection_url("serving")
+    for job in (served.processes.driver(ATTEMPT), served.processes.batch("departures", ["quality"])):
+        given = {**inherited(job.inherits), **job.environment}
+        assert "battery-staple" not in " ".join([*job.argv, *given.values()])
+    driver = inherited(served.processes.driver(ATTEMPT).inherits)
+    assert driver == {**PLAIN, "SLUICE_CONNECTION_SERVING_FILE": str(file)}
+
+
+@pytest.mark.usefixtures("poisoned")
+def test_a_batch_finds_the_control_database_where_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLUICE_CONTROL_URL")
+    monkeypatch.setenv("SLUICE_CONTROL_URL_FILE", "/run/secrets/control")
+    job = Project.open_strict(Settings(home=settings().home)).processes.batch("departures", ["quality"])
+    assert inherited(job.inherits)["SLUICE_CONTROL_URL_FILE"] == "/run/secrets/control"
+    assert job.environment["SLUICE_CONTROL_URL"] == ""
 
 
 def test_the_embedded_cluster_keeps_passwords_that_nobody_sets(

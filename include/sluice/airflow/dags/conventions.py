@@ -15,6 +15,7 @@ from airflow.timetables.base import Timetable
 
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.failure import DagSubject
+from sluice.airflow.auditing import recording_callbacks
 from sluice.alerts.alert import Level
 
 DEFAULT_OWNER = "data-platform"
@@ -104,12 +105,15 @@ def sluice_dag(
 
 def _defaults(dag_id: str, owner: str) -> Mapping[str, Any]:
     subject = subject_of(dag_id)
+    recording: dict[str, list[Any]] = {**recording_callbacks(dag_id)}
+    failed = [FailureNotifier(Level.TASK, subject), *recording.pop("on_failure_callback", [])]
     return {
         "catchup": False,
         "is_paused_upon_creation": False,  # a unit that should run must not wait for a switch in Airflow's pages
         "on_failure_callback": FailureNotifier(Level.DAG, subject),
         "default_args": {
-            "on_failure_callback": FailureNotifier(Level.TASK, subject),
+            "on_failure_callback": failed,
+            **recording,
             "owner": owner,
             "retries": 3,
             "retry_delay": timedelta(seconds=10),

@@ -22,6 +22,7 @@ from sluice.airflow.topics.topic_approval import (
     page_of,
 )
 from sluice.airflow.topics.topic_plans import apply_to, differences, impacts_of, log_table, plan_of, summary
+from sluice.audit.recording import remark
 from sluice.clock import SystemClock
 from sluice.project.project import Project
 from sluice.provisioning.growth.adoption import Growth, growths_of
@@ -112,6 +113,7 @@ def applied(**context: Any) -> dict[str, Any]:  # noqa: ANN401 - Airflow's conte
         done = apply_approved(runtime.open_project(), answer, drain_minutes=context["params"]["drain_minutes"])
     outcome = summary(done)
     log.info("%s%s", outcome, f", approved by {answer.by}" if answer else "")
+    remark(f"{outcome}, approved by {answer.by}" if answer else outcome)
     ti.xcom_push("grown", grown(ti.xcom_pull(task_ids="plan")["grows"]))
     approved = {} if answer is None else {"plan": answer.plan, "approved_by": answer.by}
     return {"applied": len(done.changes), "summary": outcome, **approved}

@@ -20,6 +20,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from sluice.airflow.topics.approval_call import call, settle
 from sluice.airflow.topics.topic_plans import HEADER, Impacts, rows
 from sluice.airflow.web.markdown import as_text, table
+from sluice.audit.recording import remark
 from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.provisioning.plans.approval import Approval
@@ -212,6 +213,7 @@ class TopicApprovalOperator(ApprovalOperator):  # type: ignore[misc]  # the prov
             "at": given["responded_at"].isoformat(),
         }
         settle(context, asked, f"{by} has {answer['answer']} it.", SystemClock())
+        remark(f"{by} has {answer['answer']} plan {answer['plan']}")
         if not approved:
             context["ti"].xcom_push("return_value", answer)  # a task that skips others returns nothing
             self.skip(ti=context["ti"], tasks=self.get_flat_relatives(upstream=False))

@@ -13,7 +13,7 @@ from sluice import __version__
 from sluice.cli.scaffold.examples import example_files, files_below
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.errors import NotReadyError
-from sluice.settings import Settings
+from sluice.settings import CONTROL_URL, Settings, is_set
 
 _SPECS = ("include/pipelines/departures.yaml", "include/feeds/flights.yaml")
 _EXAMPLE = Path(sys.prefix) / "share" / "sluice" / "example"
@@ -46,8 +46,11 @@ def scenario_settings(current: Settings, name: str, folder: Path) -> Settings:
 
 def _written(current: Settings, name: str, files: Mapping[str, bytes]) -> Settings:
     """Write those files of a project that are missing or outdated."""
-    if current.control_url:
-        raise NotReadyError("the demo keeps its own control database.", fix="unset SLUICE_CONTROL_URL.")
+    if current.control_url or is_set(CONTROL_URL):
+        raise NotReadyError(
+            "the demo keeps its own control database.",
+            fix="unset SLUICE_CONTROL_URL, and its forms that end in _FILE and _COMMAND.",
+        )
     home = current.state / name
     content = {**project_files(name, __version__), **files}
     current_files = {path: (home / path).read_bytes() for path in content if (home / path).is_file()}

@@ -19,7 +19,7 @@ import yaml
 from sluice.cli.scaffold.examples import example_names, examples_folder
 from sluice.errors import NotReadyError
 from sluice.intervals.ledger import State
-from sluice.settings import Settings, settings
+from sluice.settings import CONTROL_URL, Settings, is_set, settings
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.rules.contracts import FOLDER
@@ -147,7 +147,7 @@ def channels(config: Settings) -> Iterable[str]:
 
 def _recorded(config: Settings, query: str) -> list[str]:
     """Query the control database if it is a file on this machine; a server could keep the shell waiting."""
-    if config.control_url:
+    if config.control_url or is_set(CONTROL_URL):
         return []
     address = f"{config.folder.control.as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, timeout=_WAIT_SECONDS)) as database:

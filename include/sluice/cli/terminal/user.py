@@ -10,12 +10,17 @@ from sluice.cli.terminal.output import ask
 from sluice.errors import RefusedError, SpecError
 
 
+def user_name() -> str:
+    """Return the name of this process's user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a uid without a name
+        return f"user {os.getuid()}"
+
+
 def requester() -> str:
     """Return the name of this process's user, marked as a user of the command line."""
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a container may run under a uid without a name
-        return f"user {os.getuid()} (command line)"
+    return f"{user_name()} (command line)"
 
 
 def interactive() -> bool:

@@ -6,9 +6,8 @@ Started by a launcher, never by hand while another generation may be alive: `slu
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
 
-from sluice.alerts.redaction import Redaction, secrets_in
+from sluice.alerts.redaction import Redaction
 from sluice.launch.processes import lower_priority
 from sluice.project.project import Project
 from sluice.settings import environment, settings
@@ -16,11 +15,6 @@ from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.stopping import StopRequest
 from sluice.specs.model.access import Role
 from sluice.streams.failures.exits import ExitCode
-
-
-def _secrets(variables: Mapping[str, str]) -> Iterator[str]:
-    for name, value in variables.items():
-        yield from secrets_in(name, value)
 
 
 def main(arguments: list[str]) -> int:
@@ -33,8 +27,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rehearse", action="store_true", help="only check what a start needs, and change nothing")
     parser.add_argument("--available-now", action="store_true", help="read what is there now, then end")
     options = parser.parse_args(arguments)
-    folder, hidden = settings().driver, set(_secrets(environment()))
-    last_words = ExitReport(folder, redact=Redaction(hidden))
+    folder = settings().driver
+    last_words = ExitReport(folder, redact=Redaction.of_environment(environment()))
     try:
         project = Project.open_tolerant(settings())
         project.refuse_broken(options.unit)
@@ -43,7 +37,8 @@ def main(arguments: list[str]) -> int:
 
         if stop.asked:
             return ExitCode.STOPPED
-        last_words = ExitReport(folder, redact=Redaction(hidden.union(_secrets(project.kafka.client(Role.STREAM)))))
+        known = {**environment(), **project.kafka.client(Role.STREAM)}
+        last_words = ExitReport(folder, redact=Redaction.of_environment(known))
         if options.rehearse:
             lower_priority(settings().batch_niceness)
             rehearse_unit(project, options.unit, options.generation)

@@ -296,5 +296,6 @@ class _Outputs:
         if output.connection is None:
             folder, schema = self.context.table(output.table), self.rows.schema.json()
             return DeltaLatest(folder, table, schema, self.writer, self.generation)
-        engine = connect(self.context.connection(output.connection), output.connection)
+        newest = partial(self.context.connection, output.connection)
+        engine = connect(newest(), output.connection, newest)
         return PostgresLatest(engine, table, self.writer, self.generation)

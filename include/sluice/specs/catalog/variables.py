@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sluice.secrecy.secret_values import forms
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.secrecy import connection_variable
@@ -22,20 +23,20 @@ class Variables:
 
     Attributes:
         needed: without these it cannot work.
-        passwords: variables of passwords; each may be given by `<name>_FILE` instead.
-        known_otherwise: of these passwords, those that the embedded cluster keeps where no user sets them.
+        secrets: passwords and connections; each may be given by a file or a command instead, see `sluice.secrecy`.
+        known_otherwise: of these, the passwords that the embedded cluster keeps where no user sets them.
         beside: what is passed on if it is set.
     """
 
     needed: frozenset[str] = frozenset()
-    passwords: frozenset[str] = frozenset()
+    secrets: frozenset[str] = frozenset()
     known_otherwise: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
         """All that is passed on."""
-        return self.needed | self.beside | {form for name in self.passwords for form in (name, f"{name}_FILE")}
+        return self.needed | self.beside | {form for name in self.secrets for form in forms(name)}
 
 
 def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) -> Variables:
@@ -44,8 +45,8 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
     connections = _connections(pipelines)
     passwords = _password_variables(catalog, deployment, Role.STREAM)
     return Variables(
-        needed=connections | declared(pipelines),
-        passwords=passwords,
+        needed=declared(pipelines),
+        secrets=connections | passwords,
         known_otherwise=passwords if deployment.kafka.kind == "embedded" else frozenset(),
         beside=frozenset(CLIENT_OF_POSTGRESQL) if connections else frozenset(),
     )
@@ -54,8 +55,11 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
 def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: PipelineSpec) -> Variables:
     """Return what a batch of a pipeline needs: the control database, and what it compares the raw table with, Kafka."""
     passwords = _password_variables(catalog, deployment, Role.BACKFILL)
-    needed = declared([pipeline]) | _of_static_inputs(pipeline)
-    return Variables(needed=needed, passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
+    return Variables(
+        needed=declared([pipeline]),
+        secrets=passwords | _of_static_inputs(pipeline),
+        beside=frozenset(CLIENT_OF_POSTGRESQL),
+    )
 
 
 def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:

@@ -68,7 +68,7 @@ class Login(Spec):
 
     user: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     password_variable: Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)]
-    """The variable that holds it; or the same with `_FILE` behind it holds the path of a file that does."""
+    """The variable that holds it; with `_FILE` behind it, the path of a file that does, with `_COMMAND`, a command."""
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
     token: TokenEndpoint | None = Field(default=None, validate_default=True)
     """Of OAUTHBEARER: where a token is given for the user, the client's id, and the password, its secret."""
@@ -94,7 +94,7 @@ class Tls(Spec):
     key: PemFile | None = None
     """Its private key (PKCS #8); omitted: in the same file as the certificate."""
     key_password_variable: Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)] | None = None
-    """The variable that holds the password of the key; omitted: the key is not encrypted."""
+    """The variable that holds the password of the key, or `_FILE` or `_COMMAND`; omitted: the key is not encrypted."""
     verify_hostname: bool = True
     """Whether a broker's certificate has to name the address that a client connects to."""
 

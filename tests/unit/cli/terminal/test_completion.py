@@ -45,6 +45,8 @@ FREE = {
     "serve": {"host", "url"},
     "sql": {"statement"},
     "trace": {"topic_id"},
+    "audit": {"who", "what"},
+    "outputs roles": {"writer", "reader"},
 }
 """What somebody has to make up, or only a cluster knows. Every other text is a name, and names are completed."""
 NEVER = {"why"}

@@ -112,4 +112,4 @@ def test_streams_and_batches_get_the_connection(bench: Bench) -> None:
     deployment = catalog.deployments["prod"]
     batch = variables_of_batch(catalog, deployment, catalog.pipelines["sales"])
     for variables in (batch, variables_of_unit(catalog, deployment, catalog.units()["shop"])):
-        assert "SLUICE_CONNECTION_SHOPS" in variables.needed
+        assert "SLUICE_CONNECTION_SHOPS" in variables.secrets
