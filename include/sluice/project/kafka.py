@@ -58,7 +58,8 @@ class ProjectKafka:
                 return kafka_client(self.folder)
             plain: Mapping[str, str] = {}
         else:
-            plain, login = _with_its_files(self.spec.client), self.spec.login
+            plain = {**self.spec.service.client, **_with_its_files(self.spec.client)}
+            login = self.spec.login
             if principal is None and login is not None:
                 return as_user(plain, login.user, password(login.password_variable), login.mechanism)
         if principal is None or principal.scram is None:

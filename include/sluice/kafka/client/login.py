@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kafka.errors import IllegalSaslStateError, KafkaError, NoError, UnsupportedSaslMechanismError, for_code
 from kafka.net.sasl import get_sasl_mechanism
-from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from sluice.errors import UnreachableError
 from sluice.kafka.client.connection import client_arguments, host_and_port
+from sluice.kafka.client.conversation import Conversation
 
 _SECONDS = 3.0
 _ANY_MECHANISM = "SCRAM-SHA-512"
-_PROTOCOLS = {"PLAINTEXT": False, "SASL_PLAINTEXT": True}
-"""The protocols that can be checked, and whether they name a user."""
+_UNENCRYPTED = ("PLAINTEXT", "SASL_PLAINTEXT")
 _BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
@@ -35,7 +33,7 @@ def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
     Raises:
         LoginRefusedError: it says so; with its reason, and without the password.
     """
-    if client.get("security.protocol", "PLAINTEXT") not in _PROTOCOLS:
+    if client.get("security.protocol", "PLAINTEXT") not in _UNENCRYPTED:
         return
     for address in bootstrap:
         try:
@@ -54,25 +52,34 @@ def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
 
 def _refusal(address: str, client: Mapping[str, str]) -> str:
     """Return why this broker refuses the client; empty if it does not."""
-    named = _PROTOCOLS[client.get("security.protocol", "PLAINTEXT")]
-    mechanism = client.get("sasl.mechanism", _ANY_MECHANISM) if named else _ANY_MECHANISM
     with socket.create_connection(host_and_port(address), timeout=_SECONDS) as connection:
-        conversation = _Conversation(connection)
-        answer = conversation.ask(SaslHandshakeRequest(version=1, mechanism=mechanism))
-        error = for_code(answer.error_code)
-        if error is IllegalSaslStateError:
-            return "it does not authenticate clients, and the client names a user" if named else ""
-        if error not in (NoError, UnsupportedSaslMechanismError):
-            return ""
-        offered = ", ".join(sorted(answer.mechanisms))
-        if not named:
-            return f"it requires a login ({offered}), and the client names no user"
-        if error is UnsupportedSaslMechanismError:
-            return f"it knows {offered}, and the client wants {mechanism}"
-        return _login(conversation, mechanism, client) if mechanism in _BY_PASSWORD else ""
+        return login_refusal(Conversation(connection), client)
 
 
-def _login(conversation: _Conversation, mechanism: str, client: Mapping[str, str]) -> str:
+def login_refusal(conversation: Conversation, client: Mapping[str, str]) -> str:
+    """Log in, and return why the broker refuses; empty if it does not.
+
+    Raises:
+        OSError: the connection ended, or nothing came in time.
+        KafkaError: what came is no answer.
+    """
+    named = client.get("security.protocol", "PLAINTEXT").startswith("SASL_")
+    mechanism = client.get("sasl.mechanism", _ANY_MECHANISM) if named else _ANY_MECHANISM
+    answer = conversation.ask(SaslHandshakeRequest(version=1, mechanism=mechanism))
+    error = for_code(answer.error_code)
+    if error is IllegalSaslStateError:
+        return "it does not authenticate clients, and the client names a user" if named else ""
+    if error not in (NoError, UnsupportedSaslMechanismError):
+        return ""
+    offered = ", ".join(sorted(answer.mechanisms))
+    if not named:
+        return f"it requires a login ({offered}), and the client names no user"
+    if error is UnsupportedSaslMechanismError:
+        return f"it knows {offered}, and the client wants {mechanism}"
+    return _login(conversation, mechanism, client) if mechanism in _BY_PASSWORD else ""
+
+
+def _login(conversation: Conversation, mechanism: str, client: Mapping[str, str]) -> str:
     arguments = client_arguments(client)
     if not {"sasl_plain_username", "sasl_plain_password"} <= arguments.keys():
         return "it requires a login, and the client's `sasl.jaas.config` has no username with a password"
@@ -84,19 +91,3 @@ def _login(conversation: _Conversation, mechanism: str, client: Mapping[str, str
             return f"it refuses the user {user!r} ({answer.error_message or for_code(answer.error_code).__name__})"
         dialogue.receive(answer.auth_bytes)
     return ""
-
-
-class _Conversation:
-    """Questions and answers, one at a time."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._protocol = KafkaProtocol()
-
-    def ask(self, request: Any) -> Any:  # noqa: ANN401  untyped client
-        self._protocol.send_request(request)
-        self._connection.sendall(self._protocol.send_bytes())
-        while data := self._connection.recv(4096):
-            for _, answer in self._protocol.receive_bytes(data):
-                return answer
-        raise ConnectionResetError("it said nothing")
