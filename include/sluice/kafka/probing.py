@@ -21,8 +21,6 @@ from sluice.kafka.client.login import login_refusal
 from sluice.kafka.metadata import api_versions, read_clock, read_metadata
 from sluice.topics.printable import printable_bytes
 
-_TLS_RECORD = (b"\x15\x03", b"\x16\x03")
-"""An alert, a handshake: what a port with TLS says to a client that speaks none."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
 _SHOWN_BYTES = 32
 
@@ -108,7 +106,7 @@ class Prober:
 
     def _what_is_it(self, ip: str, port: int, received: bytes, error: Exception) -> tuple[Contact, str]:
         """Return what answers at a port where the client is not understood, by asking in other ways."""
-        if received.startswith(_TLS_RECORD) or (not self._encrypted and self._takes_tls(ip, port)):
+        if not self._encrypted and self._takes_tls(ip, port):
             return (Contact.HTTP, "by TLS") if self._is_web(ip, port, tls=True) else (Contact.ENCRYPTED, "")
         if self._encrypted and self._is_kafka(ip, port):
             return Contact.UNENCRYPTED, ""

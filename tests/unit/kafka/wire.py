@@ -78,8 +78,8 @@ class Wire:
         topic = DescribeQuorumResponse.TopicData
         part = topic.PartitionData
         voters = [
-            part.ReplicaState(replica_id=1, log_end_offset=9, last_fetch_timestamp=now, last_caught_up_timestamp=now),
             part.ReplicaState(replica_id=2, log_end_offset=9, last_fetch_timestamp=1, last_caught_up_timestamp=1),
+            part.ReplicaState(replica_id=1, log_end_offset=9, last_fetch_timestamp=now, last_caught_up_timestamp=now),
         ]
         one = part(partition_index=0, error_code=0, leader_id=1, leader_epoch=1, current_voters=voters, observers=[])
         topics = [topic(topic_name="__cluster_metadata", partitions=[one])]

@@ -19,7 +19,7 @@ from sluice.cli.topics.send import send
 from sluice.cli.topics.tail import tail
 from sluice.cli.views.plan_view import as_far_as, print_plan, print_unable
 from sluice.clock import SystemClock
-from sluice.errors import RefusedError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.project.project import Project
 from sluice.project.topics import NOT_ENFORCED
 from sluice.provisioning.apply import apply as apply_specs
@@ -171,9 +171,12 @@ def _emit_applied(project: Project, done: Plan, topics: Mapping[str, TopicState]
 def cancel() -> None:
     """Cancel all moves of declared topics' replicas, and remove the throttle.
 
-    Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
+    Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up, or the service places replicas
+    itself; 4 no broker answered.
     """
     project = Project.open_strict(settings())
+    if (placement := project.deployment.kafka.service.placement) is not None:
+        raise NotReadyError(f"There are no moves to cancel: {placement.why}.", fix="see the service's own console.")
     administration = project.kafka.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:
