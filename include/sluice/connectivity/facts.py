@@ -23,6 +23,7 @@ class Contact(StrEnum):
     UNTRUSTED = "a certificate that is not trusted"
     TLS_FAILED = "TLS that fails"
     FOREIGN = "another protocol"
+    BROKEN_OFF = "Kafka answers, and ends the conversation"
     LOGIN_REFUSED = "the login is refused"
     KAFKA = "Kafka answers"
 

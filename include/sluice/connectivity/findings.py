@@ -47,6 +47,7 @@ _FIXES: Mapping[Contact, str] = {
     Contact.TLS_FAILED: "see which versions of TLS it takes, and whether it wants a certificate of the client "
     "(ssl.keystore.location).",
     Contact.FOREIGN: f"another service listens there: {_PORT}",
+    Contact.BROKEN_OFF: "see the broker's log; a mechanism without a password (OAUTHBEARER, GSSAPI) is not examined.",
     Contact.LOGIN_REFUSED: "correct the user, its password and its mechanism: `kafka.login` of the deployment, or "
     "`kafka.users` and the specs in include/access.",
 }
@@ -103,7 +104,9 @@ def _broker(node: int, address: str, probe: Probe | None, sources: list[Probe], 
     listener = f"advertised.listeners of broker {node}"
     if probe is None:
         return KafkaFinding(where, ok=False, found="it was not examined", fix="run the command again.")
-    if probe.is_loopback and any(source.reached and not _local(source) for source in sources):
+    clusters = sorted({source.cluster for source in sources if source.cluster})
+    elsewhere = probe.is_loopback and any(source.reached and not _local(source) for source in sources)
+    if elsewhere and probe.cluster not in clusters:
         found = f"it tells clients to connect to {address}, which is this machine and not the broker's"
         return KafkaFinding(
             where, ok=False, found=found, fix=f"set {listener} to a name that clients elsewhere reach it by."
@@ -115,13 +118,13 @@ def _broker(node: int, address: str, probe: Probe | None, sources: list[Probe], 
     if others:
         found = f"brokers {listed([node, *others])} tell clients the same address: what is sent to one reaches another"
         return KafkaFinding(where, ok=False, found=found, fix="give each broker an advertised listener of its own.")
-    clusters = sorted({source.cluster for source in sources if source.cluster})
     if probe.cluster and clusters and probe.cluster not in clusters:
         found = f"another cluster answers there: {probe.cluster}, and {sources[0].address} is of {clusters[0]}"
         return KafkaFinding(
             where, ok=False, found=found, fix=f"correct {listener}, or the name's address on this machine."
         )
-    return KafkaFinding(where, ok=True, found=_said(probe))
+    here = "; from this machine only, which the address stands for" if elsewhere else ""
+    return KafkaFinding(where, ok=True, found=f"{_said(probe)}{here}")
 
 
 def _local(probe: Probe) -> bool:

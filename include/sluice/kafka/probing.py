@@ -90,7 +90,7 @@ class Prober:
                 try:
                     return self._as_kafka(address, talk, versions)
                 except (OSError, KafkaError) as error:
-                    return Probe(address, Contact.KAFKA, f"it ended the conversation ({_reason(error)})")
+                    return Probe(address, Contact.BROKEN_OFF, _reason(error))
         except ssl.SSLCertVerificationError as error:
             return Probe(address, Contact.UNTRUSTED, error.verify_message or str(error))
         except (OSError, KafkaError) as error:

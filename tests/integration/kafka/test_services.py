@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from pyspark.sql import SparkSession
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.client.stream_options import KAFKA_READ, KAFKA_SINK
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.records import KafkaPythonRecords
 from sluice.provisioning.access_scope import AccessScope
@@ -19,6 +21,7 @@ from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.plans.changes import Kept
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
+from sluice.spark.records.kafka_source import KafkaTopic
 from sluice.specs.deployments.services import APACHE, EVENT_HUBS
 from sluice.specs.model.access import Role
 from sluice.topics.administration import TopicCreation
@@ -116,3 +119,12 @@ def test_records_are_sent_and_read_with_the_profiles_settings(hubs: _Hubs, topic
     assert [record.value for record in reader.read(topic, {1: 0}, {1: 3})] == [b"0", b"1", b"2"]
     with KafkaPythonAdministration([hubs.address], FEATURES) as administration:
         assert administration.ends(topic) == {0: 0, 1: 3}
+
+
+def test_spark_writes_and_reads_with_the_profiles_settings(hubs: _Hubs, topic: str, spark: SparkSession) -> None:
+    place = KafkaTopic((hubs.address,), topic, "id", FEATURES)
+    rows = spark.createDataFrame([("a", "1"), ("b", "2")], "key string, value string")
+    rows.write.format("kafka").options(**place.spark_options, **KAFKA_SINK).option("topic", topic).save()
+    read = spark.read.format("kafka").options(**place.spark_options, **KAFKA_READ).option("subscribe", topic).load()
+    assert sorted(bytes(row["value"]) for row in read.collect()) == [b"1", b"2"]
+    assert hubs.seen.asked <= proxy.EVENT_HUBS.keys()

@@ -61,10 +61,22 @@ def test_an_advertised_address_is_blamed_on_the_brokers_listener(contact: Contac
 
 
 def test_a_broker_elsewhere_that_advertises_this_machine_is_a_fault_even_if_something_answers_here() -> None:
-    here = answers("localhost:9092", at=HERE)
-    found = findings(answers("kafka:9092", (1, "localhost:9092")), here=here)["broker 1 (localhost:9092)"]
-    assert not found.ok
-    assert "which is this machine and not the broker's" in found.found
+    told = answers("kafka:9092", (1, "localhost:9092"))
+    for here in (
+        answers("localhost:9092", at=HERE, cluster="two"),
+        answers("localhost:9092", at=HERE, cluster=""),
+        Probe("localhost:9092", Contact.REFUSED, resolved=HERE),
+    ):
+        found = findings(told, here=here)["broker 1 (localhost:9092)"]
+        assert not found.ok
+        assert "which is this machine and not the broker's" in found.found
+
+
+def test_a_broker_on_this_machine_that_is_reached_by_another_name_is_well_from_here_only() -> None:
+    told = answers("kafka:9092", (1, "localhost:9092"))
+    found = findings(told, here=answers("localhost:9092", at=HERE))["broker 1 (localhost:9092)"]
+    assert found.ok
+    assert "from this machine only" in found.found
 
 
 def test_a_broker_on_this_machine_may_advertise_it() -> None:

@@ -24,6 +24,15 @@ TLS = {"security.protocol": "SSL"}
 SECONDS = 0.4
 
 
+class Cut(Wire):
+    """Ends the conversation when it is asked for the cluster, as one does that asks for another login."""
+
+    def answer(self, key: int, version: int, body: bytes) -> object:
+        if key == METADATA:
+            raise ConnectionAbortedError
+        return super().answer(key, version, body)
+
+
 def probe(port: int, client: dict[str, str] | None = None, host: str = "127.0.0.1") -> Probe:
     return Prober(client or PLAIN, SECONDS).probe(f"{host}:{port}")
 
@@ -64,6 +73,11 @@ def test_the_clock_is_not_asked_of_a_broker_that_does_not_say_it(versions: dict[
     with wired(wire) as port:
         assert probe(port).clock is None
     assert QUORUM not in wire.asked
+
+
+def test_a_broker_that_ends_the_conversation_is_not_well() -> None:
+    with wired(Cut()) as port:
+        assert probe(port).contact is Contact.BROKEN_OFF
 
 
 def test_an_old_protocol_is_spoken_to_in_its_own_version() -> None:
