@@ -105,7 +105,7 @@ def test_access_is_not_asked_for_and_without_the_profile_it_is_said_to_be_missin
     with KafkaPythonAccess([hubs.address], FEATURES) as access:
         specs = catalog(with_password(Role.BACKFILL))
         done = AccessScope(specs, access, password, service=EVENT_HUBS).apply()
-        assert [each.value for each in done.unable] == ["password", "rights"]
+        assert [each.value for each in done.unable] == ["access", "password"]
         with pytest.raises(UnreachableError, match=r"does not offer what it takes to list who may do what"):
             AccessScope(specs, access, password).plan()
     assert hubs.seen.asked <= proxy.EVENT_HUBS.keys()

@@ -198,7 +198,7 @@ class Unable:
 
     Attributes:
         subject: the topic, or the principal as `User:name`.
-        value: what of it: `topic`, `partitions`, the name of a configuration, `rights`.
+        value: what of it: `topic`, `partitions`, the name of a configuration, `access`, `password`.
         current: what the cluster has, as far as it can be seen.
         wanted: what the specs declare.
         why: a clause without an end.

@@ -68,7 +68,7 @@ def access_within(plan: Plan, service: KafkaService) -> Plan:
     for subject, changes in rights.items():
         if service.rights is not None:
             declared = "; ".join(change.value for change in changes)
-            unable.append(Unable(subject, "rights", "not seen", declared, service.rights.why, service.rights.fix))
+            unable.append(Unable(subject, "access", "not seen", declared, service.rights.why, service.rights.fix))
     return replace(plan, changes=tuple(left), unable=_ordered([*plan.unable, *unable]))
 
 

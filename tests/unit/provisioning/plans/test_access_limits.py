@@ -55,10 +55,10 @@ def test_event_hubs_is_not_asked_and_each_principal_is_listed_once_for_rights_an
     assert not done
     assert done.access == ()
     assert [(each.subject, each.value, each.current) for each in done.unable] == [
+        ("User:backfill", "access", "not seen"),
         ("User:backfill", "password", "not seen"),
-        ("User:backfill", "rights", "not seen"),
     ]
-    rights = done.unable[1]
+    rights = done.unable[0]
     assert "read topic orders" in rights.wanted
     assert "assign Azure roles" in rights.fix
 
