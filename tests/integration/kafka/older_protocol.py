@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kafka.protocol.metadata import ApiVersionsResponse
 
-_API_VERSIONS = 18
+_METADATA, _API_VERSIONS = 3, 18
 
 _CONSUMERS = {8: (0, 3), 9: (0, 3), 10: (0, 1), 11: (0, 2), 12: (0, 1), 13: (0, 1), 14: (0, 1), 15: (0, 1), 16: (0, 1)}
 EVENT_HUBS: Mapping[int, tuple[int, int]] = _CONSUMERS | {
@@ -31,6 +31,9 @@ EVENT_HUBS: Mapping[int, tuple[int, int]] = _CONSUMERS | {
 }
 """What Event Hubs has listed in logs that its users have published (docs/kafka-services.md), without its changes of
 topics; the producer's id (22) is there because it takes idempotent producers since."""
+
+WITHOUT_IDS: Mapping[int, tuple[int, int]] = dict.fromkeys(range(100), (0, 99)) | {_METADATA: (0, 9)}
+"""All that a broker has, but for what it says of topics: as before they had ids."""
 
 
 @dataclass

@@ -12,13 +12,10 @@ from sluice.settings import settings
 from sluice.topics.administration import KafkaAdministration, TopicCreation
 from sluice.topics.identity import is_by_name
 from tests.integration.brokers import add_listeners, free_ports, running
-from tests.integration.kafka.older_protocol import older_protocol
+from tests.integration.kafka.older_protocol import WITHOUT_IDS, older_protocol
 from tests.integration.kafka.test_administration import TestKafkaPythonAdministration as _Suite
 
 pytestmark = pytest.mark.verify
-
-_METADATA = 3
-WITHOUT_IDS = dict.fromkeys(range(100), (0, 99)) | {_METADATA: (0, 9)}
 
 
 @pytest.fixture(scope="module")
