@@ -1,6 +1,6 @@
 """What the services that speak Kafka's protocol do not do, one record each. Pure data.
 
-`docs/kafka-services.md` has the address of the page that each claim was read in.
+The page `kafka-services` (`sluice docs`) has the address of the page that each claim was read in.
 """
 
 from __future__ import annotations
