@@ -26,6 +26,7 @@ down
 status
 status -o json
 doctor
+doctor --kafka
 check
 check --explain departures
 logs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +22,18 @@ def free_ports(count: int = 2) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [int(each.getsockname()[1]) for each in sockets]
+
+
+def add_listeners(broker: BrokerProcess, listeners: Mapping[str, tuple[int, str]]) -> None:
+    """Give a prepared broker further listeners without a login: the port of each, and what it advertises."""
+    more = {
+        "listeners": [f"{name}://127.0.0.1:{port}" for name, (port, _) in listeners.items()],
+        "advertised.listeners": [f"{name}://{advertised}" for name, (_, advertised) in listeners.items()],
+        "listener.security.protocol.map": [f"{name}:PLAINTEXT" for name in listeners],
+    }
+    file = broker.folder / "server.properties"
+    lines = [",".join([line, *more.get(line.partition("=")[0], ())]) for line in file.read_text().splitlines()]
+    file.write_text("\n".join([*lines, ""]))
 
 
 @contextmanager

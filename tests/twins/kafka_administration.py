@@ -10,6 +10,7 @@ from typing import Self
 
 from sluice.errors import RefusedError, SluiceError
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
+from sluice.topics.identity import identity
 from tests.twins.kafka_replicas import InMemoryReplicas
 
 _CONFIGS = frozenset(
@@ -28,10 +29,14 @@ _DEFAULTS = {"message.timestamp.type": "CreateTime", "message.timestamp.after.ma
 
 
 class InMemoryKafkaAdministration(InMemoryReplicas):
-    """`brokers` bounds replication; `reachable = False` makes every call fail as a dead cluster does."""
+    """`brokers` bounds replication; `reachable = False` makes every call fail as a dead cluster does.
 
-    def __init__(self, brokers: int = 1, racks: Mapping[int, str] | None = None) -> None:
+    `ids = False` makes it a cluster that gives topics no ids.
+    """
+
+    def __init__(self, brokers: int = 1, racks: Mapping[int, str] | None = None, *, ids: bool = True) -> None:
         super().__init__(brokers, racks)
+        self.ids = ids
         self.offsets: dict[str, dict[int, int]] = {}
         self.firsts: dict[str, dict[int, int]] = {}
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
@@ -65,7 +70,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
                 continue
             replicas = creation.assignment or self._placed(range(creation.partitions), creation.replication)
             self.topics[creation.name] = _whole(
-                TopicState(creation.name, str(uuid.uuid4()), replicas, dict(creation.configs))
+                TopicState(creation.name, self._identity(creation.name), replicas, dict(creation.configs))
             )
             self.offsets[creation.name] = dict.fromkeys(range(creation.partitions), 0)
         if refusals:
@@ -151,6 +156,9 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         known = self.records.get(topic, {})
         firsts = {p: next((o for o in range(at, ends[p]) if (p, o) in known), None) for p, at in offsets.items()}
         return {p: known[p, at] for p, at in firsts.items() if at is not None}
+
+    def _identity(self, topic: str) -> str:
+        return identity(topic, uuid.uuid4() if self.ids else None)
 
     def _existing(self, topic: str) -> TopicState:
         self._reach()

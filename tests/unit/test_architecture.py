@@ -32,7 +32,7 @@ LAYERS = (
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("specs/feeds",),
     ("settings", "specs/catalog"),
-    ("failpoints", "specs/reading", "topics"),
+    ("connectivity", "failpoints", "specs/reading", "topics"),
     (
         "provisioning/access",
         "provisioning/replicas",

@@ -12,14 +12,14 @@ from rich.table import Column, Table
 from sluice.cli.terminal import completion
 from sluice.cli.terminal.arguments import PlanOption, WideningOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
-from sluice.cli.views.plan_view import print_plan
-from sluice.errors import RefusedError
+from sluice.cli.views.plan_view import as_far_as, print_plan, print_unable
+from sluice.errors import NotReadyError, RefusedError
 from sluice.project.project import Project
 from sluice.provisioning.access.administration import AccessAdministration
 from sluice.provisioning.access_scope import AccessScope
 from sluice.provisioning.plans.access_plan import ActualAccess
 from sluice.provisioning.plans.approval import Approval
-from sluice.provisioning.plans.plan import access_as_dict
+from sluice.provisioning.plans.plan import access_as_dict, unable_as_dict
 from sluice.settings import settings
 
 app = typer.Typer(help="Plan, apply and list users and rights in Kafka.", no_args_is_help=True)
@@ -45,11 +45,11 @@ def plan(rotate: RotateOption = None, output: OutputOption = Output.TABLE) -> No
     def print_changes() -> None:
         print_plan(planned)
         if not planned:
-            out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do.")
+            out_lines.print(f"{_count(len(project.catalog.access))} as declared; nothing to do{as_far_as(planned)}.")
         else:
             out_lines.print(f"Plan {planned.id}. To apply it, run {scope.commands.apply(planned)}.")
 
-    emit(output, {"id": planned.id, **access_as_dict(planned)}, print_changes)
+    emit(output, {"id": planned.id, **access_as_dict(planned), "unable": unable_as_dict(planned)}, print_changes)
 
 
 @app.command()
@@ -80,7 +80,8 @@ def apply(
     def print_applied() -> None:
         for change in done.changes:
             out_lines.print(f"{change.subject}: {change.value} is now {change.wanted}", style="green")
-        out_lines.print(f"{_count(len(project.catalog.access))} as declared.")
+        print_unable(done)
+        out_lines.print(f"{_count(len(project.catalog.access))} as declared{as_far_as(done)}.")
 
     emit(output, {"applied": access_as_dict(done)["items"]}, print_applied)
 
@@ -93,8 +94,11 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     answered, or it denied the request.
     """
     project = Project.open_strict(settings())
+    service = project.kafka.spec.service
+    if service.rights is not None and service.keeps_access:
+        raise NotReadyError(f"There is nothing to list: {service.rights.why}.", fix=f"{service.rights.fix}.")
     with project.kafka.access() as cluster:
-        actual = ActualAccess.of(cluster)
+        actual = ActualAccess.of(cluster, service)
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
     acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(actual.acls)]
     users = [asdict(credential) for credential in sorted(actual.credentials)]
@@ -111,7 +115,8 @@ def _table(actual: ActualAccess, names: Mapping[str, str]) -> Table:
 
 
 def _scope(project: Project, cluster: AccessAdministration, rotate: list[str] | None) -> AccessScope:
-    return AccessScope(project.catalog, cluster, project.kafka.password, tuple(rotate or ()))
+    service = project.kafka.spec.service
+    return AccessScope(project.catalog, cluster, project.kafka.password, tuple(rotate or ()), service)
 
 
 def _count(principals: int) -> str:

@@ -25,6 +25,7 @@ from sluice.kafka.records import read_stamps
 from sluice.kafka.replicas import ReplicaCalls
 from sluice.kafka.topic_changes import add_partitions, creation_request, refuse, set_configs
 from sluice.topics.administration import RecordStamp, TopicCreation, TopicExtent, TopicState
+from sluice.topics.identity import identity
 from sluice.wording import listed
 
 _NO_ERROR, _UNKNOWN_TOPIC = 0, 3
@@ -177,7 +178,7 @@ def _states(client: Any, names: list[str]) -> Mapping[str, TopicState]:  # noqa:
     return {
         name: TopicState(
             name,
-            str(topic["topic_id"]),
+            identity(name, topic.get("topic_id")),
             tuple(tuple(partition["replica_nodes"]) for partition in _partitions(topic)),
             configs.get(name, {}),
             tuple(p["leader_id"] if p["leader_id"] >= 0 else None for p in _partitions(topic)),

@@ -65,11 +65,11 @@ def _with_issuer(kafka: ExternalKafka, settings: Mapping[str, str]) -> Mapping[s
 
 
 def _settings(kafka: ExternalKafka, key_password: str | None) -> Mapping[str, str]:
-    tls = kafka.tls
+    tls, client = kafka.tls, {**kafka.service.client, **kafka.client}
     if tls is None:
-        return kafka.client
+        return client
     return encrypted(
-        kafka.client,
+        client,
         ca=tls.ca,
         certificate=tls.certificate,
         key=tls.key,

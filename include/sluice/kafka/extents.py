@@ -12,6 +12,7 @@ from kafka.errors import for_code
 
 from sluice.errors import RefusedError, SluiceError, UnreachableError
 from sluice.topics.administration import TopicExtent
+from sluice.topics.identity import identity
 
 COMMITTED = "read_committed"
 """The isolation level under which a partition ends before its oldest open transaction."""
@@ -44,7 +45,12 @@ def read_extents(client: Any, names: Sequence[str]) -> Mapping[str, TopicExtent 
     return {
         name: faults[name]
         if name in faults
-        else TopicExtent(str(topics[name]["topic_id"]), beginnings[name], ends[name], _held(ends[name], written[name]))
+        else TopicExtent(
+            identity(name, topics[name].get("topic_id")),  # an older protocol has none
+            beginnings[name],
+            ends[name],
+            _held(ends[name], written[name]),
+        )
         for name in names
     }
 

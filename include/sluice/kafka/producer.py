@@ -10,7 +10,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError, KafkaTimeoutError
 
 from sluice.errors import UnreachableError
-from sluice.kafka.client.connection import client_arguments, reachable
+from sluice.kafka.client.connection import producer_arguments, reachable
 from sluice.kafka.client.login import refuse_login
 from sluice.topics.records import RecordPosition
 
@@ -36,6 +36,7 @@ class KafkaPythonProducer:
         """
         self._topic = topic
         self._delivery_seconds = delivery_seconds
+        arguments = {"request_timeout_ms": int(delivery_seconds * 500), **producer_arguments(client or {})}
         try:
             self._producer: Any = KafkaProducer(
                 bootstrap_servers=reachable(bootstrap),
@@ -43,11 +44,10 @@ class KafkaPythonProducer:
                 enable_idempotence=True,
                 linger_ms=0,
                 allow_auto_create_topics=False,
-                delivery_timeout_ms=int(delivery_seconds * 1000),
-                request_timeout_ms=int(delivery_seconds * 500),
+                delivery_timeout_ms=max(int(delivery_seconds * 1000), arguments["request_timeout_ms"]),
                 max_block_ms=int(delivery_seconds * 1000),
                 metrics_enabled=False,
-                **client_arguments(client or {}),
+                **arguments,
             )
         except KafkaError as error:
             refuse_login(bootstrap, client or {})

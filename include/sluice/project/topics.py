@@ -59,7 +59,7 @@ class ProjectTopics:
         """
         if not self.catalog.access or self.leaves_access_open:
             return None
-        return AccessScope(self.catalog, self.kafka.access(), self.kafka.password)
+        return AccessScope(self.catalog, self.kafka.access(), self.kafka.password, service=self.kafka.spec.service)
 
     @property
     def leaves_access_open(self) -> bool:

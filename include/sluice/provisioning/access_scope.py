@@ -15,7 +15,9 @@ from sluice.provisioning.plans.access_plan import ActualAccess, plan_access
 from sluice.provisioning.plans.approval import Approval, PlanCommands, refuse_unapproved
 from sluice.provisioning.plans.changes import ChangeKind, PasswordUpdate, PlannedChange
 from sluice.provisioning.plans.plan import Plan
+from sluice.provisioning.plans.service_limits import access_within
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.services import APACHE, KafkaService
 
 Passwords = Callable[[str], str]
 """Returns the password in a variable. Raises NotReadyError if there is none."""
@@ -30,12 +32,14 @@ class AccessScope:
         administration: the cluster.
         passwords: where passwords come from.
         rotate: the users whose password is set again.
+        service: what the cluster is: it is not asked for what it does not do.
     """
 
     catalog: Catalog
     administration: AccessAdministration
     passwords: Passwords
     rotate: tuple[str, ...] = ()
+    service: KafkaService = APACHE
 
     @property
     def commands(self) -> PlanCommands:
@@ -50,7 +54,8 @@ class AccessScope:
             NotReadyError: the cluster has no access control.
             UnreachableError: it did not answer.
         """
-        return plan_access(self.catalog, ActualAccess.of(self.administration), rotate=self.rotate)
+        actual = ActualAccess.of(self.administration, self.service)
+        return access_within(plan_access(self.catalog, actual, rotate=self.rotate), self.service)
 
     def apply(self, approval: Approval | None = None) -> Plan:
         """Change what differs, and return what was done; a second run changes nothing.

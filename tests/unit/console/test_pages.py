@@ -12,10 +12,16 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
+from sluice.clock import SystemClock
 from sluice.console.app import create_console
+from sluice.console.context import page_context
 from sluice.console.context.access import login_free_gate
+from sluice.console.context.topic_snapshot import TopicSnapshot
+from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from sluice.provisioning.plans.changes import Unable
+from sluice.provisioning.plans.plan import Plan
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import (
     HALTED,
@@ -136,6 +142,16 @@ def test_a_cluster_that_does_not_answer_is_said_and_no_page_waits_for_it(visitor
     said = text_of(visitor, "/topics")
     assert "The cluster could not be queried" in said or "The cluster is being queried" in said
     assert topic_of(0) in said
+
+
+def test_what_the_service_of_a_cluster_does_not_do_is_on_the_page_with_what_to_do(
+    visitor: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unable = Unable(topic_of(0), "partitions", "1", "2", "it is done elsewhere", "run `there`")
+    snapshot = TopicSnapshot(Plan(unable=(unable,)), {}, {}, {})
+    monkeypatch.setattr(page_context, "take_topic_snapshot", lambda _project: snapshot)
+    shown = "partitions 1 2 not done here it is done elsewhere: run there"
+    assert wait_until(lambda: shown in text_of(visitor, "/topics"), SystemClock(), deadline_seconds=20)
 
 
 def test_a_settled_table_shows_what_is_due_and_what_holds_it(visitor: TestClient) -> None:

@@ -18,7 +18,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow.topics.approval_call import call, settle
-from sluice.airflow.topics.topic_plans import HEADER, Impacts, rows
+from sluice.airflow.topics.topic_plans import HEADER, Impacts, rows, unable_rows
 from sluice.airflow.web.markdown import as_text, table
 from sluice.audit.recording import remark
 from sluice.clock import SystemClock
@@ -59,6 +59,7 @@ def page_of(plan: Plan, impacts: Impacts) -> dict[str, Any] | None:
         f"{counted(total, 'change')} to {_subjects(plan)}. {_count(guarded, total)} a person who has read this.",
         table(HEADER, shown),
         f"And {hidden} more that are safe: the log of `plan` has them." if hidden else "",
+        _unable(plan),
         *(_impact(topic, value, clauses) for (topic, value), clauses in impacts.items()),
         _losing(plan),
         _widening(plan),
@@ -71,6 +72,12 @@ def page_of(plan: Plan, impacts: Impacts) -> dict[str, Any] | None:
         "subject": f"Apply plan {plan.id} to {_subjects(plan)}?",
         "body": "\n\n".join(part for part in parts if part),
     }
+
+
+def _unable(plan: Plan) -> str:
+    if not plan.unable:
+        return ""
+    return f"Declared, and not done by any plan here:\n\n{table(HEADER, unable_rows(plan))}"
 
 
 def _impact(topic: str, value: str, clauses: Sequence[str]) -> str:

@@ -70,11 +70,19 @@ def rows(plan: Plan) -> list[Row]:
     return [*refused, *changes]
 
 
+def unable_rows(plan: Plan) -> list[Row]:
+    """Return what the service does not do, a row each, with what to do in it instead."""
+    return [(u.subject, u.value, u.current, u.wanted, "not done", f"{u.why}: {u.fix}") for u in plan.unable]
+
+
 def log_table(plan: Plan) -> str:
     """Return a plan for a log, or one line if there is nothing to do."""
-    if not plan:
+    if not plan and not plan.unable:
         return "Nothing to change: all is as declared."
-    lines = (" | ".join(" ".join(printable(cell).split()) for cell in row) for row in (HEADER, *rows(plan)))
+    lines = (
+        " | ".join(" ".join(printable(cell).split()) for cell in row)
+        for row in (HEADER, *rows(plan), *unable_rows(plan))
+    )
     return "\n".join(["Plan " + plan.id, *lines])
 
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from sluice.cli.terminal.output import Output, OutputOption, counted, emit, err_lines, out_lines
+from sluice.cli.views.plan_view import as_far_as, print_unable
 from sluice.errors import RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.provisioning.apply import current_plan
 from sluice.provisioning.placement.document import read_topology_file
-from sluice.provisioning.plans.plan import Plan, differences_as_dict
+from sluice.provisioning.plans.plan import Plan, differences_as_dict, unable_as_dict
 from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import scan
@@ -71,6 +72,7 @@ def report(*, declared: int, faults: Sequence[Fault] = (), plan: Plan | None = N
         "ok": not faults and not (plan and plan.differences),
         "declared": declared,
         "differences": None if plan is None else differences_as_dict(plan),
+        "unable": None if plan is None else unable_as_dict(plan),
         "faults": [asdict(fault) for fault in faults],
     }
 
@@ -84,6 +86,7 @@ def _print_specs(faults: Sequence[Fault]) -> None:
 
 
 def _print_cluster(plan: Plan, declared: int) -> None:
+    print_unable(plan)
     for each in (differing := plan.differences):
         out_lines.print(str(each), style="red")
     if differing:
@@ -92,4 +95,6 @@ def _print_cluster(plan: Plan, declared: int) -> None:
         count = f"1 {what} differs" if names == 1 else f"{names} {what.replace('topic', 'topics')} differ"
         out_lines.print(f"{count} from the specs; `sluice topics plan` says what each change risks.")
     else:
-        out_lines.print(f"{counted(declared, 'topic')} {'is' if declared == 1 else 'are'} as declared.")
+        out_lines.print(
+            f"{counted(declared, 'topic')} {'is' if declared == 1 else 'are'} as declared{as_far_as(plan)}."
+        )

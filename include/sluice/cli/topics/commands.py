@@ -17,9 +17,9 @@ from sluice.cli.topics.importing import import_topics
 from sluice.cli.topics.placement import place
 from sluice.cli.topics.send import send
 from sluice.cli.topics.tail import tail
-from sluice.cli.views.plan_view import print_plan
+from sluice.cli.views.plan_view import as_far_as, print_plan, print_unable
 from sluice.clock import SystemClock
-from sluice.errors import RefusedError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.project.project import Project
 from sluice.project.topics import NOT_ENFORCED
 from sluice.provisioning.apply import apply as apply_specs
@@ -75,7 +75,7 @@ def plan(only: TopicsArgument = None, output: OutputOption = Output.TABLE) -> No
             out_lines.print(NOT_ENFORCED)
         if not planned:
             count = _count(len(declared.topics), _principals(project, planned))
-            out_lines.print(f"{count} as declared; nothing to do.")
+            out_lines.print(f"{count} as declared; nothing to do{as_far_as(planned)}.")
         elif not planned.refused:
             command = PlanCommands("topics", declared.named).apply(planned)
             out_lines.print(f"Plan {planned.id}. To apply it, run {command}.")
@@ -160,7 +160,8 @@ def _emit_applied(project: Project, done: Plan, topics: Mapping[str, TopicState]
             changed = f"{change.subject}: {change.value} is now {change.wanted}"
             created = change.kind is ChangeKind.CREATE
             out_lines.print(f"created {change.subject}" if created else changed, style="green")
-        out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared.")
+        print_unable(done)
+        out_lines.print(f"{_count(len(topics), _principals(project, done))} as declared{as_far_as(done)}.")
 
     states = {name: {**asdict(state), "partitions": state.partitions} for name, state in sorted(topics.items())}
     emit(output, {"applied": applied["items"], "access": access, "topics": states}, print_applied)
@@ -170,9 +171,12 @@ def _emit_applied(project: Project, done: Plan, topics: Mapping[str, TopicState]
 def cancel() -> None:
     """Cancel all moves of declared topics' replicas, and remove the throttle.
 
-    Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up; 4 no broker answered.
+    Exit codes: 0 no replica moves any more; 2 a spec is wrong; 3 the stack is not up, or the service places replicas
+    itself; 4 no broker answered.
     """
     project = Project.open_strict(settings())
+    if (placement := project.deployment.kafka.service.placement) is not None:
+        raise NotReadyError(f"There are no moves to cancel: {placement.why}.", fix="see the service's own console.")
     administration = project.kafka.administration()
     back = cancel_moves(administration, administration.describe(project.catalog.kafka_topics()))
     for topic, partition in back:

@@ -51,6 +51,7 @@ def import_topics(
             project.deployment.replication,
             administration,
             reader,
+            service=project.deployment.kafka.service,
         )
         proposed, rejected = importer.propose(_requested(importer, topics or [], every=every))
     folder = into or project.settings.home / "include" / "topics"

@@ -39,6 +39,13 @@ _ARGUMENTS = {
     "ssl.key.location": "ssl_keyfile",
     "ssl.key.password": "ssl_password",
 }
+_NUMBERS = {
+    "connections.max.idle.ms": "connections_max_idle_ms",
+    "metadata.max.age.ms": "metadata_max_age_ms",
+    "request.timeout.ms": "request_timeout_ms",
+}
+_PRODUCERS_NUMBERS = {"max.request.size": "max_request_size"}
+"""kafka-python's other clients do not take them; Java's pass over what is not theirs."""
 _JAAS = "sasl.jaas.config"
 _HOSTNAME = "ssl.endpoint.identification.algorithm"
 _BY_TOKEN = (TOKEN_ENDPOINT, CLIENT_ID, CLIENT_SECRET, TOKEN_SCOPE, TOKEN_AUTHORITIES)
@@ -52,13 +59,15 @@ def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         SpecError: a setting is not known here; all of them at once. Values are not shown, they may be secrets.
     """
-    unknown = sorted(set(client) - set(_ARGUMENTS) - {_JAAS, _HOSTNAME, *_BY_TOKEN})
+    others = {_JAAS, _HOSTNAME, *_BY_TOKEN}
+    unknown = sorted(set(client) - set(_ARGUMENTS) - set(_NUMBERS) - set(_PRODUCERS_NUMBERS) - others)
     if unknown:
         raise SpecError(
             f"The Kafka client settings {', '.join(unknown)} are not supported.",
             fix=f"use only {', '.join(sorted([*_ARGUMENTS, _JAAS]))}.",
         )
     arguments: dict[str, Any] = {_ARGUMENTS[name]: value for name, value in client.items() if name in _ARGUMENTS}
+    arguments |= {_NUMBERS[name]: int(value) for name, value in client.items() if name in _NUMBERS}
     if client.get(_HOSTNAME) == "":  # Kafka's way to say "do not check the host name"
         arguments["ssl_check_hostname"] = False
     for field, value in _CREDENTIALS.findall(client.get(_JAAS, "")):
@@ -72,6 +81,12 @@ def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
             ca=client.get(TOKEN_AUTHORITIES),
         )
     return arguments
+
+
+def producer_arguments(client: Mapping[str, str]) -> dict[str, Any]:
+    """Return kafka-python's keyword arguments for a producer; see `client_arguments`."""
+    own = {_PRODUCERS_NUMBERS[name]: int(value) for name, value in client.items() if name in _PRODUCERS_NUMBERS}
+    return {**client_arguments(client), **own}
 
 
 def reachable(bootstrap: Sequence[str]) -> list[str]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka.errors import IllegalSaslStateError, KafkaError, NoError, UnsupportedSaslMechanismError, for_code
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.transport import KafkaSSLTransport
-from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from sluice.errors import UnreachableError
 from sluice.kafka.client.connection import client_arguments, host_and_port
+from sluice.kafka.client.conversation import Conversation, SpeaksTlsError
 from sluice.kafka.client.credentials import BY_TOKEN
 
 _SECONDS = 3.0
@@ -26,8 +26,6 @@ _ANY_MECHANISM = "SCRAM-SHA-512"
 _NAMED = ("SASL_PLAINTEXT", "SASL_SSL")
 _ENCRYPTED = ("SSL", "SASL_SSL")
 _BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_ALERT = b"\x15\x03"
-"""How a server begins that expected TLS and heard something else."""
 _WHO = (
     "correct the client's user, password and mechanism. A user that include/access declares is made by the DAG "
     "`topics`; the embedded cluster's administrator is in kafka/admin.properties of the state folder."
@@ -39,7 +37,9 @@ class LoginRefusedError(UnreachableError):
     """A broker answers, and lets this client not in."""
 
 
-class _Refusal(NamedTuple):
+class Refusal(NamedTuple):
+    """Why a broker does not let a client in, a clause without an end, and what to do."""
+
     why: str
     fix: str = _WHO
 
@@ -61,21 +61,21 @@ def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
         return
 
 
-def _refusal(address: str, client: Mapping[str, str]) -> _Refusal | None:
+def _refusal(address: str, client: Mapping[str, str]) -> Refusal | None:
     """Return why this broker refuses the client; None if it does not."""
     encrypted = client.get("security.protocol") in _ENCRYPTED
     with socket.create_connection(host_and_port(address), timeout=_SECONDS) as plain:
         if not encrypted:
-            return _answer(plain, client)
+            return login_refusal(Conversation(plain), client)
         try:
-            with _context(client).wrap_socket(plain, server_hostname=host_and_port(address)[0]) as connection:
-                return _answer(connection, client)
+            with tls_context(client).wrap_socket(plain, server_hostname=host_and_port(address)[0]) as connection:
+                return login_refusal(Conversation(connection), client)
         except ssl.SSLCertVerificationError as error:
-            return _Refusal(f"the certificate that it shows does not count ({error.verify_message})", _HOW)
+            return Refusal(f"the certificate that it shows does not count ({error.verify_message})", _HOW)
         except ssl.SSLEOFError:
-            return _Refusal("it ends the connection where TLS begins, as one does that is not encrypted", _HOW)
+            return Refusal("it ends the connection where TLS begins, as one does that is not encrypted", _HOW)
         except ssl.SSLError as error:
-            return _Refusal(f"TLS fails ({error.reason}), {_shown(client)}", _HOW)
+            return Refusal(f"TLS fails ({error.reason}), {_shown(client)}", _HOW)
 
 
 def _shown(client: Mapping[str, str]) -> str:
@@ -84,7 +84,7 @@ def _shown(client: Mapping[str, str]) -> str:
     return f"and the client shows the certificate in {file}" if file else "and the client shows no certificate"
 
 
-def _context(client: Mapping[str, str]) -> ssl.SSLContext:
+def tls_context(client: Mapping[str, str]) -> ssl.SSLContext:
     """Return the very context of kafka-python's connections."""
     defaults = KafkaSSLTransport.DEFAULT_CONFIG
     own = {name: value for name, value in client_arguments(client).items() if name in defaults}
@@ -92,61 +92,44 @@ def _context(client: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-def _answer(connection: socket.socket, client: Mapping[str, str]) -> _Refusal | None:
+def login_refusal(conversation: Conversation, client: Mapping[str, str]) -> Refusal | None:
+    """Log in, and return why the broker refuses; None if it does not.
+
+    Raises:
+        OSError: the connection ended, or nothing came in time.
+        KafkaError: what came is no answer.
+    """
     named = client.get("security.protocol") in _NAMED
     mechanism = client.get("sasl.mechanism", _ANY_MECHANISM) if named else _ANY_MECHANISM
-    conversation = _Conversation(connection)
     try:
         answer = conversation.ask(SaslHandshakeRequest(version=1, mechanism=mechanism))
-    except _SpeaksTlsError:
-        return _Refusal("it is encrypted, and the client is not", _HOW)
+    except SpeaksTlsError:
+        return Refusal("it is encrypted, and the client is not", _HOW)
     error = for_code(answer.error_code)
     if error is IllegalSaslStateError:
-        return _Refusal("it does not authenticate clients, and the client names a user") if named else None
+        return Refusal("it does not authenticate clients, and the client names a user") if named else None
     if error not in (NoError, UnsupportedSaslMechanismError):
         return None
     offered = ", ".join(sorted(answer.mechanisms))
     if not named:
-        return _Refusal(f"it requires a login ({offered}), and the client names no user")
+        return Refusal(f"it requires a login ({offered}), and the client names no user")
     if error is UnsupportedSaslMechanismError:
-        return _Refusal(f"it knows {offered}, and the client wants {mechanism}")
+        return Refusal(f"it knows {offered}, and the client wants {mechanism}")
     return _login(conversation, mechanism, client) if mechanism in (*_BY_PASSWORD, BY_TOKEN) else None
 
 
-def _login(conversation: _Conversation, mechanism: str, client: Mapping[str, str]) -> _Refusal | None:
+def _login(conversation: Conversation, mechanism: str, client: Mapping[str, str]) -> Refusal | None:
     arguments = client_arguments(client)
     if mechanism == BY_TOKEN and "sasl_oauth_token_provider" not in arguments:
-        return _Refusal("it requires a token, and the client does not say who issues one")
+        return Refusal("it requires a token, and the client does not say who issues one")
     if mechanism != BY_TOKEN and not {"sasl_plain_username", "sasl_plain_password"} <= arguments.keys():
-        return _Refusal("it requires a login, and the client's `sasl.jaas.config` has no username with a password")
+        return Refusal("it requires a login, and the client's `sasl.jaas.config` has no username with a password")
     user = arguments.get("sasl_plain_username")
     whom = "the token" if user is None else f"the user {user!r}"
     dialogue = get_sasl_mechanism(mechanism)(**arguments)
     while not dialogue.is_done():
         answer = conversation.ask(SaslAuthenticateRequest(version=1, auth_bytes=dialogue.auth_bytes()))
         if answer.error_code:
-            return _Refusal(f"it refuses {whom} ({answer.error_message or for_code(answer.error_code).__name__})")
+            return Refusal(f"it refuses {whom} ({answer.error_message or for_code(answer.error_code).__name__})")
         dialogue.receive(answer.auth_bytes)
     return None
-
-
-class _SpeaksTlsError(ConnectionError):
-    """A server that expected TLS."""
-
-
-class _Conversation:
-    """Questions and answers, one at a time."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._protocol = KafkaProtocol()
-
-    def ask(self, request: Any) -> Any:  # noqa: ANN401  untyped client
-        self._protocol.send_request(request)
-        self._connection.sendall(self._protocol.send_bytes())
-        while data := self._connection.recv(4096):
-            if data.startswith(_ALERT):
-                raise _SpeaksTlsError
-            for _, answer in self._protocol.receive_bytes(data):
-                return answer
-        raise ConnectionResetError("it said nothing")

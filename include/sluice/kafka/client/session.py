@@ -9,7 +9,13 @@ from typing import Any, Self, TypeVar
 
 import tenacity
 from kafka import KafkaAdminClient
-from kafka.errors import AuthorizationError, KafkaError, KafkaTimeoutError
+from kafka.errors import (
+    AuthorizationError,
+    IncompatibleBrokerVersion,
+    KafkaError,
+    KafkaTimeoutError,
+    UnsupportedVersionError,
+)
 
 from sluice.errors import UnreachableError
 from sluice.kafka.client.connection import client_arguments, reachable
@@ -58,7 +64,7 @@ class AdminSession(ClusterClient):
         """Ask the cluster; a connection that went stale since the last question is replaced.
 
         Raises:
-            UnreachableError: no broker answered, none lets us in, or the cluster does not tell us.
+            UnreachableError: no broker answered, none lets us in, or the cluster does not tell us or cannot.
         """
         # A new connection may be to the very broker that has just died: there is a try for each that we know.
         tries = len(self.bootstrap) + (self._connected is not None) if repeatable else 1
@@ -71,6 +77,11 @@ class AdminSession(ClusterClient):
                 raise UnreachableError(
                     f"Kafka at {', '.join(self.bootstrap)} does not allow us to {purpose} ({type(error).__name__}).",
                     fix="use a principal whose role needs it: `sluice access list` shows who may do what.",
+                ) from error
+            except (IncompatibleBrokerVersion, UnsupportedVersionError) as error:
+                raise UnreachableError(
+                    f"Kafka at {', '.join(self.bootstrap)} does not offer what it takes to {purpose} ({error}).",
+                    fix="name the service (`kafka.profile` of the deployment), or run a newer version of Apache Kafka.",
                 ) from error
             except (KafkaError, OSError) as error:
                 self.close()

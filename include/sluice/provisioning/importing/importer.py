@@ -13,6 +13,7 @@ from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.topic_plan import plan_topics
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.stamping import MAX_AHEAD, bounded
+from sluice.specs.deployments.services import APACHE, KafkaService
 from sluice.specs.load import scan
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.diagnosis import read_spec
@@ -39,6 +40,7 @@ class Importer:
         replication: replicas of a topic that does not say, in that deployment.
         administration: the cluster.
         reader: reads records.
+        service: what the cluster is.
     """
 
     include: Path
@@ -47,6 +49,7 @@ class Importer:
     replication: int
     administration: KafkaAdministration
     reader: RecordReader
+    service: KafkaService = APACHE
 
     def undeclared(self) -> tuple[str, ...]:
         """Return the topics that no spec knows, without Kafka's own."""
@@ -67,7 +70,8 @@ class Importer:
         wanted = sorted(set(names) - {rejection.topic for rejection in rejected})
         states, extents = self.administration.describe(wanted), self.administration.extents(wanted)
         # Of a topic that moves the plan may be empty as long as it moves, and not afterwards.
-        moving = {topic for topic, _ in self.administration.moving()} if wanted else set()
+        movable = wanted and self.service.placement is None
+        moving = {topic for topic, _ in self.administration.moving()} if movable else set()
         proposed: list[Proposal] = []
         for name in wanted:
             if name in moving:
@@ -132,7 +136,7 @@ class Importer:
         shapes = (spec.in_deployment(self.deployment) for spec in map(_spec, proposed))
         specs = {spec.name: bounded(spec, ()) for spec in shapes}
         differing: dict[str, list[str]] = {}
-        declared = Declared(specs, self.replication)
+        declared = Declared(specs, self.replication, service=self.service)
         plan = plan_topics(declared, ActualCluster.of(declared, self.administration))
         for each in plan.differences:
             if each.value != MAX_AHEAD:

@@ -13,6 +13,7 @@ from sluice.provisioning.access.roles import declared, needed
 from sluice.provisioning.plans.changes import ChangeKind, Kept, PasswordUpdate, PlannedChange, Risk
 from sluice.provisioning.plans.plan import Plan
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.services import APACHE, KafkaService
 from sluice.specs.model.access import Operation, PrincipalSpec, Widening
 
 ABSENT, ALLOWED = "absent", "allowed"
@@ -32,9 +33,10 @@ class ActualAccess:
     credentials: frozenset[Credential] = frozenset()
 
     @classmethod
-    def of(cls, administration: AccessAdministration) -> Self:
-        """Ask the cluster."""
-        return cls(administration.acls(), administration.credentials())
+    def of(cls, administration: AccessAdministration, service: KafkaService = APACHE) -> Self:
+        """Ask the cluster for what its service lets clients see."""
+        acls = administration.acls() if service.rights is None else frozenset[Acl]()
+        return cls(acls, administration.credentials() if service.passwords is None else frozenset())
 
 
 def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> Plan:

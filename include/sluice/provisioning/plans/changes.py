@@ -193,6 +193,31 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Unable:
+    """What is declared and cannot be done by Kafka's protocol at this service: nothing of it is attempted.
+
+    Attributes:
+        subject: the topic, or the principal as `User:name`.
+        value: what of it: `topic`, `partitions`, the name of a configuration, `access`, `password`.
+        current: what the cluster has, as far as it can be seen.
+        wanted: what the specs declare.
+        why: a clause without an end.
+        fix: what to do in the service instead, likewise.
+    """
+
+    subject: str
+    value: str
+    current: str
+    wanted: str
+    why: str
+    fix: str
+
+    def __str__(self) -> str:
+        """Return it in one clause, without why."""
+        return f"{self.subject}: {self.value} is {self.current}, declared {self.wanted}"
+
+
+@dataclass(frozen=True)
 class Kept:
     """What differs from the specs, or is in none, and stays; `why` is a clause after the value."""
 

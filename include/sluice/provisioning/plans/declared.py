@@ -12,6 +12,7 @@ from sluice.provisioning.placement.document import read_topology_file
 from sluice.provisioning.placement.topology import Topology
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.services import APACHE, KafkaService
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import KafkaAdministration, TopicState
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey
@@ -28,6 +29,7 @@ class Declared:
         domains: what the parts of a broker's rack are, from left to right.
         topology: the brokers and their domains; None: the brokers' racks say them.
         named: the topics that an operator has limited this to; empty: all.
+        service: what the cluster is, and does not do.
     """
 
     topics: Mapping[str, TopicShape]
@@ -36,6 +38,7 @@ class Declared:
     domains: tuple[str, ...] = ("rack",)
     topology: Topology | None = None
     named: tuple[str, ...] = ()
+    service: KafkaService = APACHE
 
     @classmethod
     def of(cls, catalog: Catalog, deployment: DeploymentSpec, include: Path) -> Self:
@@ -50,6 +53,7 @@ class Declared:
             frozenset(catalog.absent),
             deployment.failure_domains,
             None if deployment.topology is None else read_topology_file(include / deployment.topology),
+            service=deployment.kafka.service,
         )
 
     def only(self, names: Collection[str]) -> Self:
@@ -120,6 +124,8 @@ class ActualCluster:
 
 
 def _may_move(declared: Declared, actual: ActualCluster, topic: str) -> bool:
+    if declared.service.placement is not None:  # and it need not answer what is asked about replicas
+        return False
     state, wanted = actual.topics.get(topic), declared.replicas_of(topic)
     if state is None:
         return False

@@ -15,7 +15,16 @@ from typing import Any
 
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import Credential
-from sluice.provisioning.plans.changes import ChangeKind, Kept, PlannedChange, Reassignment, Refused, Risk, is_principal
+from sluice.provisioning.plans.changes import (
+    ChangeKind,
+    Kept,
+    PlannedChange,
+    Reassignment,
+    Refused,
+    Risk,
+    Unable,
+    is_principal,
+)
 from sluice.topics.administration import TopicState
 from sluice.topics.replica_administration import THROTTLED
 
@@ -32,6 +41,7 @@ class Plan:
         kept: what no spec names, or cannot be judged now: it stays.
         topics: the declared topics as the cluster has them, also those declared absent, after running moves.
         access: what the cluster has of the declared principals; None: the plan is not about access.
+        unable: what the service does not do by Kafka's protocol: it is no difference, and nobody tries it.
     """
 
     changes: tuple[PlannedChange, ...] = ()
@@ -39,6 +49,7 @@ class Plan:
     kept: tuple[Kept, ...] = ()
     topics: tuple[TopicState, ...] = ()
     access: tuple[Acl | Credential, ...] | None = None
+    unable: tuple[Unable, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.refused)
@@ -52,7 +63,7 @@ class Plan:
             (state.name, state.topic_id, state.replicas, {k: v for k, v in state.configs.items() if k not in THROTTLED})
             for state in self.topics
         ]
-        stays = [*map(asdict, self.refused), *map(asdict, self.kept)]
+        stays = [*map(asdict, self.refused), *map(asdict, self.kept), *map(asdict, self.unable)]
         access = None if self.access is None else [asdict(each) for each in self.access]
         meaning = json.dumps([changes, topics, stays, access], sort_keys=True)
         return hashlib.sha256(meaning.encode()).hexdigest()[:_ID_LENGTH]
@@ -84,7 +95,7 @@ class Plan:
     def with_access(self, access: Plan) -> Plan:
         """Return one plan of the topics in this one and the principals in another."""
         changes, kept = (*self.changes, *access.changes), (*self.kept, *access.kept)
-        return replace(self, changes=changes, kept=kept, access=access.access)
+        return replace(self, changes=changes, kept=kept, access=access.access, unable=(*self.unable, *access.unable))
 
     def _subjects(self, risk: Risk) -> tuple[str, ...]:
         return tuple(sorted({change.subject for change in self.changes if change.risk is risk}))
@@ -102,7 +113,13 @@ def as_dict(plan: Plan) -> dict[str, Any]:
         "refused": [_renamed(asdict(each), "topic") for each in plan.refused],
         "kept": [_renamed(asdict(each), "topic") for each in plan.kept if not is_principal(each.subject)],
         "access": None if plan.access is None else access_as_dict(plan),
+        "unable": unable_as_dict(plan),
     }
+
+
+def unable_as_dict(plan: Plan) -> list[dict[str, Any]]:
+    """Return what a plan says that the service does not do as JSON values."""
+    return [asdict(each) for each in plan.unable]
 
 
 def access_as_dict(plan: Plan) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from sluice.provisioning.plans.assignments import is_managed, plan_assignments
+from sluice.provisioning.plans.assignments import Assignments, is_managed, plan_assignments
 from sluice.provisioning.plans.changes import Assignment, Kept, PlannedChange, Reassignment, Refused, Risk
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.plan import Plan
+from sluice.provisioning.plans.service_limits import placed_elsewhere, within, without_ids
 from sluice.provisioning.plans.topic_changes import create, delete, elect, grow, reassign, set_config, unthrottle
 from sluice.specs.model.topic_shape import TopicShape
 from sluice.topics.administration import TopicCreation, TopicState
@@ -19,17 +20,18 @@ _Difference: TypeAlias = PlannedChange | Refused | Kept
 
 
 def plan_topics(declared: Declared, actual: ActualCluster) -> Plan:
-    """Return what differs, what is refused, and what stays.
+    """Return what differs, what is refused, what stays, and what the service does not do.
 
     Topics without a spec, and configurations that a spec does not name, belong to others: they are no difference.
     """
-    assignments = plan_assignments(declared, actual)
-    differences: list[_Difference] = [*assignments.refused, *assignments.kept]
+    places = declared.service.placement is None
+    assignments = plan_assignments(declared, actual) if places else Assignments({}, ())
+    differences: list[_Difference] = [*assignments.refused, *assignments.kept, *without_ids(actual)]
     for name in sorted(declared.topics):
         differences += _differences(declared, actual, name, assignments.of.get(name, ()))
     differences += [delete(name, actual.topics[name].partitions) for name in declared.absent if name in actual.topics]
     differences.sort(key=lambda each: (each.subject, each.value))
-    return Plan(
+    plan = Plan(
         tuple(each for each in differences if isinstance(each, PlannedChange)),
         tuple(each for each in differences if isinstance(each, Refused)),
         tuple(each for each in differences if isinstance(each, Kept)),
@@ -38,7 +40,9 @@ def plan_topics(declared: Declared, actual: ActualCluster) -> Plan:
             for name in sorted(declared.topics.keys() | declared.absent)
             if name in actual.topics
         ),
+        unable=tuple(placed_elsewhere(declared, actual)),
     )
+    return within(plan, declared.service)
 
 
 def _differences(declared: Declared, actual: ActualCluster, name: str, assignment: Assignment) -> Iterator[_Difference]:

@@ -49,6 +49,7 @@ from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import Epoch, EpochInForce, Epochs
 from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
+from sluice.topics.identity import gained_ids
 
 log = structlog.get_logger()
 
@@ -245,9 +246,14 @@ class _Preparation:
         epoch = self._epochs(stream).in_force(self._first.get(stream))
         if epoch.topic_id and epoch.topic_id != (identity := identity_of(sources, tables)):
             names = " and ".join([*(source.name for source in sources), *tables])
+            since = (
+                "the cluster gave no ids then, and whether a topic was created again since is not known"
+                if gained_ids(epoch.topic_id, identity)
+                else "a topic was created again since, or the pipeline reads others"
+            )
             raise DataLossError(
-                f"epoch {epoch.number} of {stream} counts in offsets of {names} with the id {epoch.topic_id}; a topic "
-                f"was created again since, or the pipeline reads others: it is {identity} now. Nothing was read.",
+                f"epoch {epoch.number} of {stream} counts in offsets of {names} with the id {epoch.topic_id}; "
+                f"{since}: it is {identity} now. Nothing was read.",
                 fix=f"stop the unit, then run `sluice streams reset` with `--stream {stream} --to earliest`.",
             )
         return epoch

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
+from sluice.specs.deployments.services import APACHE, SERVICES, KafkaService, ServiceName
 from sluice.specs.model.access import Role
 from sluice.specs.model.spec import ADDRESS_PATTERN, MEMORY_PATTERN, VARIABLE_PATTERN, Name, Spec
 
@@ -43,6 +44,11 @@ class EmbeddedKafka(Spec):
     users: dict[Role, Name] = Field(default_factory=dict)
     """Role → the principal that Sluice's own processes of that role connect as, where the cluster asks (`sluice up
     --secure`). A role that is not named connects as the administrator."""
+
+    @property
+    def service(self) -> KafkaService:
+        """What it can do."""
+        return APACHE
 
 
 class TokenEndpoint(Spec):
@@ -119,3 +125,10 @@ class ExternalKafka(Spec):
     """Who Sluice's own processes connect as; omitted: no user, or the one that a certificate names."""
     users: dict[Role, Name] = Field(default_factory=dict)
     """Role → the principal that processes of that role connect as instead."""
+    profile: ServiceName = "apache"
+    """Which service it is: what that cannot do, plans list, and nothing of it is attempted."""
+
+    @property
+    def service(self) -> KafkaService:
+        """What it can do."""
+        return SERVICES[self.profile]

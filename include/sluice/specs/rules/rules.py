@@ -283,6 +283,7 @@ RULES: tuple[Rule, ...] = (
     login_rules.logins_are_principals,
     client_settings.settings_say_it_once,
     login_rules.administrators_are_not_declared,
+    login_rules.services_are_reached_as_they_ask,
     alerting_rules.policies_are_of_deployments,
     alerting_rules.policies_name_what_they_have,
     alerting_rules.policies_leave_nothing_out,

@@ -24,6 +24,7 @@ from sluice.streams.health.retention import horizon_seconds, lost
 from sluice.streams.health.settlers import Judgement, judge_settler
 from sluice.streams.health.window import Window
 from sluice.streams.life.launcher import DriverState
+from sluice.topics.identity import gained_ids
 from sluice.wording import span
 
 PATIENCE = timedelta(minutes=2)
@@ -187,7 +188,9 @@ def _judge_position(facts: Diagnosis) -> Judgement | None:
             return Health.REWOUND, why, advice
     if window.topic_id and observed.topic_id and window.topic_id != observed.topic_id:
         ids = f"{window.topic_id} is now {observed.topic_id}"
-        why = f"The topic was created again ({ids}); the stream's offsets are the old one's."
+        known = f"The cluster gave topics no ids and does now ({ids}); whether it was created again is not known."
+        again = f"The topic was created again ({ids}); the stream's offsets are the old one's."
+        why = known if gained_ids(window.topic_id, observed.topic_id) else again
         return Health.REWOUND, why, advice
     back = {p: high - committed[p] for p, high in sorted(window.high.items()) if committed.get(p, high) < high}
     if back:

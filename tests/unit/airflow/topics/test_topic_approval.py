@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sluice.airflow.topics.topic_approval import MAX_SAFE, Answer, page_of
 from sluice.errors import RefusedError
 from sluice.provisioning.plans.approval import Approval
-from sluice.provisioning.plans.changes import PlannedChange, Refused
+from sluice.provisioning.plans.changes import PlannedChange, Refused, Unable
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.topic_changes import create, grow, set_config
 from sluice.topics.administration import TopicCreation
@@ -45,6 +45,17 @@ def test_the_page_has_the_plan_and_says_what_the_buttons_do() -> None:
     assert "| flights | partitions | 2 | 4 | approval | partitions can never be taken away again |" in page["body"]
     assert "**Reject** applies nothing." in page["body"]
     assert "may go" not in page["body"]
+
+
+def test_the_page_shows_what_the_service_does_not_do_apart_from_what_is_approved() -> None:
+    unable = Unable("hubs", "placement", "the service's own", "balanced-leaders", "it has no brokers", "remove it")
+    page = page_of(Plan((GROW,), unable=(unable,)), {})
+    assert page is not None
+    before, _, after = page["body"].partition("Declared, and not done by any plan here:")
+    assert "hubs" not in before
+    assert "not done" in after
+    assert "it has no brokers: remove it" in after
+    assert "more that are safe" not in page["body"]
 
 
 def test_the_page_tells_what_a_change_touches_and_whatever_that_quotes_is_text() -> None:

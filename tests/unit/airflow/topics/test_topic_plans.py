@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, rows, summary
-from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Reassignment, Refused, Risk
+from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, rows, summary, unable_rows
+from sluice.provisioning.plans.changes import ChangeKind, PlannedChange, Reassignment, Refused, Risk, Unable
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.topic_changes import create, delete, elect, grow, reassign, set_config
 from sluice.topics.administration import TopicCreation
@@ -11,6 +11,7 @@ GROW = grow("sales", 2, 4, keyed=False)
 CUT = set_config("sales", "retention.ms", "-1", "1000")
 ELECT = elect("orders", {0: (2, 1)})
 MOVING = reassign("orders", "placement", Reassignment(((1, 2),), ((1, 2),), under_way=True))
+UNABLE = Unable("hubs", "topic", "absent", "2 partitions", "it is done elsewhere", "do it there")
 REFUSED = Refused("flights", "partitions", "5", "4", "nobody can", "declare 5")
 
 
@@ -29,6 +30,16 @@ def test_a_row_says_what_is_there_and_what_is_declared_and_what_matters_comes_fi
             "it is declared and does not exist",
         ),
     ]
+
+
+def test_what_the_service_does_not_do_is_in_the_log_after_the_changes_and_no_difference() -> None:
+    found = Plan((GROW,), unable=(UNABLE,))
+    assert unable_rows(found) == [
+        ("hubs", "topic", "absent", "2 partitions", "not done", "it is done elsewhere: do it there")
+    ]
+    assert log_table(found).splitlines()[-1].startswith("hubs | topic | absent | 2 partitions | not done")
+    assert "not done" in log_table(Plan(unable=(UNABLE,)))
+    assert differences(Plan(unable=(UNABLE,))) == {}
 
 
 def test_the_log_has_a_line_for_each_value_whatever_that_holds() -> None:

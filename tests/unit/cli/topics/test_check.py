@@ -70,7 +70,7 @@ def test_topics_as_declared_are_well(cluster: Cluster) -> None:
     result = run("-o", "json")
     assert (result.exit_code, json.loads(result.stdout)) == (
         0,
-        {"ok": True, "declared": 1, "differences": [], "faults": []},
+        {"ok": True, "declared": 1, "differences": [], "unable": [], "faults": []},
     )
 
 
@@ -110,6 +110,7 @@ def test_offline_no_cluster_is_asked() -> None:
         "ok": True,
         "declared": 1,
         "differences": None,
+        "unable": None,
         "faults": [],
     }
 
@@ -140,3 +141,24 @@ def test_a_cluster_that_does_not_answer_is_no_difference(cluster: Cluster) -> No
     result = run()
     assert result.exit_code != 5
     assert "could be reached" in str(result.exception)
+
+
+def test_what_the_service_does_not_do_is_named_and_no_difference(bench: Bench, cluster: Cluster) -> None:
+    login = "login: {user: $ConnectionString, password_variable: SLUICE_PASSWORD_HUBS, mechanism: PLAIN}"
+    bench.edit(DEPLOYMENT_FILE, "[kafka:9092]", f'["a.servicebus.windows.net:9093"]\n  profile: event_hubs\n  {login}')
+    cluster.create([TopicCreation("orders", 1, 1, {"retention.ms": "1000"})])
+    result = run()
+    assert result.exit_code == 0
+    *lines, last = result.stdout.splitlines()
+    assert lines[2].startswith("- orders: partitions is 1, declared 2: not attempted, Event Hubs does not manage")
+    assert last == (
+        "1 topic is as declared, as far as Sluice can do it here: 4 declarations above must be seen to elsewhere."
+    )
+    found = json.loads(run("-o", "json").stdout)
+    assert (found["ok"], found["differences"]) == (True, [])
+    assert [each["value"] for each in found["unable"]] == [
+        "cleanup.policy",
+        "message.timestamp.after.max.ms",
+        "partitions",
+        "retention.ms",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from sluice.provisioning.apply import current_plan
 from sluice.provisioning.plans.changes import Risk
 from sluice.provisioning.plans.declared import Declared
 from sluice.specs.catalog.stamping import MAX_AHEAD
+from sluice.specs.deployments.services import EVENT_HUBS
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation, TopicState
 from tests.unit.provisioning.importing.scene import AT, TOPIC, Scene
@@ -110,3 +112,15 @@ def test_the_plan_after_an_import_does_no_more_than_bound_timestamps(
     assert ([item.value for item in plan.changes], plan.refused, plan.kept) == ([MAX_AHEAD], (), ())
     assert catalog.topics[name].keyed == (b"k" in (keys * 7)[: len(values) + 1])
     shutil.rmtree(home)
+
+
+def test_a_service_that_places_replicas_itself_is_not_asked_whether_they_move(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def moving() -> None:
+        raise AssertionError("the service was asked for moves")
+
+    scene.send(AT)
+    monkeypatch.setattr(scene.cluster, "moving", moving)
+    proposed, rejected = replace(scene.importer, service=EVENT_HUBS).propose([TOPIC])
+    assert ([each.topic for each in proposed], rejected) == ([TOPIC], [])

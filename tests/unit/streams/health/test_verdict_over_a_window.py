@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -13,6 +14,7 @@ from sluice.streams.health.observation import Observation
 from sluice.streams.health.verdict import Verdict, judge
 from sluice.streams.life.launcher import DriverReport, DriverState
 from sluice.topics.administration import RecordStamp
+from sluice.topics.identity import identity
 from tests.twins.observations import PARTITION, Done, moment, observed, steadily, window_of
 
 MINUTE = Rhythm(trigger=timedelta(minutes=1))
@@ -213,6 +215,15 @@ def test_a_topic_that_was_created_again_is_a_rewind_even_if_its_offsets_fit() ->
     ]
     assert judged(*observations).health is Health.REWOUND
     assert "The topic was created again (old is now new)" in judged(*observations).why
+
+
+def test_a_cluster_that_begins_to_give_ids_is_a_rewind_and_said_to_be_unknown() -> None:
+    observations = [
+        observed(580, steadily(10), 6100, topic_id=identity("flights", None)),
+        observed(590, steadily(10), 6100, topic_id=str(uuid4())),
+    ]
+    assert judged(*observations).health is Health.REWOUND
+    assert "whether it was created again is not known" in judged(*observations).why
 
 
 def test_a_position_that_went_back_is_a_rewind_until_it_is_where_it_was() -> None:
