@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
+from sluice.cli.terminal import completion
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out
 from sluice.connectivity.findings import KafkaFinding, diagnose
 from sluice.devstack.doctor import Check, checks
@@ -21,7 +22,11 @@ KafkaOption = Annotated[
     bool, typer.Option("--kafka", help="Examine the deployment's Kafka from this machine instead: every address of it.")
 ]
 DeploymentOption = Annotated[
-    str, typer.Option(help="With --kafka: a file in include/deployments, without .yaml. Default: SLUICE_DEPLOYMENT.")
+    str,
+    typer.Option(
+        help="With --kafka: a file in include/deployments, without .yaml. Default: SLUICE_DEPLOYMENT.",
+        autocompletion=completion.deployments,
+    ),
 ]
 
 

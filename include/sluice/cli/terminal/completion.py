@@ -62,6 +62,7 @@ topics = _declared(Kind.TOPIC)
 feeds = _declared(Kind.FEED)
 examples = _completer(lambda _: example_names(examples_folder()))
 principals = _declared(Kind.PRINCIPAL)
+deployments = _declared(Kind.DEPLOYMENT)
 
 
 @_completer
