@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from sluice.topics.administration import TopicCreation
 from sluice.topics.identity import gained_ids, identity, is_by_name
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 
+GIVEN, AGAIN = "6f2c1b1e-8c55-4b0e-9d43-2f1f0b7b9a11", "d1a9f6f0-0f4e-4a83-8a37-52d0f0f1c6e2"
 NAMES = st.from_regex(r"[a-zA-Z0-9._-]{1,249}", fullmatch=True)
 
 
@@ -47,15 +48,15 @@ ONE, OTHER = identity("one", None), identity("other", None)
 @pytest.mark.parametrize(
     ("before", "now", "gained"),
     [
-        (ONE, str(uuid4()), True),
-        (f"{ONE}+{OTHER}", f"{uuid4()}+{uuid4()}", True),
-        (f"{ONE}+table", f"{uuid4()}+table", True),
+        (ONE, GIVEN, True),
+        (f"{ONE}+{OTHER}", f"{GIVEN}+{AGAIN}", True),
+        (f"{ONE}+table", f"{GIVEN}+table", True),
         (ONE, ONE, False),
         (ONE, OTHER, False),
-        (str(uuid4()), ONE, False),
-        (str(uuid4()), str(uuid4()), False),
-        (f"{ONE}+{OTHER}", str(uuid4()), False),
-        (f"{ONE}+{uuid4()}", f"{uuid4()}+{uuid4()}", False),
+        (GIVEN, ONE, False),
+        (GIVEN, AGAIN, False),
+        (f"{ONE}+{OTHER}", GIVEN, False),
+        (f"{ONE}+{GIVEN}", f"{GIVEN}+{AGAIN}", False),
     ],
 )
 def test_a_cluster_that_begins_to_give_ids_is_told_apart_from_a_topic_created_again(
