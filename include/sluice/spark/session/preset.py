@@ -21,6 +21,7 @@ from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 from sluice.specs.deployments.masters import STANDALONE
+from sluice.specs.model.lanes import Lane
 from sluice.specs.model.resources import Resources
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -29,6 +30,12 @@ _LOG_OPTION = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _JVM_OPTIONS = f"-XX:+UseSerialGC -XX:CompileThresholdScaling=8 {_LOG_OPTION}"
 """Compiling was half of what two million records cost; code that is hot enough to be worth it is compiled all the same,
 a little later."""
+_SOON = (
+    f"-XX:+UseSerialGC -XX:Tier4InvocationThreshold=40000 -XX:Tier4MinInvocationThreshold=4800 "
+    f"-XX:Tier4CompileThreshold=120000 -XX:Tier4BackEdgeThreshold=320000 {_LOG_OPTION}"
+)
+"""A small batch is planned by code that runs a few times a second: interpreted, it is most of the batch for minutes.
+The JVM's quick compiler gets it as soon as by default, and the thorough one what is as hot as elsewhere."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MAX_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""
@@ -49,6 +56,7 @@ _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 _IDLE = "20s"
 """For so long an executor above the least has nothing to do before it goes. Spark spreads the tasks of small batches
 over all executors: after a minute without one, as by default, hardly any would ever go."""
+_JAVA = "spark.driver.extraJavaOptions"
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 _KAFKA = "kafka-clients-*.jar"
@@ -61,7 +69,7 @@ def preset(resources: Resources) -> dict[str, str]:
     return {
         "spark.driver.memory": resources.driver_memory,
         # Stopping a foreachBatch query overflows the default stack in a regular expression of Spark's.
-        "spark.driver.extraJavaOptions": f"-Xss16m {_JVM_OPTIONS}",
+        _JAVA: f"-Xss16m {_JVM_OPTIONS}",
         "spark.driver.maxResultSize": MAX_COLLECTED,
         "spark.scheduler.mode": "FAIR",
         "spark.scheduler.allocation.file": str(_POOLS),
@@ -140,8 +148,8 @@ class Origin(StrEnum):
     PRESET = "preset"  # what Sluice measured or needs
     RESOURCES = "resources"  # of the pipeline
     INSTALLATION = "installation"  # where Sluice and its state are, and the deployment's master
-    DEPLOYMENT = "deployment"  # its `spark.settings`
     LANE = "lane"  # of the pipeline
+    DEPLOYMENT = "deployment"  # its `spark.settings`
     TOPIC = "topic"  # of the `raw` of a topic that the pipeline reads
     PIPELINE = "pipeline"  # its own keys
 
@@ -310,4 +318,7 @@ def unit_layers(project: Project, unit: Unit, archive: Path | None = None) -> li
     """
     pipelines = [project.catalog.pipelines[name] for name in unit.pipelines]
     own = {key: value for pipeline in pipelines for key, value in pipeline.spark.items()}
-    return _layers_of(project, resources_of(project.catalog, unit), own, archive)
+    *common, deployments, of_pipelines = _layers_of(project, resources_of(project.catalog, unit), own, archive)
+    quick = any(pipeline.lane is Lane.LATENCY for pipeline in pipelines)
+    of_lane: list[Layer] = [(Origin.LANE, {_JAVA: f"-Xss16m {_SOON}"})] if quick else []
+    return [*common, *of_lane, deployments, of_pipelines]

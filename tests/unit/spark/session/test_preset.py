@@ -13,9 +13,9 @@ from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.session.class_archive import CLASS_OPTIONS
-from sluice.spark.session.preset import batch_settings, effective_settings, merged, preset, unit_layers
+from sluice.spark.session.preset import Origin, batch_settings, effective_settings, merged, preset, unit_layers
 from sluice.specs.model.resources import CoreRange, Resources
-from tests.unit.specs.bench import DEPLOYMENT_FILE, sound_project
+from tests.unit.specs.bench import DEPLOYMENT_FILE, PIPELINE_FILE, sound_project
 
 OWN = "sluice-0123456789ab.jar"
 
@@ -141,6 +141,34 @@ def test_every_jvm_may_ask_who_issues_the_tokens_whatever_else_specs_say(tmp_pat
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer}"
     for found in (batch_settings(project, "sales"), merged(unit_layers(project, project.catalog.units()["shop"]))):
         assert found[CLASS_OPTIONS] == found["spark.executor.defaultJavaOptions"] == allowed
+
+
+@pytest.mark.parametrize(
+    ("edits", "origin"),
+    [
+        ({}, Origin.PRESET),
+        ({"driver: ": "lane: latency\ndriver: "}, Origin.LANE),
+        (
+            {"driver: ": "lane: latency\ndriver: ", "spark:\n": "spark:\n  spark.driver.extraJavaOptions: -Xss32m\n"},
+            Origin.PIPELINE,
+        ),
+    ],
+)
+def test_a_driver_of_short_batches_compiles_sooner_unless_its_spec_says_how(
+    tmp_path: Path, edits: dict[str, str], origin: Origin
+) -> None:
+    bench = sound_project(tmp_path / "project")
+    (tmp_path / "spark").mkdir()
+    for name in ("delta.jar", OWN):
+        (tmp_path / "spark" / name).touch()
+    for old, new in edits.items():
+        bench.edit(PIPELINE_FILE, old, new)
+    project = Project.open_strict(Settings(home=bench.home, deployment="prod", jars=tmp_path))
+    (unit,) = project.catalog.units().values()
+    name = "spark.driver.extraJavaOptions"
+    layers = [(each, settings[name]) for each, settings in unit_layers(project, unit) if name in settings]
+    assert layers[-1][0] is origin
+    assert ("CompileThresholdScaling" in layers[-1][1]) == (origin is Origin.PRESET)
 
 
 def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
