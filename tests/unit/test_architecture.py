@@ -39,6 +39,7 @@ LAYERS = (
         "provisioning/retention",
         "quality",
         "specs/code",
+        "specs/rules/connections",
         "streams/position",
     ),
     ("tracing",),

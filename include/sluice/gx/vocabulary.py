@@ -101,7 +101,7 @@ def expectations_are_known(reading: Reading) -> Iterator[Finding]:
 
 def _faults(expectation: Expectation) -> Iterator[tuple[Loc, str, str]]:
     if expectation.expect in OWN_ARGUMENTS:
-        return  # judged by `sluice.specs.rules.expectations.intervals`
+        return  # judged by `sluice.specs.rules.interval_expectations`
     names = [*known_expectations(), *OWN_ARGUMENTS]
     if expectation.expect not in names:
         message = f"Great Expectations has no {expectation.expect!r}."

@@ -26,8 +26,8 @@ from sluice.specs.reading.kinds import Key, Kind
 from sluice.specs.reading.reading import Reading, Rule, SpecReference
 from sluice.specs.rules.access_rules import undecided_principals
 from sluice.specs.rules.contracts import FOLDER
-from sluice.specs.rules.expectations.suites import doubtful_suites
 from sluice.specs.rules.rules import RULES, TOPIC_KEYS, deployment_exists
+from sluice.specs.rules.suites import doubtful_suites
 from sluice.specs.rules.table_rules import table_references
 
 

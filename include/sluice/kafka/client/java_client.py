@@ -22,7 +22,7 @@ def java_settings(client: Mapping[str, str]) -> dict[str, str]:
     """Return client settings as Java wants them.
 
     Args:
-        client: settings of a deployment, perhaps with a login; `sluice.specs.rules.client_settings` knows their names.
+        client: settings of a deployment, perhaps with a login; `CLIENT_SETTINGS` has their names.
             Files are in PEM. Java itself would read them once; ours reads them again when they were replaced.
     """
     settings = {_RENAMED.get(key, key): value for key, value in client.items() if key != TOKEN_AUTHORITIES}

@@ -37,7 +37,7 @@ class LoginRefusedError(UnreachableError):
     """A broker answers, and lets this client not in."""
 
 
-class Refusal(NamedTuple):
+class LoginRefusal(NamedTuple):
     """Why a broker does not let a client in, a clause without an end, and what to do."""
 
     why: str
@@ -61,7 +61,7 @@ def refuse_login(bootstrap: Sequence[str], client: Mapping[str, str]) -> None:
         return
 
 
-def _refusal(address: str, client: Mapping[str, str]) -> Refusal | None:
+def _refusal(address: str, client: Mapping[str, str]) -> LoginRefusal | None:
     """Return why this broker refuses the client; None if it does not."""
     encrypted = client.get("security.protocol") in _ENCRYPTED
     with socket.create_connection(host_and_port(address), timeout=_SECONDS) as plain:
@@ -71,11 +71,11 @@ def _refusal(address: str, client: Mapping[str, str]) -> Refusal | None:
             with tls_context(client).wrap_socket(plain, server_hostname=host_and_port(address)[0]) as connection:
                 return login_refusal(Conversation(connection), client)
         except ssl.SSLCertVerificationError as error:
-            return Refusal(f"the certificate that it shows does not count ({error.verify_message})", _HOW)
+            return LoginRefusal(f"the certificate that it shows does not count ({error.verify_message})", _HOW)
         except ssl.SSLEOFError:
-            return Refusal("it ends the connection where TLS begins, as one does that is not encrypted", _HOW)
+            return LoginRefusal("it ends the connection where TLS begins, as one does that is not encrypted", _HOW)
         except ssl.SSLError as error:
-            return Refusal(f"TLS fails ({error.reason}), {_shown(client)}", _HOW)
+            return LoginRefusal(f"TLS fails ({error.reason}), {_shown(client)}", _HOW)
 
 
 def _shown(client: Mapping[str, str]) -> str:
@@ -92,7 +92,7 @@ def tls_context(client: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-def login_refusal(conversation: Conversation, client: Mapping[str, str]) -> Refusal | None:
+def login_refusal(conversation: Conversation, client: Mapping[str, str]) -> LoginRefusal | None:
     """Log in, and return why the broker refuses; None if it does not.
 
     Raises:
@@ -104,32 +104,32 @@ def login_refusal(conversation: Conversation, client: Mapping[str, str]) -> Refu
     try:
         answer = conversation.ask(SaslHandshakeRequest(version=1, mechanism=mechanism))
     except SpeaksTlsError:
-        return Refusal("it is encrypted, and the client is not", _HOW)
+        return LoginRefusal("it is encrypted, and the client is not", _HOW)
     error = for_code(answer.error_code)
     if error is IllegalSaslStateError:
-        return Refusal("it does not authenticate clients, and the client names a user") if named else None
+        return LoginRefusal("it does not authenticate clients, and the client names a user") if named else None
     if error not in (NoError, UnsupportedSaslMechanismError):
         return None
     offered = ", ".join(sorted(answer.mechanisms))
     if not named:
-        return Refusal(f"it requires a login ({offered}), and the client names no user")
+        return LoginRefusal(f"it requires a login ({offered}), and the client names no user")
     if error is UnsupportedSaslMechanismError:
-        return Refusal(f"it knows {offered}, and the client wants {mechanism}")
+        return LoginRefusal(f"it knows {offered}, and the client wants {mechanism}")
     return _login(conversation, mechanism, client) if mechanism in (*_BY_PASSWORD, BY_TOKEN) else None
 
 
-def _login(conversation: Conversation, mechanism: str, client: Mapping[str, str]) -> Refusal | None:
+def _login(conversation: Conversation, mechanism: str, client: Mapping[str, str]) -> LoginRefusal | None:
     arguments = client_arguments(client)
     if mechanism == BY_TOKEN and "sasl_oauth_token_provider" not in arguments:
-        return Refusal("it requires a token, and the client does not say who issues one")
+        return LoginRefusal("it requires a token, and the client does not say who issues one")
     if mechanism != BY_TOKEN and not {"sasl_plain_username", "sasl_plain_password"} <= arguments.keys():
-        return Refusal("it requires a login, and the client's `sasl.jaas.config` has no username with a password")
+        return LoginRefusal("it requires a login, and the client's `sasl.jaas.config` has no username with a password")
     user = arguments.get("sasl_plain_username")
     whom = "the token" if user is None else f"the user {user!r}"
     dialogue = get_sasl_mechanism(mechanism)(**arguments)
     while not dialogue.is_done():
         answer = conversation.ask(SaslAuthenticateRequest(version=1, auth_bytes=dialogue.auth_bytes()))
         if answer.error_code:
-            return Refusal(f"it refuses {whom} ({answer.error_message or for_code(answer.error_code).__name__})")
+            return LoginRefusal(f"it refuses {whom} ({answer.error_message or for_code(answer.error_code).__name__})")
         dialogue.receive(answer.auth_bytes)
     return None

@@ -32,12 +32,12 @@ from sluice.spark.sinks.dead_letters import prepare_dead_letters
 from sluice.spark.sinks.direct_output import prepare_direct
 from sluice.spark.sinks.history import SourceHistory
 from sluice.spark.sinks.output_stream import OutputContext, prepare_outputs
-from sluice.spark.sinks.positions import ManyRowsError
 from sluice.spark.sinks.preparation import DirectSink, Prepared
 from sluice.spark.sinks.raw import prepare_raw
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.catalog.streams import dead_stream, live_stream, raw_stream, streams_of
+from sluice.specs.code.transforms import ManyRowsError
 from sluice.specs.model.access import Role
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec, TopicSpec

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.errors import SpecError
+from sluice.specs.code.transforms import ManyRowsError
 
 PARTITION, OFFSET = "_partition", "_offset"
 """The columns of `good_records` that are carried."""
@@ -23,10 +24,6 @@ _PASSING = frozenset(
 """Operators that make one row of a record, or none."""
 _CHOOSING = frozenset({"LEFT SEMI", "LEFT ANTI"})
 """Joins that do so, whatever they find; others do so where they find one row at most."""
-
-
-class ManyRowsError(SpecError):
-    """A record may make several rows, or rows are made otherwise than of one record each."""
 
 
 def with_positions(rows: DataFrame, *, python: bool) -> DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from sluice.errors import SpecError
 from sluice.specs.code.join_rules import TimeJoins, short_reaches
 from sluice.specs.code.python_transform import PythonTransform
 from sluice.specs.code.scope_rules import UnboundedExpression
@@ -15,6 +16,10 @@ from sluice.specs.model.model import PipelineSpec
 from sluice.specs.reading.faults import Fault
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading, SpecMisfit
+
+
+class ManyRowsError(SpecError):
+    """A transform may make several rows of a record, or makes them of several, where each has to name its record."""
 
 
 class TransformFile(Protocol):

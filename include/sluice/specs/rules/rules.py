@@ -24,21 +24,22 @@ from sluice.specs.reading.reading import ANY, Finding, Reading, Rule
 from sluice.specs.rules import (
     access_rules,
     alerting_rules,
-    client_settings,
     feed_rules,
+    interval_expectations,
     lane_rules,
-    login_rules,
     output_rules,
     page_rules,
+    record_expectations,
     schedule_rules,
     sink_rules,
     source_rules,
     spark_settings,
     static_rules,
+    suites,
     table_rules,
 )
+from sluice.specs.rules.connections import client_settings, login_rules
 from sluice.specs.rules.contracts import FOLDER, history_of
-from sluice.specs.rules.expectations import intervals, records, suites
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
 from sluice.specs.rules.protobuf_rules import unknown_names
 
@@ -274,8 +275,8 @@ RULES: tuple[Rule, ...] = (
     feed_rules.live_feeds_fit,
     transforms_fit,
     suites.suites_guard_pipelines,
-    records.records_can_be_judged,
-    intervals.intervals_can_be_judged,
+    record_expectations.records_can_be_judged,
+    interval_expectations.intervals_can_be_judged,
     access_rules.principals_are_unique,
     access_rules.scopes_exist,
     access_rules.principals_are_in_deployments,

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.kafka.client.connection import client_arguments
 from sluice.kafka.client.java_client import java_settings
-from sluice.specs.rules.client_settings import CLIENT_SETTINGS
+from sluice.specs.rules.connections.client_settings import CLIENT_SETTINGS
 from tests.unit.specs.bench import DEPLOYMENT_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 

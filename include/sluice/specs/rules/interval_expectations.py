@@ -15,8 +15,8 @@ from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, RowsOutput
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
-from sluice.specs.rules.expectations.records import faults_of_filters
 from sluice.specs.rules.output_rules import outputs_of
+from sluice.specs.rules.record_expectations import faults_of_filters
 
 _WORDING = {"missing": "the key is missing", "extra_forbidden": "no such key is known here"}
 
