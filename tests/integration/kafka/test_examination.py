@@ -19,8 +19,8 @@ from sluice.kafka.probing import Prober
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import settings
 from sluice.specs.model.access import Mechanism
+from tests.certificates import TestAuthority, make_authority
 from tests.integration.brokers import add_listeners, free_ports, running
-from tests.integration.certificates import Certificates, make_certificates
 from tests.integration.kafka.older_protocol import EVENT_HUBS, older_protocol
 from tests.integration.secured import SecuredBroker, running_secured
 
@@ -81,13 +81,13 @@ def test_an_advertised_port_where_nothing_listens_and_a_sound_listener_are_told_
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> TestAuthority:
+    return make_authority(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[SecuredBroker]:
-    with running_secured(tmp_path_factory.mktemp("guarded"), settings().jars, certificates) as broker:
+def guarded(tmp_path_factory: pytest.TempPathFactory, authority: TestAuthority) -> Iterator[SecuredBroker]:
+    with running_secured(tmp_path_factory.mktemp("guarded"), settings().jars, authority) as broker:
         yield broker
 
 
@@ -96,15 +96,14 @@ def contact(address: str, client: Mapping[str, str]) -> Contact:
 
 
 @pytest.mark.verify
-def test_tls_its_absence_and_its_certificates_are_told_apart(
-    guarded: SecuredBroker, certificates: Certificates
-) -> None:
-    tls = {"security.protocol": "SSL", "ssl.ca.location": str(certificates.ca)}
+def test_tls_its_absence_and_its_certificates_are_told_apart(guarded: SecuredBroker, authority: TestAuthority) -> None:
+    tls = {"security.protocol": "SSL", "ssl.ca.location": str(authority.ca)}
+    client = authority.issue("client").both
     assert contact(guarded.tls, {}) is Contact.ENCRYPTED
     assert contact(guarded.everything, tls) is Contact.UNENCRYPTED
     assert contact(guarded.tls, {"security.protocol": "SSL"}) is Contact.UNTRUSTED
     assert contact(guarded.tls, tls) is Contact.TLS_FAILED  # it wants the client's
-    assert contact(guarded.tls, {**tls, "ssl.keystore.location": str(certificates.client)}) is Contact.KAFKA
+    assert contact(guarded.tls, {**tls, "ssl.keystore.location": str(client)}) is Contact.KAFKA
 
 
 @pytest.mark.verify
