@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -12,6 +13,7 @@ import tests.airflow_home  # noqa: F401  before anything imports airflow
 from sluice.project import reloading
 from sluice.settings import settings
 from sluice.storage.bucket_folder import forget_stores
+from sluice.storage.folder import Folder
 from tests.buckets import BucketServer, bucket_server
 from tests.signals import restore_default_signals
 
@@ -55,6 +57,15 @@ def store(running_store: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Itera
     yield running_store
     running_store.make_faults()
     forget_stores()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    """A folder of a deployment's storage: a test that asks for it holds for both kinds."""
+    if request.param == "folder":
+        return tmp_path
+    server: BucketServer = request.getfixturevalue("store")
+    return server.new_bucket() / "a storage" / "of ü=1"
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -270,6 +270,22 @@ def password(variable: str) -> str:
     return found
 
 
+BUCKET_VARIABLES = frozenset(
+    {
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"),
+        *("AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+        *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    }
+)
+"""The variables of AWS by which obstore, delta-rs, Arrow and Spark reach a bucket; some hold a secret."""
+
+
+def bucket_endpoint() -> str:
+    """Return the address of the service that has the buckets; empty for that of AWS."""
+    return os.environ.get("AWS_ENDPOINT_URL", "")  # noqa: TID251 - here
+
+
 def environment() -> dict[str, str]:
     """Return all variables of this process, to find out what must not be told; see `sluice.alerts.redaction`."""
     return dict(os.environ)  # noqa: TID251 - here

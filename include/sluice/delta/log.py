@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -19,17 +18,19 @@ from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder, modified_at
 
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
 
-def archive_folder(table: Path) -> Path:
+def archive_folder(table: Folder) -> Folder:
     """Return the folder of the table that keeps the entries of `table`."""
     return table.with_name(f"{table.name}_ledger")
 
 
-def read_log(table: Path, *, after: int = -1) -> list[Logged]:
+def read_log(table: Folder, *, after: int = -1) -> list[Logged]:
     """Return the entries of a table's commits, oldest first; none if there is no table.
 
     Args:
@@ -43,14 +44,14 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
     return [Logged(version, at, entry) for version, at, entry in commits if entry is not None]
 
 
-def newest_first(table: Path) -> Iterator[Logged]:
+def newest_first(table: Folder) -> Iterator[Logged]:
     """Yield what `read_log` returns, newest first: a search for something recent reads no long log."""
     newest = _version(table)
     if newest is not None:
         yield from _newest_first(table, newest)
 
 
-def _newest_first(table: Path, newest: int) -> Iterator[Logged]:
+def _newest_first(table: Folder, newest: int) -> Iterator[Logged]:
     below = newest + 1
     for version, at, entry in _in_log(table, newest):
         below = version
@@ -63,7 +64,7 @@ def _newest_first(table: Path, newest: int) -> Iterator[Logged]:
             yield Logged(version, at, entry)
 
 
-def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, StreamEntry] | None:
+def newest_stream_commit(table: Folder, writer: str | None = None) -> tuple[int, StreamEntry] | None:
     """Return version and entry of the newest commit of a stream (of `writer`, if it is named); None before the first.
 
     A raw table's says how far the table goes.
@@ -74,13 +75,13 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
     return None
 
 
-def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
+def newest_stream_entry(table: Folder, writer: str | None = None) -> StreamEntry | None:
     """Return the entry of `newest_stream_commit`."""
     newest = newest_stream_commit(table, writer)
     return None if newest is None else newest[1]
 
 
-def raw_position(table: Path) -> RawPosition:
+def raw_position(table: Folder) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest stream has read, and its newest version.
 
     That of the stream's newest commit may have lost its files: upkeep joins them, and removes what is old.
@@ -94,7 +95,7 @@ def raw_position(table: Path) -> RawPosition:
     return RawPosition(version, newest.reach, newest.holes, newest.times, floor_of(opened))
 
 
-def has_commit_after(table: Path, version: int) -> bool:
+def has_commit_after(table: Folder, version: int) -> bool:
     """Return whether a table has a newer version than one that it had: for who asks several times a second.
 
     To open a table, and with it what `raw_position` says, costs some 40 ms of processor time, and `next_version` lists
@@ -103,7 +104,7 @@ def has_commit_after(table: Path, version: int) -> bool:
     return _file(table, version + 1).exists()
 
 
-def _opened(table: Path) -> DeltaTable | None:
+def _opened(table: Folder) -> DeltaTable | None:
     """Return a table as it is now; None if there is none."""
     try:
         return open_table(table)
@@ -111,13 +112,13 @@ def _opened(table: Path) -> DeltaTable | None:
         return None
 
 
-def _version(table: Path) -> int | None:
+def _version(table: Folder) -> int | None:
     """Return the newest version of a table; None if there is none."""
     opened = _opened(table)
     return None if opened is None else opened.version()
 
 
-def append_entry(table: Path, entry: Entry) -> int:
+def append_entry(table: Folder, entry: Entry) -> int:
     """Commit an entry without files, and return the version of the commit."""
     delta, properties = DeltaTable(str(table)), entry_properties(entry)
     while not try_commit(delta, lambda: write_no_files(delta, properties)):
@@ -163,7 +164,7 @@ def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
     return True
 
 
-def archive_log(table: Path) -> int:
+def archive_log(table: Folder) -> int:
     """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
     folder = archive_folder(table)
     new = _commits(table, after=_newest_kept(folder))
@@ -176,7 +177,7 @@ def archive_log(table: Path) -> int:
     return len(new)
 
 
-def forget_kept(table: Path, before: datetime) -> int:
+def forget_kept(table: Folder, before: datetime) -> int:
     """Delete copies of commits that are older than a time, and return how many; each writer's newest entry stays.
 
     For a table of which only the newest entries are asked for; of others the copy is the truth.
@@ -193,7 +194,7 @@ def forget_kept(table: Path, before: datetime) -> int:
     return len(gone)
 
 
-def _commits(table: Path, after: int) -> list[_Commit]:
+def _commits(table: Folder, after: int) -> list[_Commit]:
     newest = _version(table)
     if newest is None:
         return []
@@ -210,7 +211,7 @@ def _commits(table: Path, after: int) -> list[_Commit]:
     return [*kept, *missing]
 
 
-def _kept(folder: Path, *, after: int = -1, before: datetime | None = None) -> list[_Commit]:
+def _kept(folder: Folder, *, after: int = -1, before: datetime | None = None) -> list[_Commit]:
     """Return the copies of greater versions than `after`, made before a time if one is given; oldest first."""
     if not DeltaTable.is_deltatable(str(folder)):
         return []
@@ -224,7 +225,7 @@ def _kept(folder: Path, *, after: int = -1, before: datetime | None = None) -> l
     return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
 
 
-def _newest_kept(folder: Path) -> int:
+def _newest_kept(folder: Folder) -> int:
     """Return the newest version of which there is a copy; -1 without one."""
     if not DeltaTable.is_deltatable(str(folder)):
         return -1
@@ -232,7 +233,7 @@ def _newest_kept(folder: Path) -> int:
     return max(map(int, versions), default=-1)
 
 
-def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
+def _in_log(table: Folder, newest: int, after: int = -1) -> Iterator[_Commit]:
     """Yield the commits that the log still has, newest first: from version `newest` down to the first above `after`.
 
     Read from the files themselves, whose names are the versions: `DeltaTable.history` counts the versions down from
@@ -245,20 +246,27 @@ def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
             return
 
 
-def _file(table: Path, version: int) -> Path:
+def _file(table: Folder, version: int) -> Folder:
     return table / "_delta_log" / f"{version:020}.json"
 
 
-def _commit(file: Path, version: int) -> _Commit:
+def _commit(file: Folder, version: int) -> _Commit:
+    for line in _lines(file):  # the first, as both Spark and delta-rs write it
+        if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
+            at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
+            return version, at, from_json(info.get("userMetadata"))
+    return version, modified_at(file), None  # another writer's: it may lack one
+
+
+def _lines(file: Folder) -> Iterator[str]:
+    if isinstance(file, BucketFolder):
+        yield from file.read_bytes().decode("utf-8").splitlines()
+        return
     with file.open(encoding="utf-8") as lines:
-        for line in lines:  # the first, as both Spark and delta-rs write it
-            if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
-                at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
-                return version, at, from_json(info.get("userMetadata"))
-    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # another writer's: it may lack one
+        yield from lines
 
 
-def _action(line: str, file: Path) -> dict[str, Any]:
+def _action(line: str, file: Folder) -> dict[str, Any]:
     try:
         return dict(json.loads(line))
     except (TypeError, ValueError) as error:

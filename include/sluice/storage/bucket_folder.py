@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -139,6 +140,30 @@ class BucketFolder:
             found = self.store.list_with_delimiter(self.key or None)["objects"]
         for each in found:
             yield each["path"].rpartition("/")[2], each["last_modified"], each["size"]
+
+    def below(self) -> Iterator[str]:
+        """Yield the key of each object at any depth of the folder, without the folder's own.
+
+        Raises:
+            UnreachableError: the store does not answer.
+        """
+        with asking(self):
+            for chunk in self.store.list(f"{self.key}/"):
+                yield from (each["path"].removeprefix(f"{self.key}/") for each in chunk)
+
+    def modified(self) -> datetime:
+        """Return when the object was written (UTC, by the store's clock). Raises what `read_bytes` does."""
+        with asking(self):
+            return self.store.head(self.key)["last_modified"]
+
+    def upload(self, file: Path) -> None:
+        """Write a file of this machine to the object, of any size.
+
+        Raises:
+            UnreachableError: the store does not answer; it may have been written.
+        """
+        with asking(self):
+            self.store.put(self.key, file)
 
     @property
     def store(self) -> S3Store:

@@ -6,7 +6,7 @@ members that both need, under the same names, so most code does not ask which it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,25 @@ def files_in(folder: Folder, suffix: str = "") -> Iterator[StoredFile]:
     for path in folder.glob(f"*{suffix}"):
         state = path.stat()
         yield StoredFile(path, datetime.fromtimestamp(state.st_mtime, UTC), state.st_size)
+
+
+def below(folder: Folder, names: Collection[str]) -> set[str]:
+    """Return which of these names, with slashes, are there below a folder. Raises what `files_in` does."""
+    if isinstance(folder, BucketFolder):  # one listing costs less than a question for each
+        return set(folder.below()) & set(names) if names else set()
+    return {name for name in names if (folder / name).exists()}
+
+
+def modified_at(place: Folder) -> datetime:
+    """Return when a file was written (UTC).
+
+    Raises:
+        FileNotFoundError: it is not there.
+        UnreachableError: a bucket does not answer.
+    """
+    if isinstance(place, BucketFolder):
+        return place.modified()
+    return datetime.fromtimestamp(place.stat().st_mtime, UTC)
 
 
 def folder_at(storage: str) -> Folder:
