@@ -39,7 +39,8 @@ class FaultyStore:
             return self._told(environ, start)
         rule = self._rule(environ)
         kind = rule.get("kind")
-        self._made[str(kind)] += kind is not None
+        if kind:
+            self._made[kind] += 1
         if kind == "refuse":
             return _refused(start, "503 Slow Down", "SlowDown")
         if kind == "slow":

@@ -18,6 +18,8 @@ from sluice.errors import NotConfiguredError
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.masters import master_fault
 from sluice.specs.deployments.secrecy import connection_variable
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 PACKAGE = Path(__file__).resolve().parent
 """The installed package. It also carries the lock of the jars, the Java sources and the templates of a project."""
@@ -105,11 +107,13 @@ def _not_in_utf8(folder: Path) -> str:
 class StateFolder:
     """Names below the state folder, in one place. Nothing here creates a file.
 
-    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too.
+    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too. In a
+    bucket are no checkpoints, and nothing that is staged: they are of this machine, and can be made again.
     """
 
-    def __init__(self, root: Path, storage: Path | None = None) -> None:
+    def __init__(self, root: Path, storage: Folder | None = None) -> None:
         storage = storage or root
+        local = root if isinstance(storage, BucketFolder) else storage
         self.root = root
         self.demo = root / "demo.json"
         self.stack = root / "stack.json"
@@ -124,24 +128,29 @@ class StateFolder:
         self.feeds = root / "feeds"
         self.known_suites = root / "known_suites"
         self.spec_memo = root / "spec_memo.json"
-        self.tables = storage / "tables"
-        self.checkpoints = storage / "checkpoints"
-        self.staging = storage / "staging"
-        self.static = storage / "static"
-        self.carried = storage / "carried"
+        self.tables: Folder = storage / "tables"
+        self.checkpoints = local / "checkpoints"
+        self.staging = local / "staging"
+        self.static: Folder = storage / "static"
+        self.carried: Folder = storage / "carried"
+        self._epochs = storage / "epochs" if isinstance(storage, BucketFolder) else None
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
         self.alerts = root / "alerts"
         self.spark = root / "spark"
 
-    def table(self, name: str) -> Path:
+    def table(self, name: str) -> Folder:
         """Return the folder of a Delta table."""
         return self.tables / name
 
     def checkpoint(self, stream: str) -> Path:
         """Return the checkpoint folder of a stream."""
         return self.checkpoints / stream
+
+    def epoch_records(self, stream: str) -> Folder:
+        """Return the folder with the records of a stream's epochs: beside its checkpoint, or in the bucket."""
+        return self.checkpoints / f"{stream}.epochs" if self._epochs is None else self._epochs / stream
 
     def backfill(self, backfill_id: str) -> Path:
         """Return the folder with a backfill's reports and the lock that its process holds."""
@@ -270,20 +279,14 @@ def password(variable: str) -> str:
     return found
 
 
-BUCKET_VARIABLES = frozenset(
-    {
-        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"),
-        *("AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE"),
-        *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    }
-)
-"""The variables of AWS by which obstore, delta-rs, Arrow and Spark reach a bucket; some hold a secret."""
-
-
 def bucket_endpoint() -> str:
     """Return the address of the service that has the buckets; empty for that of AWS."""
     return os.environ.get("AWS_ENDPOINT_URL", "")  # noqa: TID251 - here
+
+
+def bucket_region() -> str:
+    """Return the region of the buckets; empty if nothing says it."""
+    return os.environ.get("AWS_REGION", "") or os.environ.get("AWS_DEFAULT_REGION", "")  # noqa: TID251 - here
 
 
 def environment() -> dict[str, str]:

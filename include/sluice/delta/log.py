@@ -16,11 +16,12 @@ from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.entries import Entry, Logged, StreamEntry, from_json, to_json
+from sluice.intervals.entries import AttemptEntry, Entry, Logged, SettleEntry, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
 from sluice.storage.bucket_folder import BucketFolder
 from sluice.storage.folder import Folder, modified_at
 
+_OF_ATTEMPTS = (AttemptEntry, StreamEntry, SettleEntry)
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
@@ -79,6 +80,12 @@ def newest_stream_entry(table: Folder, writer: str | None = None) -> StreamEntry
     """Return the entry of `newest_stream_commit`."""
     newest = newest_stream_commit(table, writer)
     return None if newest is None else newest[1]
+
+
+def newest_generation(table: Folder) -> int:
+    """Return the generation of the newest attempt that has marked or written a table; 0 if none has."""
+    of_attempts = (logged.entry for logged in newest_first(table))
+    return next((each.generation for each in of_attempts if isinstance(each, _OF_ATTEMPTS)), 0)
 
 
 def raw_position(table: Folder) -> RawPosition:

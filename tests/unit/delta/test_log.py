@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
@@ -14,13 +15,14 @@ from sluice.delta.log import (
     archive_log,
     has_commit_after,
     newest_first,
+    newest_generation,
     newest_stream_entry,
     raw_position,
     read_log,
 )
 from sluice.delta.table import ensure_table
 from sluice.errors import CorruptionError
-from sluice.intervals.entries import DirtyEntry, StreamEntry
+from sluice.intervals.entries import AttemptEntry, DirtyEntry, StreamEntry
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.storage.folder import Folder
 
@@ -145,6 +147,15 @@ def test_the_newest_entry_of_a_stream_is_found_behind_others(table: Folder) -> N
     assert newest_stream_entry(table) == stream_entry("other", 3)
     assert newest_stream_entry(table, "w") == stream_entry("w", 2)
     assert newest_stream_entry(table, "nobody") is None
+
+
+def test_the_generation_of_the_newest_attempt_is_found_behind_what_a_backfill_wrote(table: Folder) -> None:
+    assert newest_generation(table.with_name("none")) == newest_generation(table) == 0
+    append_entry(table, AttemptEntry("w", 3))
+    assert newest_generation(table) == 3
+    append_entry(table, replace(stream_entry(), generation=4))
+    append_entry(table, dirty_entry(9))
+    assert newest_generation(table) == 4
 
 
 def test_what_was_kept_outlives_the_log(table: Folder) -> None:

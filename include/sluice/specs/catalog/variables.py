@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.deployments.bucket_address import variables_of_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.secrecy import connection_variable
 from sluice.specs.model.access import Role
@@ -48,7 +49,7 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
         needed=connections | declared(pipelines),
         passwords=passwords,
         known_otherwise=passwords if deployment.kafka.kind == "embedded" else frozenset(),
-        beside=frozenset(CLIENT_OF_POSTGRESQL) if connections else frozenset(),
+        beside=frozenset(CLIENT_OF_POSTGRESQL if connections else ()) | variables_of_bucket(deployment.storage),
     )
 
 
@@ -57,7 +58,8 @@ def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: P
     password = _password_variable(catalog, deployment, Role.BACKFILL)
     passwords = frozenset() if password is None else frozenset({password})
     needed = declared([pipeline]) | _of_static_inputs(pipeline)
-    return Variables(needed=needed, passwords=passwords, beside=frozenset(CLIENT_OF_POSTGRESQL))
+    beside = frozenset(CLIENT_OF_POSTGRESQL) | variables_of_bucket(deployment.storage)
+    return Variables(needed=needed, passwords=passwords, beside=beside)
 
 
 def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:
