@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,6 +17,7 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.storage.bucket_folder import BucketFolder
 from sluice.streams.failures.exits import ExitCode
 from tests.buckets import BucketServer
+from tests.integration.spark.backfill.backfills import RANGE
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.oracle import departures, differences
 
@@ -54,3 +59,31 @@ def test_a_new_machine_goes_on_where_the_lost_one_was(
     raw = table(bucket, "flights_raw")
     assert len(raw) == feed.sent
     assert not raw.duplicated(["topic_id", "partition", "offset"]).any()
+
+
+def test_a_backfill_compares_and_publishes_in_the_bucket_from_a_machine_without_a_record(
+    own_broker: BrokerProcess, tmp_path: Path, store: BucketServer
+) -> None:
+    bucket = store.new_bucket() / "of sluice"
+    Feed(own_broker.bootstrap).send_rest()
+    first = on_a_new_machine(tmp_path / "first", own_broker, bucket, collected="50000")
+    finished = first.run()
+    assert finished.returncode == ExitCode.STOPPED, finished.stdout[-3000:]
+    shutil.rmtree(first.state.parent)
+
+    second = on_a_new_machine(tmp_path / "second", own_broker, bucket, collected="50000")
+    bounds = ("--from", f"{RANGE.start:%FT%RZ}", "--to", f"{RANGE.end:%FT%RZ}")
+    ended = sluice(second, "backfill", "run", "departures", *bounds, "--mode", "correct")
+    assert (ended["state"], ended["outcome"], ended["result"]["unexplained"]) == ("done", "explained", 0)
+    assert ended["result"]["published"] > 0
+    assert differences(table(bucket, "departures"), departures("2013-01-01", "2013-01-02", with_late=True)) == []
+    assert second.project().streams.life("flights").marked("flights") == 1
+    assert not (second.state / "tables").exists()
+
+
+def sluice(place: DriverPlace, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-c", "from sluice.cli.main import main; main()", *arguments, "-o", "json"]
+    ended = subprocess.run(command, env=place.environment(), capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
