@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -22,6 +24,7 @@ from sluice.storage.bucket_folder import BucketFolder
 from sluice.storage.folder import Folder, modified_at
 
 _OF_ATTEMPTS = (AttemptEntry, StreamEntry, SettleEntry)
+_AT_ONCE = 32
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
@@ -246,11 +249,34 @@ def _in_log(table: Folder, newest: int, after: int = -1) -> Iterator[_Commit]:
     Read from the files themselves, whose names are the versions: `DeltaTable.history` counts the versions down from
     the one that was loaded, but lists the commits made since as well, and so is wrong beside any other writer.
     """
+    if isinstance(table, BucketFolder):
+        yield from _read_ahead(table, newest, after)
+        return
     for version in range(newest, after, -1):
-        try:
-            yield _commit(_file(table, version), version)
-        except FileNotFoundError:
+        if (commit := _commit_at(table, version)) is None:
             return
+        yield commit
+
+
+def _read_ahead(table: BucketFolder, newest: int, after: int) -> Iterator[_Commit]:
+    """Do the same with several requests at once, of some 20 ms each: more at each step, as most searches end soon."""
+    step = 1
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while newest > after:
+            versions = range(newest, max(newest - step, after), -1)
+            for commit in pool.map(partial(_commit_at, table), versions):
+                if commit is None:
+                    return
+                yield commit
+            newest, step = newest - step, min(2 * step, _AT_ONCE)
+
+
+def _commit_at(table: Folder, version: int) -> _Commit | None:
+    """Return the commit that made a version; None if the log has it no more."""
+    try:
+        return _commit(_file(table, version), version)
+    except FileNotFoundError:
+        return None
 
 
 def _file(table: Folder, version: int) -> Folder:
