@@ -55,7 +55,8 @@ class BucketServer:
 def bucket_server() -> Iterator[BucketServer]:
     """Run a server as long as the context lasts."""
     command = [sys.executable, "-m", "tests.s3_server"]
-    with subprocess.Popen(command, cwd=_HOME, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=_HOME, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             yield BucketServer(int(process.stdout.readline()))

@@ -7,12 +7,13 @@ One at a time, because moto looks for an object and writes it in two steps, and 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from socket import SHUT_RDWR
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -87,7 +88,14 @@ class _Quiet(WSGIRequestHandler):
         pass
 
 
+def _end_with_stdin() -> None:
+    """End when the process that has started this one is gone, however that came."""
+    sys.stdin.read()
+    os._exit(0)
+
+
 if __name__ == "__main__":
+    Thread(target=_end_with_stdin, daemon=True).start()
     server = make_server("127.0.0.1", 0, FaultyStore(), threaded=True, request_handler=_Quiet)
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
