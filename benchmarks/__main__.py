@@ -14,6 +14,7 @@ from benchmarks import console, floor, gate, house, idle, latency, loop, months,
 from benchmarks.azure import azure
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
+from benchmarks.machines import machines
 from benchmarks.peers import peers
 from benchmarks.placement import placement
 from benchmarks.records import admission, agreement, parse
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "idle": idle.run,
     "latency": latency.run,
     "loop": loop.run,
+    "machines": machines.run,
     "months": months.run,
     "parse": parse.run,
     "peers": peers.run,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -11,6 +12,9 @@ from hypothesis import settings as hypothesis_settings
 import tests.airflow_home  # noqa: F401  before anything imports airflow
 from sluice.project import reloading
 from sluice.settings import settings
+from sluice.storage.bucket_folder import forget_stores
+from sluice.storage.folder import Folder
+from tests.buckets import BucketServer, bucket_server
 from tests.signals import restore_default_signals
 
 restore_default_signals()
@@ -34,6 +38,34 @@ def _own_settings() -> Iterator[None]:
     settings.cache_clear()
     yield
     settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def running_store() -> Iterator[BucketServer]:
+    """An S3 server for all tests of this process; `store` is the one to ask for."""
+    with bucket_server() as server:
+        yield server
+
+
+@pytest.fixture
+def store(running_store: BucketServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketServer]:
+    """An S3 server without faults, which this process reaches by the variables of AWS."""
+    for name, value in running_store.variables.items():
+        monkeypatch.setenv(name, value)
+    running_store.make_faults()
+    forget_stores()
+    yield running_store
+    running_store.make_faults()
+    forget_stores()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    """A folder of a deployment's storage: a test that asks for it holds for both kinds."""
+    if request.param == "folder":
+        return tmp_path
+    server: BucketServer = request.getfixturevalue("store")
+    return server.new_bucket() / "a storage" / "of ü=1"
 
 
 @pytest.fixture(autouse=True, scope="session")

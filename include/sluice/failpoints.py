@@ -20,6 +20,8 @@ from typing import Literal
 
 from sluice.errors import SpecError
 from sluice.settings import Settings, settings
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder, files_in
 
 Failpoint = Literal[
     "before_open",  # all that the start of a unit needs is known to be there; nothing is changed
@@ -92,16 +94,23 @@ def failpoint_when(name: Failpoint, table: str, condition: Callable[[], Callable
         watcher.join()
 
 
-def uncommitted_data(folder: Path) -> Callable[[], bool]:
+def uncommitted_data(folder: Folder) -> Callable[[], bool]:
     """Return whether data files have appeared in a table since now that no commit names yet; for `failpoint_when`."""
-    before = set(folder.rglob("*.parquet"))
-    commits = len(list((folder / "_delta_log").glob("*.json")))
+    before, commits = _data_in(folder), _commits_in(folder)
 
     def appeared() -> bool:
-        new = set(folder.rglob("*.parquet")) - before
-        return bool(new) and len(list((folder / "_delta_log").glob("*.json"))) == commits
+        return bool(_data_in(folder) - before) and _commits_in(folder) == commits
 
     return appeared
+
+
+def _data_in(folder: Folder) -> set[str]:
+    names = folder.below() if isinstance(folder, BucketFolder) else map(str, folder.rglob("*.parquet"))
+    return {name for name in names if name.endswith(".parquet")}
+
+
+def _commits_in(folder: Folder) -> int:
+    return sum(1 for _ in files_in(folder / "_delta_log", ".json"))
 
 
 def _due(name: Failpoint, table: str) -> Path | None:

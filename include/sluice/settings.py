@@ -19,6 +19,8 @@ from sluice.secrecy.secret_values import how_to_give, is_given, read_secret
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.masters import master_fault
 from sluice.specs.deployments.secrecy import connection_variable
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 PACKAGE = Path(__file__).resolve().parent
 """The installed package. It also carries the lock of the jars, the Java sources and the templates of a project."""
@@ -106,11 +108,13 @@ def _not_in_utf8(folder: Path) -> str:
 class StateFolder:
     """Names below the state folder, in one place. Nothing here creates a file.
 
-    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too.
+    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too. In a
+    bucket are no checkpoints, and nothing that is staged: they are of this machine, and can be made again.
     """
 
-    def __init__(self, root: Path, storage: Path | None = None) -> None:
+    def __init__(self, root: Path, storage: Folder | None = None) -> None:
         storage = storage or root
+        local = root if isinstance(storage, BucketFolder) else storage
         self.root = root
         self.demo = root / "demo.json"
         self.stack = root / "stack.json"
@@ -125,11 +129,12 @@ class StateFolder:
         self.feeds = root / "feeds"
         self.known_suites = root / "known_suites"
         self.spec_memo = root / "spec_memo.json"
-        self.tables = storage / "tables"
-        self.checkpoints = storage / "checkpoints"
-        self.staging = storage / "staging"
-        self.static = storage / "static"
-        self.carried = storage / "carried"
+        self.tables: Folder = storage / "tables"
+        self.checkpoints = local / "checkpoints"
+        self.staging = local / "staging"
+        self.static: Folder = storage / "static"
+        self.carried: Folder = storage / "carried"
+        self._epochs = storage / "epochs" if isinstance(storage, BucketFolder) else None
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
@@ -137,13 +142,17 @@ class StateFolder:
         self.audit = root / "audit"
         self.spark = root / "spark"
 
-    def table(self, name: str) -> Path:
+    def table(self, name: str) -> Folder:
         """Return the folder of a Delta table."""
         return self.tables / name
 
     def checkpoint(self, stream: str) -> Path:
         """Return the checkpoint folder of a stream."""
         return self.checkpoints / stream
+
+    def epoch_records(self, stream: str) -> Folder:
+        """Return the folder with the records of a stream's epochs: beside its checkpoint, or in the bucket."""
+        return self.checkpoints / f"{stream}.epochs" if self._epochs is None else self._epochs / stream
 
     def backfill(self, backfill_id: str) -> Path:
         """Return the folder with a backfill's reports and the lock that its process holds."""
@@ -288,6 +297,16 @@ def password(variable: str) -> str:
 def _secret(variable: str) -> str | None:
     """Return a secret as it is now, or None if it is not given; see `sluice.secrecy.secret_values`."""
     return read_secret(variable, os.environ)  # noqa: TID251 - here
+
+
+def bucket_endpoint() -> str:
+    """Return the address of the service that has the buckets; empty for that of AWS."""
+    return os.environ.get("AWS_ENDPOINT_URL", "")  # noqa: TID251 - here
+
+
+def bucket_region() -> str:
+    """Return the region of the buckets; empty if nothing says it."""
+    return os.environ.get("AWS_REGION", "") or os.environ.get("AWS_DEFAULT_REGION", "")  # noqa: TID251 - here
 
 
 def environment() -> dict[str, str]:

@@ -46,7 +46,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the next generation is reserved after whatever is the newest by now",
         LIFE,
-        "            self.registry.intend(self.unit, after_generation=generation, key=key)",
+        "            self.registry.intend(self.unit, after_generation=generation, key=key, generation=following)",
         "            newest = self.registry.latest_attempt(self.unit)\n"
         "            after = newest.generation if newest else 0\n"
         "            key = submission_key(self.deployment, self.unit, after + 1)\n"

@@ -116,12 +116,12 @@ class DatabaseGate(Gate):
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         return self._call("attempts", "database", lambda: self._world.database.attempts(unit, newest=newest))
 
-    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
+    def intend(self, unit: str, *, after_generation: int, key: str, generation: int | None = None) -> Attempt:
         def reserve() -> Attempt:
             world = self._world
             before = world.database.latest_attempt(unit)
             try:
-                made = world.database.intend(unit, after_generation=after_generation, key=key)
+                made = world.database.intend(unit, after_generation=after_generation, key=key, generation=generation)
             except LostRaceError:
                 world.tally["reserve: lost the race"] += 1
                 raise

@@ -64,6 +64,16 @@ class RegistrySuite:
         assert list(registry.attempts("flights")) == [second, first]
         assert list(registry.attempts("flights", newest=1)) == [second]
 
+    def test_an_empty_record_may_begin_with_a_later_generation(self, registry: Registry) -> None:
+        first = registry.intend("flights", after_generation=0, key="local.flights.g8", generation=8)
+        assert (first.generation, first.state) == (8, AttemptState.INTENT)
+        with pytest.raises(LostRaceError):
+            registry.intend("flights", after_generation=0, key="local.flights.g9", generation=9)
+        assert registry.bind("flights", 8).state is AttemptState.BOUND
+        assert registry.end("flights", 8, exit_code=0, reason="stopped").state is AttemptState.ENDED
+        assert registry.intend("flights", after_generation=8, key="local.flights.g9").generation == 9
+        assert [each.generation for each in registry.attempts("flights")] == [9, 8]
+
     @pytest.mark.parametrize("after", [0, 2])
     def test_an_intent_after_another_generation_than_the_highest_loses(self, registry: Registry, after: int) -> None:
         registry.intend("flights", after_generation=0, key="local.flights.g1")

@@ -17,10 +17,20 @@ def job(attempt: Attempt) -> Job:
 
 
 def life_of(
-    registry: InMemoryRegistry, launcher: DictionaryLauncher, refuse: Callable[[str], None] = lambda _unit: None
+    registry: InMemoryRegistry,
+    launcher: DictionaryLauncher,
+    refuse: Callable[[str], None] = lambda _unit: None,
+    marked: Callable[[str], int] = lambda _unit: 0,
 ) -> UnitLife:
     return UnitLife(
-        registry, launcher, deployment="local", unit="flights", job=job, refuse=refuse, clock=registry.clock
+        registry,
+        launcher,
+        deployment="local",
+        unit="flights",
+        job=job,
+        refuse=refuse,
+        marked=marked,
+        clock=registry.clock,
     )
 
 

@@ -52,12 +52,13 @@ class InMemoryRegistry:
     def attempts(self, unit: str, *, newest: int | None = None) -> Sequence[Attempt]:
         return tuple(reversed(self._attempts.get(unit, [])))[:newest]
 
-    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
+    def intend(self, unit: str, *, after_generation: int, key: str, generation: int | None = None) -> Attempt:
         with self._lock:
             attempts = self._attempts.setdefault(unit, [])
-            if len(attempts) != after_generation:
-                raise LostRaceError(f"{unit} is at generation {len(attempts)}, not {after_generation}.")
-            made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self.clock.now())
+            highest = attempts[-1].generation if attempts else 0
+            if highest != after_generation:
+                raise LostRaceError(f"{unit} is at generation {highest}, not {after_generation}.")
+            made = Attempt(unit, generation or after_generation + 1, key, AttemptState.INTENT, self.clock.now())
             attempts.append(made)
             return made
 
@@ -119,13 +120,14 @@ class InMemoryRegistry:
             return forgotten
 
     def _find(self, unit: str, generation: int) -> Attempt:
-        attempts = self._attempts.get(unit, [])
-        if not 1 <= generation <= len(attempts):
-            raise CorruptionError(f"there is no generation {generation} of {unit}.")
-        return attempts[generation - 1]
+        for attempt in self._attempts.get(unit, []):
+            if attempt.generation == generation:
+                return attempt
+        raise CorruptionError(f"there is no generation {generation} of {unit}.")
 
     def _store(self, attempt: Attempt) -> Attempt:
-        self._attempts[attempt.unit][attempt.generation - 1] = attempt
+        attempts = self._attempts[attempt.unit]
+        attempts[[each.generation for each in attempts].index(attempt.generation)] = attempt
         return attempt
 
 

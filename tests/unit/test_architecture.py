@@ -28,7 +28,7 @@ LAYERS = (
         "streams/failures",
         "values",
     ),
-    ("intervals/backfill", "specs/model"),
+    ("intervals/backfill", "specs/model", "storage"),
     ("live", "settling", "specs/deployments", "specs/expectations"),
     ("specs/feeds",),
     ("settings", "specs/catalog"),
@@ -107,6 +107,7 @@ FOREIGN_ALLOWED = {
     "project": {"sqlalchemy"},
     "serve": {"fastapi"},
     "static": {"sqlalchemy"},
+    "storage": {"obstore"},
     "spark": {"pyspark", "py4j", "delta", "deltalake"},
 }
 """Which foreign systems a room may know, and the rooms in it. What is not named here is the core, and knows none."""
@@ -116,6 +117,7 @@ FOREIGN = {
     "great_expectations",
     "duckdb",
     "httpx",
+    "obstore",
     "openlineage",
     "websockets",
 }

@@ -88,13 +88,13 @@ class SqlRegistry(DeploymentRecords):
         newest_first = sa.select(attempt).where(self._of(unit)).order_by(attempt.c.generation.desc())
         return tuple(map(attempt_of, self._read(newest_first.limit(newest))))
 
-    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
-        """Create generation `after_generation + 1` in state INTENT.
+    def intend(self, unit: str, *, after_generation: int, key: str, generation: int | None = None) -> Attempt:
+        """Create a generation in state INTENT, the next one unless a higher one is given.
 
         Raises:
             LostRaceError: the unit's highest generation is not `after_generation`.
         """
-        made = Attempt(unit, after_generation + 1, key, AttemptState.INTENT, self._clock.now())
+        made = Attempt(unit, generation or after_generation + 1, key, AttemptState.INTENT, self._clock.now())
         newest = sa.func.coalesce(sa.func.max(attempt.c.generation), 0)
         highest = sa.select(newest).where(self._of(unit)).scalar_subquery()
         row = {

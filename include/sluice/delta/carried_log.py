@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
 
@@ -11,12 +11,13 @@ from sluice.delta.log import newest_first
 from sluice.intervals.carried import NO_STATE, Carried, LeftState
 from sluice.intervals.entries import BackfillEntry, SettleEntry
 from sluice.intervals.rows import LedgerRow
+from sluice.storage.folder import Folder, files_in
 
 _IN_FLIGHT = timedelta(days=1)
 """A state is written before the commit that names it."""
 
 
-def left_before(table: Path, start: datetime) -> LeftState:
+def left_before(table: Folder, start: datetime) -> LeftState:
     """Return the state that an interval continues which is not settled yet.
 
     The log is read backwards, as far as the newest settlement that left one: settlements go on in order, and what
@@ -41,7 +42,7 @@ def left_before(table: Path, start: datetime) -> LeftState:
     return LeftState(newest, found[newest].after)
 
 
-def forget_states(folder: Path, rows: Iterable[LedgerRow], keep: Mapping[str, timedelta], now: datetime) -> int:
+def forget_states(folder: Folder, rows: Iterable[LedgerRow], keep: Mapping[str, timedelta], now: datetime) -> int:
     """Delete states that no interval continues or leaves which is young enough, and return how many.
 
     Args:
@@ -55,11 +56,11 @@ def forget_states(folder: Path, rows: Iterable[LedgerRow], keep: Mapping[str, ti
     for name, length in keep.items():
         since = max((row.interval.start for row in named), default=now) - length
         wanted = {digest for row in named if row.interval.start >= since for digest in _digests(row, name)}
-        for path in (folder / name).glob("*"):
-            old = datetime.fromtimestamp(path.stat().st_mtime, UTC) < now - _IN_FLIGHT
-            if not old or path.stem in wanted:
+        for found in files_in(folder / name):
+            path = found.place
+            if found.modified >= now - _IN_FLIGHT or path.stem in wanted:
                 continue
-            if path.is_dir():  # what a computation has left that was killed
+            if isinstance(path, Path) and path.is_dir():  # what a computation has left that was killed
                 rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 from sluice.delta.log import newest_stream_entry
 from sluice.delta.reading import dataset_of
 from sluice.intervals.writers import topic_of
+from sluice.storage.folder import Folder
 
 
-def first_offsets(raw: Path, topic: str, topic_id: str, since: datetime) -> Mapping[str, int] | None:
+def first_offsets(raw: Folder, topic: str, topic_id: str, since: datetime) -> Mapping[str, int] | None:
     """Return the first offset per `topic/partition` that holds a record of `since` or later.
 
     A partition without such a record begins where the table ends.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from deltalake import DeltaTable
+
+from sluice.storage.folder import Folder
 
 _COMMITS = 100
 
@@ -19,7 +19,7 @@ class TableHandle:
         folder: of the table; the table exists.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._open()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -19,6 +18,7 @@ from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestTable
+from sluice.storage.folder import Folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class DeltaLatest:
         generation: the attempt on whose behalf this process writes.
     """
 
-    def __init__(self, folder: Path, table: LatestTable, schema: str, writer: str, generation: int) -> None:
+    def __init__(self, folder: Folder, table: LatestTable, schema: str, writer: str, generation: int) -> None:
         self.writer = writer
         self.generation = generation
         self._folder = folder
@@ -131,7 +131,7 @@ def merged_by_keys(
     return table.merge(rows, same, source_alias="new", target_alias="old", commit_properties=properties)
 
 
-def count_rows(folder: Path, column: str, holds: Callable[[dataset.Expression], dataset.Expression]) -> int:
+def count_rows(folder: Folder, column: str, holds: Callable[[dataset.Expression], dataset.Expression]) -> int:
     """Return of how many rows of a table something holds of one column; no other column is read."""
     from pyarrow import dataset  # noqa: PLC0415 - a third of a second, which a stream's driver need not spend
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
@@ -13,6 +12,7 @@ from sluice.delta.reading import open_table, read_rows
 from sluice.errors import RefusedError, UnreachableError
 from sluice.live.source import Row, SourceRead
 from sluice.live.values import MAX_VALUES
+from sluice.storage.folder import Folder
 
 _POLL_SECONDS = 0.2
 
@@ -28,7 +28,7 @@ class DeltaLiveTable:
         CorruptionError: its log cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._table: DeltaTable = open_table(folder)
         self._read: int | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -17,19 +18,23 @@ from deltalake.exceptions import CommitFailedError
 
 from sluice.delta.reading import dataset_of, floor_of, open_table
 from sluice.errors import CorruptionError, NotReadyError
-from sluice.intervals.entries import AttemptEntry, Entry, Logged, StreamEntry, from_json, to_json
+from sluice.intervals.entries import AttemptEntry, Entry, Logged, SettleEntry, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder, modified_at
 
+_OF_ATTEMPTS = (AttemptEntry, StreamEntry, SettleEntry)
+_AT_ONCE = 32
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
 
-def archive_folder(table: Path) -> Path:
+def archive_folder(table: Folder) -> Folder:
     """Return the folder of the table that keeps the entries of `table`."""
     return table.with_name(f"{table.name}_ledger")
 
 
-def read_log(table: Path, *, after: int = -1) -> list[Logged]:
+def read_log(table: Folder, *, after: int = -1) -> list[Logged]:
     """Return the entries of a table's commits, oldest first; none if there is no table.
 
     Args:
@@ -43,14 +48,14 @@ def read_log(table: Path, *, after: int = -1) -> list[Logged]:
     return [Logged(version, at, entry) for version, at, entry in commits if entry is not None]
 
 
-def newest_first(table: Path) -> Iterator[Logged]:
+def newest_first(table: Folder) -> Iterator[Logged]:
     """Yield what `read_log` returns, newest first: a search for something recent reads no long log."""
     newest = _version(table)
     if newest is not None:
         yield from _newest_first(table, newest)
 
 
-def _newest_first(table: Path, newest: int) -> Iterator[Logged]:
+def _newest_first(table: Folder, newest: int) -> Iterator[Logged]:
     below = newest + 1
     for version, at, entry in _in_log(table, newest):
         below = version
@@ -63,7 +68,7 @@ def _newest_first(table: Path, newest: int) -> Iterator[Logged]:
             yield Logged(version, at, entry)
 
 
-def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, StreamEntry] | None:
+def newest_stream_commit(table: Folder, writer: str | None = None) -> tuple[int, StreamEntry] | None:
     """Return version and entry of the newest commit of a stream (of `writer`, if it is named); None before the first.
 
     A raw table's says how far the table goes.
@@ -74,13 +79,13 @@ def newest_stream_commit(table: Path, writer: str | None = None) -> tuple[int, S
     return None
 
 
-def newest_stream_entry(table: Path, writer: str | None = None) -> StreamEntry | None:
+def newest_stream_entry(table: Folder, writer: str | None = None) -> StreamEntry | None:
     """Return the entry of `newest_stream_commit`."""
     newest = newest_stream_commit(table, writer)
     return None if newest is None else newest[1]
 
 
-def is_overtaken(table: Path, writer: str) -> bool:
+def is_overtaken(table: Folder, writer: str) -> bool:
     """Return whether a writer has written since its newest entry without putting batches on record."""
     own = (logged.entry for logged in newest_first(table))
     newest = next((e for e in own if isinstance(e, StreamEntry | AttemptEntry) and _says_how_far(e, writer)), None)
@@ -91,7 +96,13 @@ def _says_how_far(entry: StreamEntry | AttemptEntry, writer: str) -> bool:
     return entry.writer == writer and (isinstance(entry, StreamEntry) or entry.direct)
 
 
-def raw_position(table: Path) -> RawPosition:
+def newest_generation(table: Folder) -> int:
+    """Return the generation of the newest attempt that has marked or written a table; 0 if none has."""
+    of_attempts = (logged.entry for logged in newest_first(table))
+    return next((each.generation for each in of_attempts if isinstance(each, _OF_ATTEMPTS)), 0)
+
+
+def raw_position(table: Folder) -> RawPosition:
     """Return how far a raw table goes, in the topic that its newest stream has read, and its newest version.
 
     That of the stream's newest commit may have lost its files: upkeep joins them, and removes what is old.
@@ -105,7 +116,7 @@ def raw_position(table: Path) -> RawPosition:
     return RawPosition(version, newest.reach, newest.holes, newest.times, floor_of(opened))
 
 
-def has_commit_after(table: Path, version: int) -> bool:
+def has_commit_after(table: Folder, version: int) -> bool:
     """Return whether a table has a newer version than one that it had: for who asks several times a second.
 
     To open a table, and with it what `raw_position` says, costs some 40 ms of processor time, and `next_version` lists
@@ -114,7 +125,7 @@ def has_commit_after(table: Path, version: int) -> bool:
     return _file(table, version + 1).exists()
 
 
-def _opened(table: Path) -> DeltaTable | None:
+def _opened(table: Folder) -> DeltaTable | None:
     """Return a table as it is now; None if there is none."""
     try:
         return open_table(table)
@@ -122,13 +133,13 @@ def _opened(table: Path) -> DeltaTable | None:
         return None
 
 
-def _version(table: Path) -> int | None:
+def _version(table: Folder) -> int | None:
     """Return the newest version of a table; None if there is none."""
     opened = _opened(table)
     return None if opened is None else opened.version()
 
 
-def append_entry(table: Path, entry: Entry) -> int:
+def append_entry(table: Folder, entry: Entry) -> int:
     """Commit an entry without files, and return the version of the commit."""
     delta, properties = DeltaTable(str(table)), entry_properties(entry)
     while not try_commit(delta, lambda: write_no_files(delta, properties)):
@@ -174,7 +185,7 @@ def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
     return True
 
 
-def archive_log(table: Path) -> int:
+def archive_log(table: Folder) -> int:
     """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
     folder = archive_folder(table)
     new = _commits(table, after=_newest_kept(folder))
@@ -187,7 +198,7 @@ def archive_log(table: Path) -> int:
     return len(new)
 
 
-def forget_kept(table: Path, before: datetime) -> int:
+def forget_kept(table: Folder, before: datetime) -> int:
     """Delete copies of commits that are older than a time, and return how many; each writer's newest entry stays.
 
     For a table of which only the newest entries are asked for; of others the copy is the truth.
@@ -204,7 +215,7 @@ def forget_kept(table: Path, before: datetime) -> int:
     return len(gone)
 
 
-def _commits(table: Path, after: int) -> list[_Commit]:
+def _commits(table: Folder, after: int) -> list[_Commit]:
     newest = _version(table)
     if newest is None:
         return []
@@ -221,7 +232,7 @@ def _commits(table: Path, after: int) -> list[_Commit]:
     return [*kept, *missing]
 
 
-def _kept(folder: Path, *, after: int = -1, before: datetime | None = None) -> list[_Commit]:
+def _kept(folder: Folder, *, after: int = -1, before: datetime | None = None) -> list[_Commit]:
     """Return the copies of greater versions than `after`, made before a time if one is given; oldest first."""
     if not DeltaTable.is_deltatable(str(folder)):
         return []
@@ -235,7 +246,7 @@ def _kept(folder: Path, *, after: int = -1, before: datetime | None = None) -> l
     return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
 
 
-def _newest_kept(folder: Path) -> int:
+def _newest_kept(folder: Folder) -> int:
     """Return the newest version of which there is a copy; -1 without one."""
     if not DeltaTable.is_deltatable(str(folder)):
         return -1
@@ -243,33 +254,63 @@ def _newest_kept(folder: Path) -> int:
     return max(map(int, versions), default=-1)
 
 
-def _in_log(table: Path, newest: int, after: int = -1) -> Iterator[_Commit]:
+def _in_log(table: Folder, newest: int, after: int = -1) -> Iterator[_Commit]:
     """Yield the commits that the log still has, newest first: from version `newest` down to the first above `after`.
 
     Read from the files themselves, whose names are the versions: `DeltaTable.history` counts the versions down from
     the one that was loaded, but lists the commits made since as well, and so is wrong beside any other writer.
     """
+    if isinstance(table, BucketFolder):
+        yield from _read_ahead(table, newest, after)
+        return
     for version in range(newest, after, -1):
-        try:
-            yield _commit(_file(table, version), version)
-        except FileNotFoundError:
+        if (commit := _commit_at(table, version)) is None:
             return
+        yield commit
 
 
-def _file(table: Path, version: int) -> Path:
+def _read_ahead(table: BucketFolder, newest: int, after: int) -> Iterator[_Commit]:
+    """Do the same with several requests at once, of some 20 ms each: more at each step, as most searches end soon."""
+    step = 1
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while newest > after:
+            versions = range(newest, max(newest - step, after), -1)
+            for commit in pool.map(partial(_commit_at, table), versions):
+                if commit is None:
+                    return
+                yield commit
+            newest, step = newest - step, min(2 * step, _AT_ONCE)
+
+
+def _commit_at(table: Folder, version: int) -> _Commit | None:
+    """Return the commit that made a version; None if the log has it no more."""
+    try:
+        return _commit(_file(table, version), version)
+    except FileNotFoundError:
+        return None
+
+
+def _file(table: Folder, version: int) -> Folder:
     return table / "_delta_log" / f"{version:020}.json"
 
 
-def _commit(file: Path, version: int) -> _Commit:
+def _commit(file: Folder, version: int) -> _Commit:
+    for line in _lines(file):  # the first, as both Spark and delta-rs write it
+        if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
+            at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
+            return version, at, from_json(info.get("userMetadata"))
+    return version, modified_at(file), None  # another writer's: it may lack one
+
+
+def _lines(file: Folder) -> Iterator[str]:
+    if isinstance(file, BucketFolder):
+        yield from file.read_bytes().decode("utf-8").splitlines()
+        return
     with file.open(encoding="utf-8") as lines:
-        for line in lines:  # the first, as both Spark and delta-rs write it
-            if '"commitInfo"' in line and (info := _action(line, file).get("commitInfo")):
-                at = datetime.fromtimestamp(info["timestamp"] / 1000, UTC)
-                return version, at, from_json(info.get("userMetadata"))
-    return version, datetime.fromtimestamp(file.stat().st_mtime, UTC), None  # another writer's: it may lack one
+        yield from lines
 
 
-def _action(line: str, file: Path) -> dict[str, Any]:
+def _action(line: str, file: Folder) -> dict[str, Any]:
     try:
         return dict(json.loads(line))
     except (TypeError, ValueError) as error:

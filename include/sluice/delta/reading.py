@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltalake import DeltaTable
@@ -11,16 +10,21 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from sluice.errors import CorruptionError, NotReadyError, SpecError
 from sluice.intervals.raw_floor import RawFloor
+from sluice.settings import bucket_endpoint
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import dataset
+    from pyarrow import dataset, fs
 
+_TRIES = 10
+"""How often Arrow asks a bucket that refuses."""
 FLOOR, FLOOR_SINCE = "sluice:raw-floor", "sluice:raw-floor:since"
 """The application transactions by which a raw table says its floor: their versions are seconds since 1970."""
 
 
-def open_table(folder: Path, version: int | None = None) -> DeltaTable:
+def open_table(folder: Folder, version: int | None = None) -> DeltaTable:
     """Open a table.
 
     Args:
@@ -59,7 +63,7 @@ def floor_of(table: DeltaTable) -> RawFloor | None:
     return RawFloor(datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(since, UTC))
 
 
-def dataset_of(folder: Path, version: int | None = None) -> dataset.Dataset:
+def dataset_of(folder: Folder, version: int | None = None) -> dataset.Dataset:
     """Return a table as a dataset of Arrow, for any reader that this process has.
 
     Arrow reads the files by its own file system. By default delta-rs gives it one that is written in Python, and
@@ -71,13 +75,22 @@ def dataset_of(folder: Path, version: int | None = None) -> dataset.Dataset:
         SpecError: it has no such version.
         CorruptionError: its log cannot be read.
     """
+    return open_table(folder, version).to_pyarrow_dataset(filesystem=arrow_files(folder))
+
+
+def arrow_files(folder: Folder) -> fs.FileSystem:
+    """Return the file system by which Arrow reads what lies in a folder."""
     from pyarrow import fs  # noqa: PLC0415 - a third of a second, for a command that reads a log and no rows
 
-    files = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
-    return open_table(folder, version).to_pyarrow_dataset(filesystem=files)
+    if isinstance(folder, BucketFolder):
+        bucket = fs.S3FileSystem(
+            endpoint_override=bucket_endpoint() or None, retry_strategy=fs.AwsStandardS3RetryStrategy(_TRIES)
+        )
+        return fs.SubTreeFileSystem(f"{folder.bucket}/{folder.key}", bucket)
+    return fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
 
 
-def read_rows(folder: Path) -> pa.Table:
+def read_rows(folder: Folder) -> pa.Table:
     """Return all rows of a table.
 
     Raises:

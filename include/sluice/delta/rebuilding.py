@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,6 +12,7 @@ from sluice.delta.latest import count_rows, merged_by_keys
 from sluice.delta.log import try_commit
 from sluice.delta.reading import open_table, read_rows
 from sluice.live.rebuilding import HeldRow
+from sluice.storage.folder import Folder
 
 
 class DeltaRebuildStore:
@@ -22,7 +22,7 @@ class DeltaRebuildStore:
         folder: of the table.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._folder = folder
 
     @property

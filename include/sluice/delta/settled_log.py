@@ -26,6 +26,7 @@ from sluice.intervals.writers import of_all_epochs
 from sluice.settling.ports import SettledState, UncertainCommitError
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
+from sluice.storage.folder import Folder
 from sluice.streams.position.fencing import FencedError
 
 
@@ -82,7 +83,7 @@ class SettledLog:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Folder,
         column: str,
         writer: str,
         generation: int,

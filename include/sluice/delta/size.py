@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.alignment import Interval
+from sluice.storage.folder import Folder
 
 
-def rows_at_most(folder: Path, column: str, span: Interval | None) -> int:
+def rows_at_most(folder: Folder, column: str, span: Interval | None) -> int:
     """Return a bound of the rows of a range: all rows of the files that may hold one of them.
 
     Args:

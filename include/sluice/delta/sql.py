@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sluice.delta.reading import dataset_of
+from sluice.delta.reading import arrow_files, dataset_of
 from sluice.errors import SpecError
+from sluice.storage.folder import Folder
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -20,7 +20,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def query(sql: str, tables: Mapping[str, Path], *, limit: int | None = None) -> pa.Table:
+def query(sql: str, tables: Mapping[str, Folder], *, limit: int | None = None) -> pa.Table:
     """Return the rows of a query.
 
     Args:
@@ -75,7 +75,7 @@ def _without_guess(error: duckdb.Error) -> str:
     return re.sub(r'\nDid you mean "(?:pg_|duckdb_|sqlite_|information_schema|pragma_)[^"]*"\?', "", str(error))
 
 
-def schema_of(folder: Path) -> pa.Schema:
+def schema_of(folder: Folder) -> pa.Schema:
     """Return the columns of a table.
 
     Raises:
@@ -85,11 +85,11 @@ def schema_of(folder: Path) -> pa.Schema:
     return schema
 
 
-def _rows_of(place: Path) -> ds.Dataset:
-    return ds.dataset(place) if place.is_file() else dataset_of(place)
+def _rows_of(place: Folder) -> ds.Dataset:
+    return ds.dataset(place.name, filesystem=arrow_files(place.parent)) if place.is_file() else dataset_of(place)
 
 
-def named_in(sql: str, tables: Mapping[str, Path]) -> dict[str, Path]:
+def named_in(sql: str, tables: Mapping[str, Folder]) -> dict[str, Folder]:
     """Return those tables whose names occur in a statement."""
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     return {name: folder for name, folder in tables.items() if name.lower() in words}

@@ -17,6 +17,7 @@ from deltalake.exceptions import DeltaError
 from sluice.delta.reading import open_table
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.trial import ColumnChanges
+from sluice.storage.folder import Folder
 
 log = structlog.get_logger()
 
@@ -27,7 +28,7 @@ _TRIES = 5
 
 
 def ensure_table(
-    folder: Path, schema: str, *, partition_by: Sequence[str] = (), configuration: Mapping[str, str] | None = None
+    folder: Folder, schema: str, *, partition_by: Sequence[str] = (), configuration: Mapping[str, str] | None = None
 ) -> None:
     """Create the table if it is not there, and add the columns and properties that it lacks.
 
@@ -61,7 +62,7 @@ def ensure_table(
             return
 
 
-def _add_what_lacks(folder: Path, schema: str, partition_by: Sequence[str], configuration: Mapping[str, str]) -> None:
+def _add_what_lacks(folder: Folder, schema: str, partition_by: Sequence[str], configuration: Mapping[str, str]) -> None:
     table = DeltaTable(str(folder))
     added = _fitting(table, folder, schema, partition_by)
     if added:
@@ -71,7 +72,7 @@ def _add_what_lacks(folder: Path, schema: str, partition_by: Sequence[str], conf
         table.alter.set_table_properties(dict(configuration))
 
 
-def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> None:
+def refuse_unfit(folder: Folder, schema: str, *, partition_by: Sequence[str] = ()) -> None:
     """Make sure that `ensure_table` would take the table; the arguments are its own. Nothing is changed.
 
     Raises:
@@ -81,7 +82,7 @@ def refuse_unfit(folder: Path, schema: str, *, partition_by: Sequence[str] = ())
         _fitting(DeltaTable(str(folder)), folder, schema, partition_by)
 
 
-def column_changes(folder: Path, schema: str, *, partition_by: Sequence[str] = ()) -> ColumnChanges:
+def column_changes(folder: Folder, schema: str, *, partition_by: Sequence[str] = ()) -> ColumnChanges:
     """Return how the columns of a schema differ from those of a table; the arguments are those of `ensure_table`.
 
     Raises:
@@ -102,7 +103,7 @@ def column_changes(folder: Path, schema: str, *, partition_by: Sequence[str] = (
     )
 
 
-def _fitting(table: DeltaTable, folder: Path, schema: str, partition_by: Sequence[str]) -> list[Field]:
+def _fitting(table: DeltaTable, folder: Folder, schema: str, partition_by: Sequence[str]) -> list[Field]:
     """Return the columns to add to a table that fits otherwise."""
     added = _missing_columns(table, schema)
     _refuse_other_partitions(table, folder, partition_by)
@@ -146,7 +147,7 @@ def _steps(name: str) -> str:
     )
 
 
-def _refuse_other_partitions(table: DeltaTable, folder: Path, partition_by: Sequence[str]) -> None:
+def _refuse_other_partitions(table: DeltaTable, folder: Folder, partition_by: Sequence[str]) -> None:
     columns = table.metadata().partition_columns
     if columns != list(partition_by):
         raise RefusedError(

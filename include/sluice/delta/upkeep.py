@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
-from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
@@ -23,6 +22,8 @@ from sluice.delta.reading import open_table
 from sluice.delta.written_files import old_drafts
 from sluice.errors import SpecError
 from sluice.intervals.entries import StreamEntry
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder, below, files_in
 
 _TARGET_BYTES = 32 * 1024 * 1024
 _ROWS_PER_GROUP = 100_000
@@ -102,7 +103,7 @@ def total(done: Iterable[UpkeepDone]) -> dict[str, int]:
     return {kind.name: sum(each[kind.name] for each in counts) for kind in fields(UpkeepDone)}
 
 
-def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: UpkeepPolicy = USUAL) -> UpkeepDone:
+def look_after(folder: Folder, now: datetime, *, pinned: bool = False, policy: UpkeepPolicy = USUAL) -> UpkeepDone:
     """Join small files of a table, and remove what is not needed any more. May be repeated, and run beside its writer.
 
     Args:
@@ -122,7 +123,7 @@ def look_after(folder: Path, now: datetime, *, pinned: bool = False, policy: Upk
     return UpkeepDone(joined, _remove_old_files(folder, now, policy), _cut_log(folder, now, policy))
 
 
-def join_small_files(folder: Path, committed_before: datetime) -> int:
+def join_small_files(folder: Folder, committed_before: datetime) -> int:
     """Join the small files of commits up to a time, and return how many there were; rows and their order stay.
 
     A live commit wins: appending goes on beside it. Where the table was rewritten or got other columns or properties
@@ -155,14 +156,15 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
     )
 
 
-def _remove_old_files(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
+def _remove_old_files(folder: Folder, now: datetime, policy: UpkeepPolicy) -> int:
     """Remove what no version has had for longer than the policy says, and what killed writers have left long ago."""
-    for draft in old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS)):
+    drafts = [] if isinstance(folder, BucketFolder) else old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS))
+    for draft in drafts:
         rmtree(draft, ignore_errors=True)
     return _vacuumed(folder, policy.hours_kept) + _vacuumed(folder, _UNCOMMITTED_HOURS, all_files=True)
 
 
-def _vacuumed(folder: Path, hours: int, *, all_files: bool = False) -> int:
+def _vacuumed(folder: Folder, hours: int, *, all_files: bool = False) -> int:
     """Remove files that left the table so many hours ago; of all files also those that never were part of it.
 
     The hours are fewer than the log names such files (`removals_known`). Were they as many, each checkpoint that a
@@ -171,13 +173,13 @@ def _vacuumed(folder: Path, hours: int, *, all_files: bool = False) -> int:
     table = DeltaTable(str(folder))
     # Each call leaves two commits, whatever it removes.
     old = table.vacuum(hours, dry_run=True, full=all_files, enforce_retention_duration=False)
-    there = [name for name in old if (folder / name).exists()]
+    there = below(folder, old)
     if there:
         table.vacuum(hours, dry_run=False, full=all_files, enforce_retention_duration=False)
     return len(there)
 
 
-def _cut_log(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
+def _cut_log(folder: Folder, now: datetime, policy: UpkeepPolicy) -> int:
     """Copy the entries of old commits and remove these, behind a checkpoint that has all that they did.
 
     The log of a quiet table is left as it is: it grows no more, and whoever asks how far the table goes finds the
@@ -190,15 +192,16 @@ def _cut_log(folder: Path, now: datetime, policy: UpkeepPolicy) -> int:
     table = DeltaTable(str(folder))
     table.create_checkpoint()
     table.cleanup_metadata()
-    return sum(not commit.exists() for commit in old)
+    left = {commit.place for commit in files_in(folder / "_delta_log", ".json")}
+    return sum(commit not in left for commit in old)
 
 
-def _has_batch_since(folder: Path, time: datetime) -> bool:
+def _has_batch_since(folder: Folder, time: datetime) -> bool:
     newest = next((logged for logged in newest_first(folder) if isinstance(logged.entry, StreamEntry)), None)
     return newest is not None and newest.at >= time
 
 
-def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:
+def _copy_entries(folder: Folder, now: datetime, policy: UpkeepPolicy) -> None:
     archive_log(folder)
     forget_kept(folder, now - policy.entries_kept)
     copy = archive_folder(folder)
@@ -206,7 +209,7 @@ def _copy_entries(folder: Path, now: datetime, policy: UpkeepPolicy) -> None:
     _remove_old_files(copy, now, policy)
 
 
-def _commits(folder: Path, before: datetime) -> list[Path]:
+def _commits(folder: Folder, before: datetime) -> list[Folder]:
     """Return the commits in a log that were made before a time, in no order."""
-    log = (folder / "_delta_log").glob("*.json")
-    return [commit for commit in log if commit.stat().st_mtime < before.timestamp()]
+    log = files_in(folder / "_delta_log", ".json")
+    return [commit.place for commit in log if commit.modified < before]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 _NAMED = len(f"{0:020}.json")
 
@@ -17,7 +18,7 @@ def partition_of(name: str) -> str:
     return f"{name}/0"
 
 
-def table_position(folder: Path, name: str) -> RawPosition:
+def table_position(folder: Folder, name: str) -> RawPosition:
     """Return how far a settled table goes; nowhere if it is not there yet.
 
     Args:
@@ -35,15 +36,19 @@ def table_position(folder: Path, name: str) -> RawPosition:
     return RawPosition(version, Reach({partition_of(name): version + 1}, (str(table.metadata().id),)))
 
 
-def next_version(folder: Path) -> int:
+def next_version(folder: Folder) -> int:
     """Return the number of the next version, by the names of the files in the log: 0 if there is no table.
 
     A watcher asks for many tables, and needs no log read for it.
     """
-    try:
-        names = os.listdir(folder / "_delta_log")  # noqa: PTH208 - cheaper than a Path for each
-    except FileNotFoundError:
-        return 0
+    log = folder / "_delta_log"
+    if isinstance(log, BucketFolder):
+        names = [name for name, _, _ in log.files()]
+    else:
+        try:
+            names = os.listdir(log)  # noqa: PTH208 - cheaper than a Path for each
+        except FileNotFoundError:
+            return 0
     return max((int(n[:20]) + 1 for n in names if len(n) == _NAMED and n.endswith(".json")), default=0)
 
 

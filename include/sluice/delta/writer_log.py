@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from threading import RLock
 from typing import TypeAlias
 
@@ -31,6 +30,7 @@ from sluice.errors import CorruptionError, NotReadyError, SluiceError
 from sluice.intervals.coverage import NOWHERE, Position
 from sluice.intervals.entries import AttemptEntry, StreamEntry
 from sluice.intervals.writers import count_alike, of_all_epochs
+from sluice.storage.folder import Folder
 from sluice.streams.position.fencing import FencedError
 
 Write: TypeAlias = Callable[[DeltaTable, CommitProperties], object]
@@ -49,7 +49,7 @@ class WriterLog:
         generation: the attempt on whose behalf this process writes.
     """
 
-    def __init__(self, table: Path, writer: str, generation: int) -> None:
+    def __init__(self, table: Folder, writer: str, generation: int) -> None:
         self._handle = TableHandle(table)
         self._lock = RLock()
         self.table = table

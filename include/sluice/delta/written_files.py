@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -22,6 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.transaction import AddAction
+
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 _DRAFTS = "_drafts"
 """Delta readers and `vacuum` pass over names that begin so."""
@@ -35,8 +39,15 @@ _DAY = 24 * 60 * 60 * 1_000_000
 
 
 @contextmanager
-def draft_folder(table: Path) -> Iterator[Path]:
-    """Yield a new folder inside a table's own, for files that are to be moved into it; it is removed at the end."""
+def draft_folder(table: Folder) -> Iterator[Path]:
+    """Yield a new folder of this machine for files that are to be put into a table's; it is removed at the end.
+
+    It is inside the table's own, from where a rename moves a file. Of a table in a bucket it is a temporary one.
+    """
+    if isinstance(table, BucketFolder):
+        with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary) / uuid4().hex
+        return
     folder = table / _DRAFTS / uuid4().hex
     try:
         yield folder
@@ -49,25 +60,31 @@ def old_drafts(table: Path, before: datetime) -> list[Path]:
     return [folder for folder in (table / _DRAFTS).glob("*") if folder.stat().st_mtime < before.timestamp()]
 
 
-def moved_into(table: Path, draft: Path) -> list[AddAction]:
+def moved_into(table: Folder, draft: Path) -> list[AddAction]:
     """Move the files of a draft into their table's folder, and return what a commit says of them.
 
     Args:
         table: its folder, without partitions.
-        draft: a folder with Parquet files, on the same file system; those without rows stay.
+        draft: a folder with Parquet files, see `draft_folder`; those without rows stay.
     """
     footers = {file: pq.read_metadata(file) for file in sorted(draft.glob("*.parquet"))}
     return [_moved(file, table, footer) for file, footer in footers.items() if footer.num_rows]
 
 
-def _moved(file: Path, table: Path, footer: pq.FileMetaData) -> AddAction:
-    target = table / f"{file.parent.name}-{file.name}"  # never a name that the table has already
-    file.rename(target)
-    state = target.stat()
+def _moved(file: Path, table: Folder, footer: pq.FileMetaData) -> AddAction:
+    target, state = table / f"{file.parent.name}-{file.name}", file.stat()  # never a name that the table has already
+    _put(file, target)
     return AddAction(target.name, state.st_size, {}, int(state.st_mtime * 1000), True, statistics(footer))
 
 
-def written_partitions(table: Path, column: str, rows: pa.RecordBatchReader) -> list[AddAction]:
+def _put(file: Path, target: Folder) -> None:
+    if isinstance(target, BucketFolder):
+        target.upload(file)
+    else:
+        file.rename(target)
+
+
+def written_partitions(table: Folder, column: str, rows: pa.RecordBatchReader) -> list[AddAction]:
     """Write rows to new files in the table's folder, which no commit names yet, and return what a commit says of them.
 
     Args:
@@ -82,11 +99,11 @@ def written_partitions(table: Path, column: str, rows: pa.RecordBatchReader) -> 
         return [_moved_as_logged(each["add"], draft, table) for each in commit if "add" in each]
 
 
-def _moved_as_logged(add: Mapping[str, Any], draft: Path, table: Path) -> AddAction:
+def _moved_as_logged(add: Mapping[str, Any], draft: Path, table: Folder) -> AddAction:
     """Move a file from its own table to the same path in another one."""
     path = unquote(add["path"])
     (table / path).parent.mkdir(exist_ok=True)
-    (draft / path).rename(table / path)
+    _put(draft / path, table / path)
     return AddAction(path, add["size"], add["partitionValues"], add["modificationTime"], True, add["stats"])
 
 

@@ -23,7 +23,7 @@ from sluice.settings import LOCALE, PACKAGE, Settings, environment, settings
 
 _TRIES = 2
 _LOCK = PACKAGE / "jars"
-_CONFIGURATIONS = ("spark", "kafka", "agent")
+_CONFIGURATIONS = ("spark", "kafka", "agent", "s3")
 _CACHE = ".ivy"
 
 
@@ -32,7 +32,7 @@ class Jars:
     """The jars of an installation.
 
     Attributes:
-        folder: holds `spark/`, `kafka/` and `agent/`.
+        folder: holds `spark/`, `kafka/`, `agent/` and `s3/`.
         lock: the folder with `ivy.xml` and `jars.sha256`; omitted: what the package carries.
         configurations: the folders, as `ivy.xml` names them.
     """

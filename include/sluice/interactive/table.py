@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.errors import NotReadyError, SpecError
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
+from sluice.storage.folder import Folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class Table:
     """
 
     name: str
-    path: Path
+    path: Folder
     version: int
 
     @property
@@ -95,12 +95,12 @@ def table(name: str, *, version: int | None = None, place: Settings | None = Non
     return Table(name, declared[name], open_table(declared[name], version).version())
 
 
-def declared_tables(project: Project) -> dict[str, Path]:
+def declared_tables(project: Project) -> dict[str, Folder]:
     """Return the folders of all declared tables, by name, whether or not they are there."""
     return {name: project.folder.table(name) for name in _units_of_tables(project)}
 
 
-def states_of(project: Project) -> dict[str, Path]:
+def states_of(project: Project) -> dict[str, Folder]:
     """Return the files of the tables that pipelines carry, as the newest settled interval has left them, by name.
 
     A name is that of the interval table and of the carried one, as in `payments_judged_cards`.
@@ -119,7 +119,7 @@ def states_of(project: Project) -> dict[str, Path]:
     return found
 
 
-def tables_of(project: Project) -> dict[str, Path]:
+def tables_of(project: Project) -> dict[str, Folder]:
     """Return the folders of those declared tables that there are, by name."""
     return {name: folder for name, folder in declared_tables(project).items() if (folder / "_delta_log").is_dir()}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SpecError
@@ -16,6 +15,7 @@ from sluice.specs.load import scan
 from sluice.specs.model.encoding import LINES
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.static.places import StaticPlaces
+from sluice.storage.folder import folder_at
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import read_fields
 
@@ -68,7 +68,7 @@ def trial(
 def _static_places(place: Settings, catalog: Catalog) -> StaticPlaces:
     deployment = catalog.deployments.get(place.deployment)
     storage = None if deployment is None else deployment.storage
-    folder = StateFolder(place.state, Path(storage) if storage else None)
+    folder = StateFolder(place.state, folder_at(storage) if storage else None)
     return StaticPlaces(place.home / "include", folder.table)
 
 

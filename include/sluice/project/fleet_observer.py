@@ -20,6 +20,7 @@ from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.model.access import Role
 from sluice.specs.model.sources import table_of
+from sluice.storage.objects import objects_in
 from sluice.streams.health.observation import Observation
 from sluice.streams.health.observing import ObservationTarget, ProgressSource, Stamps, observe
 from sluice.streams.life.driver_files import ended_alone, executors_of, is_done, last_report
@@ -62,7 +63,7 @@ def observed_unit(
     sources = {
         stream: ProgressSource(
             catalog.topics_of(stream),
-            partial(_read_newest, Epochs(folder.checkpoint(stream)), stream, read),
+            partial(_read_newest, _epochs(folder, stream), stream, read),
             rhythm_of(catalog, stream),
             partial(last_report, folder.progress_file(stream)),
             partial(ended_alone, folder.progress_file(stream)),
@@ -74,6 +75,10 @@ def observed_unit(
     }
     executors = partial(executors_of, folder.unit_file(unit.name), unit.name)
     return ObservationTarget(unit.name, status, sources, notes, executors)
+
+
+def _epochs(folder: StateFolder, stream: str) -> Epochs:
+    return Epochs(folder.checkpoint(stream), objects_in(folder.epoch_records(stream)))
 
 
 def _tables_of(catalog: Catalog, stream: str) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import TypeAlias
 
 from sluice.delta.log import newest_first, newest_stream_commit
@@ -26,6 +25,7 @@ from sluice.specs.code.static import locate
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, WrittenTopic
 from sluice.specs.model.sources import StaticInput
+from sluice.storage.folder import Folder
 from sluice.streams.life.attempts import Attempt
 
 Columns: TypeAlias = tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ class LineageMap:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._columns: dict[Path, Columns | None] = {}
+        self._columns: dict[Folder, Columns | None] = {}
 
     @property
     def namespace(self) -> str:
@@ -68,7 +68,7 @@ class LineageMap:
                 self._columns.pop(folder, None)
         return [] if declared is None else [self._stream(declared, stream) for stream in declared.streams]
 
-    def tables_of(self, stream: str) -> list[Path]:
+    def tables_of(self, stream: str) -> list[Folder]:
         """Return the folders of the Delta tables that a stream writes."""
         project, declared = self._project, self._project.catalog.streams[stream]
         if declared.kind is StreamKind.RAW:
@@ -171,7 +171,7 @@ class LineageMap:
         of_postgres = static.table is not None and url.startswith("postgres")
         return datasets.postgres_table(url, str(static.table)) if of_postgres else None
 
-    def _table(self, folder: Path) -> Dataset:
+    def _table(self, folder: Folder) -> Dataset:
         if self._columns.get(folder) is None:
             self._columns[folder] = columns_of(folder)
         return datasets.table(str(folder), self._columns[folder])
@@ -184,7 +184,7 @@ def _delta(output: Output) -> str:
     return output.table if isinstance(output, IntervalsOutput | RowsOutput) else ""
 
 
-def columns_of(folder: Path) -> Columns | None:
+def columns_of(folder: Folder) -> Columns | None:
     """Return names and types of a table's columns from its log; None if there is no log that can be read."""
     try:
         fields = open_table(folder).schema().fields

@@ -7,7 +7,6 @@ reads specs must not pay for Kafka's client or SQLAlchemy.
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.clock import Clock, SystemClock
@@ -24,6 +23,7 @@ from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.units import declared_units
 from sluice.static.places import StaticPlaces
+from sluice.storage.folder import folder_at
 
 if TYPE_CHECKING:
     from sluice.project.health import ProjectHealth
@@ -75,7 +75,7 @@ class Project:
     def folder(self) -> StateFolder:
         """The names of things below the state folder, and where the deployment keeps tables and checkpoints."""
         storage = self.deployment.storage
-        return StateFolder(self.settings.state, Path(storage) if storage else None)
+        return StateFolder(self.settings.state, folder_at(storage) if storage else None)
 
     @property
     def static_places(self) -> StaticPlaces:

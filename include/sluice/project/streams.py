@@ -12,7 +12,9 @@ from sluice.errors import SluiceError
 from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder
-from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, RowsOutput
+from sluice.storage.objects import objects_in
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.driver_files import spark_ui_address
 from sluice.streams.life.life import UnitLife
@@ -23,6 +25,15 @@ from sluice.streams.position.epochs import Epochs
 
 if TYPE_CHECKING:
     from sluice.provisioning.retention.cut import Position
+
+
+def tables_of_unit(catalog: Catalog, unit: Unit) -> frozenset[str]:
+    """Return the Delta tables that the driver of a unit marks with its generation."""
+    outputs = [output for name in unit.pipelines for output in catalog.pipelines[name].every_output]
+    kept = (IntervalsOutput, RowsOutput)
+    tables = {output.table for output in outputs if isinstance(output, kept)}
+    tables |= {output.table for output in outputs if isinstance(output, LatestOutput) and output.store == "delta"}
+    return frozenset(tables | {catalog.topics[topic].raw.table for topic in unit.topics})
 
 
 @dataclass(frozen=True)
@@ -50,8 +61,17 @@ class ProjectStreams:
             refuse=self.processes.refuse_unconfigured,
             plan=self.catalog.run_plan(unit),
             unread_since=lambda attempt: self._unread_since([attempt]).get(attempt.unit),
+            marked=self._marked,
             clock=self.clock,
         )
+
+    def _marked(self, unit: str) -> int:
+        """Return the highest generation that the tables of a unit name; 0 for a unit that no spec names."""
+        from sluice.delta.log import newest_generation  # noqa: PLC0415 - see `Project`
+
+        declared = self.catalog.units().get(unit)
+        tables = () if declared is None else tables_of_unit(self.catalog, declared)
+        return max((newest_generation(self.folder.table(table)) for table in tables), default=0)
 
     def lives(self) -> Lives:
         """Return the lives of all units.
@@ -88,7 +108,7 @@ class ProjectStreams:
 
     def epochs(self, stream: str) -> Epochs:
         """Return the epochs of a stream, each with its checkpoint."""
-        return Epochs(self.folder.checkpoint(stream))
+        return Epochs(self.folder.checkpoint(stream), objects_in(self.folder.epoch_records(stream)))
 
     def checkpoint(self, stream: str) -> Checkpoint:
         """Return the reader of a stream's checkpoint, in the newest epoch."""

@@ -19,6 +19,7 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.sources import table_of
+from sluice.storage.objects import objects_in
 from sluice.streams.position.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class ProjectTables:
         from sluice.delta.log import raw_position  # noqa: PLC0415 - see `Project`
 
         position = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
-        epochs = Epochs(self.folder.checkpoint(raw_stream(topic)))
+        stream = raw_stream(topic)
+        epochs = Epochs(self.folder.checkpoint(stream), objects_in(self.folder.epoch_records(stream)))
         return replace(position, reach=position.reach.preceded_by(epochs.topics))
 
     def position(self, name: str) -> RawPosition:

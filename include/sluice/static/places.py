@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.settings import connection_url
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -20,5 +21,5 @@ class StaticPlaces:
     """
 
     include: Path
-    table: Callable[[str], Path]
+    table: Callable[[str], Folder]
     connection: Callable[[str], str] = connection_url

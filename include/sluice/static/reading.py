@@ -19,6 +19,8 @@ from sluice.specs.model.sources import StaticFormat, StaticInput
 from sluice.static.columns import fitted, schema_of
 from sluice.static.lines import csv_table, json_table, uncompressed
 from sluice.static.places import StaticPlaces
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 _TRIES = 5
 """How often a folder is read again that changes while it is read."""
@@ -111,12 +113,13 @@ def _parquet(static: StaticInput, path: Path) -> StaticContent:
     raise UnreachableError(f"{static.text} changes all the time.", fix="replace its files at once.")
 
 
-def _delta(static: StaticInput, folder: Path) -> StaticContent:
+def _delta(static: StaticInput, folder: Folder) -> StaticContent:
     from sluice.delta.reading import dataset_of, open_table  # noqa: PLC0415 - slow to import
 
     table = open_table(folder)
     version = table.version()
-    files = sorted(uri.removeprefix(str(folder)) for uri in table.file_uris())
+    place = folder.as_uri() if isinstance(folder, BucketFolder) else str(folder)
+    files = sorted(uri.removeprefix(place) for uri in table.file_uris())
     named = json.dumps([str(table.metadata().id), files])
 
     def rows() -> pa.Table:

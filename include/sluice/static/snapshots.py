@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from sluice.clock import Clock, SystemClock
-from sluice.disk import replacing, sync_folder
 from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.model.model import PipelineSpec
 from sluice.static.columns import schema_of
 from sluice.static.places import StaticPlaces
 from sluice.static.reading import StaticContent, content_of
+from sluice.storage.folder import Folder
+from sluice.storage.objects import Objects, objects_in
 
 
 class ReloadedInputs:
@@ -28,7 +27,9 @@ class ReloadedInputs:
         clock: says when one is read again.
     """
 
-    def __init__(self, pipeline: PipelineSpec, places: StaticPlaces, folder: Path, clock: Clock | None = None) -> None:
+    def __init__(
+        self, pipeline: PipelineSpec, places: StaticPlaces, folder: Folder, clock: Clock | None = None
+    ) -> None:
         self._inputs = {name: static for name, static in pipeline.static.items() if static.reload is not None}
         self._places = places
         self._folder = folder / pipeline.name
@@ -62,18 +63,20 @@ class ReloadedInputs:
         Raises:
             RefusedError: its snapshot is gone, or was read for other columns than are declared now.
             CorruptionError: it cannot be read.
+            UnreachableError: the storage does not answer.
         """
-        file = self._file(name, digest)
+        snapshots, file = self._snapshots(name), _file(digest)
+        place, content = snapshots.place(file), snapshots.read(file)
         newest = "compute with what it holds now: `--static newest`, in mode `recompute`"
-        if not file.exists():
+        if content is None:
             raise RefusedError(
-                f"the snapshot {digest[:12]} of the static input {name!r} is not there any more: {file}.",
+                f"the snapshot {digest[:12]} of the static input {name!r} is not there any more: {place}.",
                 fix=f"restore the file, or {newest}.",
             )
         try:
-            table = parquet.read_table(file)
+            table = parquet.read_table(pa.BufferReader(content))
         except (pa.ArrowInvalid, OSError) as error:
-            raise CorruptionError(f"{file} cannot be read: {error}.", fix=f"restore it, or {newest}.") from None
+            raise CorruptionError(f"{place} cannot be read: {error}.", fix=f"restore it, or {newest}.") from None
         declared = schema_of(self._inputs[name].column_types)
         if not all(
             field.name in table.schema.names and table.schema.field(field.name).equals(field) for field in declared
@@ -86,17 +89,17 @@ class ReloadedInputs:
         return table.select(declared.names)
 
     def _keep(self, name: str, content: StaticContent) -> None:
-        """Write a snapshot, unless it is there, and return when it is on disk."""
-        file = self._file(name, content.digest)
-        if file.exists():
+        """Write a snapshot, unless it is there, and return when it is kept durably."""
+        snapshots, file = self._snapshots(name), _file(content.digest)
+        if snapshots.has(file):
             return
-        rows = content.rows()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as draft, draft.open("wb") as opened:
-            parquet.write_table(rows, opened)
-            opened.flush()
-            os.fsync(opened.fileno())
-        sync_folder(file.parent)
+        written = pa.BufferOutputStream()
+        parquet.write_table(content.rows(), written)
+        snapshots.put(file, written.getvalue().to_pybytes())
 
-    def _file(self, name: str, digest: str) -> Path:
-        return self._folder / name / f"{digest}.parquet"
+    def _snapshots(self, name: str) -> Objects:
+        return objects_in(self._folder / name)
+
+
+def _file(digest: str) -> str:
+    return f"{digest}.parquet"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from threading import Thread
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from sluice.intervals.ledger import fold
 from sluice.intervals.reach import Reach
 from sluice.settling.ports import UncertainCommitError
 from sluice.settling.rules import SettlingRules
+from sluice.storage.folder import Folder
 from sluice.streams.position.fencing import FencedError
 
 START = datetime(2013, 1, 7, tzinfo=UTC)
@@ -54,14 +54,14 @@ def entry(nonce: str, since: int, until: int, *, generation: int = 1, clocks: Ar
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
-    folder = tmp_path / "departures"
+def table(place: Folder) -> Folder:
+    folder = place / "departures"
     write_deltalake(str(folder), rows(), partition_by=["hour"])
     return folder
 
 
 @pytest.fixture
-def opened(table: Path) -> Opened:
+def opened(table: Folder) -> Opened:
     def opening(generation: int) -> SettledLog:
         log = SettledLog(table, "hour", "settle:departures", generation, {"flights": RULES})
         log.open()
@@ -70,14 +70,14 @@ def opened(table: Path) -> Opened:
     return opening
 
 
-def held(table: Path) -> dict[int, int]:
+def held(table: Folder) -> dict[int, int]:
     """Return the flights by the hour after START."""
     found = read_rows(table).to_pylist()
     assert len({row["hour"] for row in found}) == len(found)
     return {(row["hour"] - START) // HOUR: row["flights"] for row in found}
 
 
-def test_a_settlement_replaces_its_intervals_and_nothing_else(table: Path, opened: Opened) -> None:
+def test_a_settlement_replaces_its_intervals_and_nothing_else(table: Folder, opened: Opened) -> None:
     log = opened(1)
     assert log.commit(log.read(), entry("a", 0, 3), staged(0, 2))
     assert log.commit(log.read(), entry("b", 2, 4), staged(3, flights=5))
@@ -90,7 +90,7 @@ def test_a_settlement_replaces_its_intervals_and_nothing_else(table: Path, opene
     )
 
 
-def test_intervals_without_rows_are_settled_by_a_commit_too(table: Path, opened: Opened) -> None:
+def test_intervals_without_rows_are_settled_by_a_commit_too(table: Folder, opened: Opened) -> None:
     log = opened(1)
     assert log.commit(log.read(), entry("a", 0, 3), staged())
     assert held(table) == {}
@@ -98,7 +98,7 @@ def test_intervals_without_rows_are_settled_by_a_commit_too(table: Path, opened:
     assert (len(ledger.rows), ledger.closed_until) == (3, START + 3 * HOUR)
 
 
-def test_a_commit_is_made_right_after_what_it_rests_on_or_not_at_all(table: Path, opened: Opened) -> None:
+def test_a_commit_is_made_right_after_what_it_rests_on_or_not_at_all(table: Folder, opened: Opened) -> None:
     log = opened(1)
     state = log.read()
     append_entry(table, WithdrawnEntry(START, "ann", "wrong"))
@@ -108,7 +108,7 @@ def test_a_commit_is_made_right_after_what_it_rests_on_or_not_at_all(table: Path
     assert log.commit(log.read(), entry("a", 0, 1), staged(0))
 
 
-def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Path, opened: Opened) -> None:
+def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Folder, opened: Opened) -> None:
     old = opened(1)
     state = old.read()
     opened(2)
@@ -137,7 +137,7 @@ def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypat
     assert ended == [False]
 
 
-def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Path, opened: Opened) -> None:
+def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Folder, opened: Opened) -> None:
     _stream(table, rows(0, 1, flights=3), closed=1)
     log = opened(2)
     state = log.read()
@@ -147,7 +147,7 @@ def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Path, op
     assert held(table) == {0: 3, 1: 4}
 
 
-def test_a_driver_of_the_append_engine_that_slept_conflicts(table: Path, opened: Opened) -> None:
+def test_a_driver_of_the_append_engine_that_slept_conflicts(table: Folder, opened: Opened) -> None:
     _stream(table, rows(0, flights=3), closed=1)
     asleep = DeltaTable(str(table))
     opened(2)
@@ -180,7 +180,7 @@ def test_a_write_that_fails_is_uncertain(opened: Opened) -> None:
     assert not log.holds(state, entry("a", 0, 1))
 
 
-def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Path, opened: Opened) -> None:
+def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Folder, opened: Opened) -> None:
     log = opened(1)
     far = ArrivalSpan(START + 9_000 * HOUR, START + 9_000 * HOUR)
     clocks = ArrivalClocks({"flights/0": START + 8 * HOUR}, {"flights/0": (far,)}, timedelta(hours=-2))
@@ -198,7 +198,7 @@ def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Path, 
     assert log.read().believed_until is None
 
 
-def _stream(table: Path, written: pa.Table, closed: int) -> None:
+def _stream(table: Folder, written: pa.Table, closed: int) -> None:
     until = START + closed * HOUR
     content = {START + hour * HOUR: Content(1, "1") for hour in range(written.num_rows)}
     stream = StreamEntry(

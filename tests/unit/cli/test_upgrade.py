@@ -42,8 +42,8 @@ class Bench(FlightsUnit):
         self.place = place
         self.monkeypatch = monkeypatch
         self.transform = place.home / "spark_jobs" / "transforms" / "departures.py"
-        place.stream(4, {0: 2, 1: 3, 3: 5})
         self.project.streams.life("flights").start("ada", "launch")
+        place.stream(4, {0: 2, 1: 3, 3: 5})
         self.say_codes(1)
 
     def say_codes(self, generation: int, *, kept: bool = True) -> None:

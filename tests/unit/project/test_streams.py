@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from deltalake import Field, Schema
+from deltalake.schema import PrimitiveType
 
+from sluice.delta.log import append_entry
+from sluice.delta.table import ensure_table
+from sluice.intervals.entries import AttemptEntry
 from sluice.settings import settings
 from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
@@ -61,3 +66,15 @@ def test_a_checkpoint_shows_state_once_a_batch_was_committed(place: DeparturesPr
 def test_growths_are_on_record_in_the_control_database_of_the_deployment(place: DeparturesProject) -> None:
     place.project.records.order_breaks().intend(INTENT)
     assert list(place.project.records.order_breaks().of("flights")) == [INTENT]
+
+
+def test_generations_begin_above_the_newest_that_a_table_of_the_unit_names(place: DeparturesProject) -> None:
+    streams = place.project.streams
+    (unit,) = (name for name, unit in place.project.catalog.units().items() if "raw_flights" in unit.streams)
+    life = streams.life(unit)
+    assert (life.marked(unit), life.marked("nobody's")) == (0, 0)
+    for table, generation in (("departures", 4), ("flights_raw", 6), ("others", 9)):
+        folder = place.project.folder.table(table)
+        ensure_table(folder, Schema([Field("n", PrimitiveType("long"))]).to_json())
+        append_entry(folder, AttemptEntry(f"{table}:id:0", generation))
+    assert life.marked(unit) == 6

@@ -10,6 +10,8 @@ from sluice.errors import CorruptionError, RefusedError
 from sluice.specs.model.sources import StaticInput
 from sluice.static.places import StaticPlaces
 from sluice.static.snapshots import ReloadedInputs
+from sluice.storage.folder import Folder
+from tests.buckets import BucketServer
 from tests.twins.clock import ManualClock
 from tests.unit.specs.bench import Bench, sound_project
 
@@ -21,12 +23,14 @@ def bench(tmp_path: Path) -> Bench:
     return sound_project(tmp_path)
 
 
-def inputs(bench: Bench, clock: ManualClock, columns: str = "shop: string, city: string") -> ReloadedInputs:
+def inputs(
+    bench: Bench, clock: ManualClock, columns: str = "shop: string, city: string", kept: Folder | None = None
+) -> ReloadedInputs:
     names = dict(each.split(": ") for each in columns.split(", "))
     declared = {"path": "static/shops.csv", "reload": "10 min", "columns": names}
     pipeline = bench.scan().catalog.pipelines["sales"]
     changing = pipeline.model_copy(update={"static": {"shops": StaticInput.model_validate(declared)}})
-    return ReloadedInputs(changing, StaticPlaces(bench.include, Path), bench.home / "state", clock)
+    return ReloadedInputs(changing, StaticPlaces(bench.include, Path), kept or bench.home / "state", clock)
 
 
 def test_a_new_content_is_seen_when_its_time_has_come_and_the_old_one_stays(bench: Bench) -> None:
@@ -57,3 +61,16 @@ def test_a_snapshot_that_is_gone_damaged_or_of_other_columns_is_refused(bench: B
     file.unlink()
     with pytest.raises(RefusedError, match=r"is not there any more.*`--static newest`"):
         shops.rows("shops", digest)
+
+
+def test_snapshots_in_a_bucket_are_the_same_to_another_machine(bench: Bench, store: BucketServer) -> None:
+    bucket = store.new_bucket() / "static"
+    digest = inputs(bench, ManualClock(), kept=bucket).newest()["shops"]
+    bench.write("include/static/shops.csv", "shop,city\nnorth,Bergen\n")
+    later = inputs(bench, ManualClock(), kept=bucket)
+    assert later.newest()["shops"] != digest
+    assert later.rows("shops", digest).to_pylist() == NORTH
+    file = bucket / "sales" / "shops" / f"{digest}.parquet"
+    file.unlink(missing_ok=True)
+    with pytest.raises(RefusedError, match=r"is not there any more: s3://.*`--static newest`"):
+        later.rows("shops", digest)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from sluice.delta.conditions import at_offsets
 from sluice.delta.reading import dataset_of
 from sluice.intervals.backfill.conservation import PartitionKey
 from sluice.intervals.record_positions import OffsetRange
+from sluice.storage.folder import Folder
 
 WINDOW = 1 << 22
 """Offsets that are counted at once; some 50 MB."""
@@ -36,7 +36,7 @@ class OffsetCount:
 
 
 def count_offsets(
-    folder: Path, version: int, key: PartitionKey, ranges: Sequence[OffsetRange], *, window: int = WINDOW
+    folder: Folder, version: int, key: PartitionKey, ranges: Sequence[OffsetRange], *, window: int = WINDOW
 ) -> list[OffsetCount]:
     """Count the offsets of one partition within ranges, which may overlap.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from sluice.delta.reading import FLOOR, FLOOR_SINCE, dataset_of, floor_of, open_
 from sluice.delta.upkeep import COMPACT
 from sluice.failpoints import failpoint
 from sluice.intervals.raw_floor import RawFloor
+from sluice.storage.folder import Folder
 
 _BY_AGE = {"sluice": "raw.retention"}
 """What the history of a table says of a removal."""
@@ -31,7 +31,7 @@ _TRIES = 5
 """How often a removal begins again because somebody appended records that belong to it."""
 
 
-def raise_floor(folder: Path, floor: datetime, now: datetime) -> RawFloor:
+def raise_floor(folder: Folder, floor: datetime, now: datetime) -> RawFloor:
     """Put a floor on record, and return what is on record then; one that is higher stays.
 
     Args:
@@ -53,12 +53,12 @@ def raise_floor(folder: Path, floor: datetime, now: datetime) -> RawFloor:
     return found
 
 
-def is_older(folder: Path, floor: datetime, margin: timedelta) -> bool:
+def is_older(folder: Folder, floor: datetime, margin: timedelta) -> bool:
     """Return whether a table holds records that go below a floor; the arguments are those of `remove_below`."""
     return bool(dataset_of(folder).count_rows(filter=_below(floor, floor - margin)))
 
 
-def remove_below(folder: Path, floor: RawFloor, margin: timedelta) -> int:
+def remove_below(folder: Folder, floor: RawFloor, margin: timedelta) -> int:
     """Remove the records below the floor of a table, and return how many there were. May be repeated.
 
     Whoever appends wins: 0 is returned if records that belong to it came again and again, and the next round does it.
@@ -86,7 +86,7 @@ def remove_below(folder: Path, floor: RawFloor, margin: timedelta) -> int:
     return int(done.get("num_deleted_rows", 0))
 
 
-def newest_event(folder: Path) -> datetime | None:
+def newest_event(folder: Folder) -> datetime | None:
     """Return when the newest record of a raw table happened (UTC), by its log; None if that is not known of any."""
     files = pa.table(open_table(folder).get_add_actions(flatten=True))
     if "max.event_time" not in files.column_names:
@@ -95,7 +95,7 @@ def newest_event(folder: Path) -> datetime | None:
     return None if newest is None else newest.astimezone(UTC)
 
 
-def oldest_unread(folder: Path, before: datetime, positions: Mapping[str, int], *, topic_id: str) -> datetime | None:
+def oldest_unread(folder: Folder, before: datetime, positions: Mapping[str, int], *, topic_id: str) -> datetime | None:
     """Return the time of the oldest record that is older than a time and that a reader has not read; None without any.
 
     Args:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sluice.delta.reading import dataset_of
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.conservation import MAX_GAPS, OffsetCensus, PartitionKey, StoredRecord
 from sluice.intervals.record_positions import OffsetRange, RecordPositions, TopicPosition
+from sluice.storage.folder import Folder
 
 _WHERE = ["topic_id", "partition", "offset"]
 _CONTENT = ["key", "value", "headers", "timestamp"]
@@ -34,7 +34,7 @@ class DeltaRawRecords:
         version: of the table.
     """
 
-    folder: Path
+    folder: Folder
     version: int
 
     def spans(self, times: Sequence[Interval]) -> Mapping[PartitionKey, OffsetRange]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from sluice.errors import NotReadyError
 from sluice.intervals.entries import Logged, StreamEntry
 from sluice.intervals.record_positions import TopicPosition
 from sluice.intervals.writers import topic_of
+from sluice.storage.folder import Folder
 from sluice.topics.json_object import read_broker_time
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.storage import BatchCommit, StoredRow
@@ -29,7 +30,7 @@ _PLACE = ["topic_id", "partition", "offset"]
 _CONTENT = ["timestamp", "key", "value", "headers", "event_time", "arrival_time", "decodes"]
 
 
-def rows_of(folder: Path, address: RecordAddress) -> list[StoredRow]:
+def rows_of(folder: Folder, address: RecordAddress) -> list[StoredRow]:
     """Return what a raw table has at an address, one for each topic that bore the name; none if there is no table.
 
     Raises:
@@ -45,7 +46,7 @@ def rows_of(folder: Path, address: RecordAddress) -> list[StoredRow]:
     return [_stored(row) for row in found.to_pylist()]
 
 
-def first_offset(folder: Path, topic_id: str, partition: int) -> int | None:
+def first_offset(folder: Folder, topic_id: str, partition: int) -> int | None:
     """Return the first offset of a partition that a raw table holds; None if it holds none."""
     if (rows := _dataset(folder)) is None:
         return None
@@ -55,7 +56,7 @@ def first_offset(folder: Path, topic_id: str, partition: int) -> int | None:
     return None if first is None else int(first)
 
 
-def alike(folder: Path, record: StoredRow, wanted: Callable[[bytes | None], bool]) -> Iterator[TopicPosition]:
+def alike(folder: Folder, record: StoredRow, wanted: Callable[[bytes | None], bool]) -> Iterator[TopicPosition]:
     """Yield where the records of a record's event time are whose values are wanted, itself among them.
 
     Args:
@@ -73,7 +74,7 @@ def alike(folder: Path, record: StoredRow, wanted: Callable[[bytes | None], bool
             yield row["topic_id"], row["partition"], row["offset"]
 
 
-def times_reaching_to(folder: Path, event: datetime, *, since: str, until: str) -> set[datetime]:
+def times_reaching_to(folder: Folder, event: datetime, *, since: str, until: str) -> set[datetime]:
     """Return the times (UTC) of the rows of a table whose range of time holds an instant; none if there is no table.
 
     Args:
@@ -93,7 +94,7 @@ def times_reaching_to(folder: Path, event: datetime, *, since: str, until: str) 
     return {time.astimezone(UTC) for time in times.to_pylist()}
 
 
-def batch_of(table: Path, address: RecordAddress, topic_id: str) -> BatchCommit | None:
+def batch_of(table: Folder, address: RecordAddress, topic_id: str) -> BatchCommit | None:
     """Return the commit by which a stream passed a record; None if it has not, or the log does not reach so far.
 
     Args:
@@ -122,7 +123,7 @@ def _commit(logged: Logged, before: Logged | None) -> BatchCommit:
     return BatchCommit(logged.version, logged.at, entry.generation, entry.batch_id, entry.code, begun)
 
 
-def _dataset(folder: Path) -> ds.Dataset | None:
+def _dataset(folder: Folder) -> ds.Dataset | None:
     try:
         return dataset_of(folder)
     except NotReadyError:

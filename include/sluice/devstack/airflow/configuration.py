@@ -20,6 +20,7 @@ from sluice.launch.private import write_private
 from sluice.launch.processes import STACK_MARK, carrying
 from sluice.settings import LINEAGE, Settings, inherited
 from sluice.specs.catalog.variables import CLIENT_OF_POSTGRESQL, declared
+from sluice.specs.deployments.bucket_address import variables_of_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.load import scan
 
@@ -67,8 +68,10 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
     name for drivers and batches, and the stack's mark.
     """
     specs = scan(settings.home / "include").catalog
+    deployment = specs.deployments.get(settings.deployment)
+    bucket = variables_of_bucket(deployment.storage if deployment else None)
     variables = inherited(
-        declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL), ("SLUICE_", LINEAGE)
+        declared(specs.pipelines.values()).union(_NETWORK, CLIENT_OF_POSTGRESQL, bucket), ("SLUICE_", LINEAGE)
     )
     return {
         **variables,
@@ -77,7 +80,7 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
             {
                 "conn_type": "spark",
-                "host": spark_master or _spark_master(specs.deployments.get(settings.deployment)),
+                "host": spark_master or _spark_master(deployment),
                 "extra": {"deploy-mode": "client"},
             }
         ),

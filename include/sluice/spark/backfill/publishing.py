@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow.dataset as ds
 import structlog
@@ -22,6 +21,7 @@ from sluice.errors import RefusedError
 from sluice.failpoints import failpoint
 from sluice.intervals.entries import BackfillEntry
 from sluice.spark.tables.output import OutputTable
+from sluice.storage.folder import Folder
 
 log = structlog.get_logger()
 
@@ -104,7 +104,7 @@ def app_id(backfill: str, chunk: int) -> str:
     return f"backfill:{backfill}:{chunk}"
 
 
-def chunks_published(table: Path, backfill: str, chunks: Iterable[int]) -> set[int]:
+def chunks_published(table: Folder, backfill: str, chunks: Iterable[int]) -> set[int]:
     """Return which of these chunks a backfill has published."""
     delta = DeltaTable(str(table))
     return {chunk for chunk in chunks if delta.transaction_version(app_id(backfill, chunk)) is not None}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import structlog
 from pyspark.sql import SparkSession
@@ -39,6 +38,7 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.session.batch_session import SESSION, jvm_watched
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
+from sluice.storage.folder import Folder
 
 log = structlog.get_logger()
 
@@ -210,7 +210,7 @@ class _Run:
         )
 
     @property
-    def _folder(self) -> Path:
+    def _folder(self) -> Folder:
         return self.project.folder.table(self.code.pipeline.intervals.table)
 
     def _workbench(self, ledger: Ledger) -> ChunkExaminer:

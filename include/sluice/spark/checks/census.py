@@ -7,7 +7,6 @@ rejects that could disagree with today's rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -19,13 +18,14 @@ from sluice.spark.records.validation import DETAIL, OUTCOME, REASON, broken_expe
 from sluice.spark.sinks.raw import raw_records
 from sluice.specs.expectations.model import Expectation
 from sluice.specs.model.model import PipelineSpec, TopicSpec
+from sluice.storage.folder import Folder
 
 _SAMPLE_BYTES = 120
 
 
 def take_census(
     spark: SparkSession,
-    raw_table: Path,
+    raw_table: Folder,
     topic: TopicSpec,
     pipeline: PipelineSpec,
     expected: Sequence[Expectation] = (),

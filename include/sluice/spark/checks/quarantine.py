@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
 from operator import and_
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -27,6 +26,7 @@ from sluice.spark.sinks.raw import happened, raw_records
 from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.patches import Patch
+from sluice.storage.folder import Folder
 
 MAX_BYTES = 64 * 1024
 """Bytes of a key or a value that are brought here."""
@@ -206,7 +206,7 @@ def pinned_raw(project: Project, spec: PipelineSpec) -> dict[str, RawTable]:
     return {n: _pinned_table(project, n, tables[n]) if n in tables else _pinned(project, n) for n in spec.reads}
 
 
-def _pinned_table(project: Project, name: str, folder: Path) -> RawTable:
+def _pinned_table(project: Project, name: str, folder: Folder) -> RawTable:
     position = project.tables.position(name)
     if position.version < 0:
         raise NotReadyError(f"no pipeline has settled {folder} yet.", fix="start the stream that settles it.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.delta.reading import open_table
 from sluice.spark.records.content import named
 from sluice.specs.expectations.set_level import ReferenceArguments
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class References:
 
     spark: SparkSession
     static: Mapping[str, DataFrame]
-    table: Callable[[str], Path]
+    table: Callable[[str], Folder]
 
     def values(self, asked: ReferenceArguments) -> DataFrame:
         """Return the values that are there, each once, in a column `_there`.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 from pyspark.sql.types import StructType
+
+from sluice.storage.folder import Folder
 
 _FORMAT = "sluice.tables.TableVersions"
 """The class in Sluice's own jar."""
 
 
-def version_stream(spark: SparkSession, name: str, folder: Path, schema: StructType) -> DataFrame:
+def version_stream(spark: SparkSession, name: str, folder: Folder, schema: StructType) -> DataFrame:
     """Return a stream that has a batch for each new version of a table, or for several, and never a row.
 
     Args:

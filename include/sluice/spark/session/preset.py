@@ -12,13 +12,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.kafka.client.java_client import java_options
 from sluice.launch.master_address import LOCAL, on_this_machine
 from sluice.project.project import Project
+from sluice.settings import bucket_endpoint, bucket_region
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
+from sluice.specs.deployments.bucket_address import is_bucket
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 from sluice.specs.deployments.masters import STANDALONE
 from sluice.specs.model.lanes import Lane
@@ -57,6 +59,7 @@ _IDLE = "20s"
 """For so long an executor above the least has nothing to do before it goes. Spark spreads the tasks of small batches
 over all executors: after a minute without one, as by default, hardly any would ever go."""
 _JAVA = "spark.driver.extraJavaOptions"
+_CLASS_PATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
 _OWN = "sluice-*.jar"
 _FILE_SYSTEMS = ("hadoop-bare-naked-local-fs-*.jar", _OWN)
 _KAFKA = "kafka-clients-*.jar"
@@ -137,6 +140,7 @@ def effective_settings(
 
     Raises:
         NotReadyError: the jars are missing.
+        RefusedError: see `of_bucket`.
     """
     places = _of_place(resources, jars=jars, warehouse=warehouse, master=master, archive=archive)
     return merged([*places, (Origin.PIPELINE, overrides or {})])
@@ -258,6 +262,7 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
 
     Raises:
         NotReadyError: the jars are missing.
+        RefusedError: see `of_bucket`.
     """
     places = _of_place(
         resources,
@@ -267,6 +272,8 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
         archive=archive,
         jvm=_of_tokens(project.deployment.kafka),
     )
+    if is_bucket(project.deployment.storage):
+        places.append((Origin.INSTALLATION, of_bucket(merged(places), project.settings.jars / "s3")))
     return [*places, (Origin.DEPLOYMENT, project.deployment.spark.settings), (Origin.PIPELINE, own)]
 
 
@@ -274,6 +281,40 @@ def _of_tokens(kafka: EmbeddedKafka | ExternalKafka) -> str:
     """Return the options of a JVM by which its clients get the tokens that they log in with."""
     login = kafka.login if kafka.kind == "external" else None
     return java_options(login.token.endpoint) if login is not None and login.token is not None else ""
+
+
+def of_bucket(found: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return what a session has besides whose tables are in a bucket. Credentials stay in the environment.
+
+    Args:
+        found: its other settings.
+        folder: the jars of Hadoop's client of S3.
+
+    Raises:
+        NotReadyError: there are none.
+        RefusedError: executors are processes of a cluster.
+    """
+    if (master := found["spark.master"]).startswith(STANDALONE):
+        raise RefusedError(
+            f"the tables are in a bucket, and {master} is a cluster: its executors have neither the credentials nor "
+            "the disk where a large batch is written before it is uploaded.",
+            fix="let drivers run on `local`, without `--spark-workers`, or keep the tables in a folder.",
+        )
+    jars = [str(jar) for jar in sorted(folder.glob("*.jar"))]
+    if not jars:
+        raise NotReadyError(f"{folder} holds no jar: Spark reads no bucket without them.", fix="run `make setup`.")
+    paths = {name: os.pathsep.join([found[name], *jars]) for name in _CLASS_PATHS if name in found}
+    endpoint, region = bucket_endpoint(), bucket_region()
+    plain = {"spark.hadoop.fs.s3a.connection.ssl.enabled": "false"} if endpoint.startswith("http:") else {}
+    own = {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true", **plain}
+    return {
+        "spark.jars": ",".join([found["spark.jars"], *jars]),
+        **paths,
+        # Tables have one address for all that read them.
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        **({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {}),
+        **(own if endpoint else {}),
+    }
 
 
 def batch_settings(project: Project, pipeline: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from sluice.launch.engine_client import EngineAddress
 from sluice.launch.master_address import LOCAL
 from sluice.project.project import Project
 from sluice.spark.session.preset import batch_layers, engine_settings, merged
+from sluice.specs.deployments.bucket_address import variables_of_bucket
 from sluice.streams.life.launcher import Job
 
 NICENESS = 5
@@ -133,7 +134,7 @@ def engine_job(project: Project, folder: Path) -> Job:
     niceness = min(NICENESS, project.settings.batch_niceness)
     environment = {**project.processes.batch_settings(), "SLUICE_BATCH_NICENESS": str(niceness)}
     argv = (sys.executable, "-m", "sluice.spark.jobs.engine", "--folder", str(folder))
-    return Job(argv, environment, project.settings.home)
+    return Job(argv, environment, project.settings.home, inherits=variables_of_bucket(project.deployment.storage))
 
 
 def _is_static(name: str) -> bool:

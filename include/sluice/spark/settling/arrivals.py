@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from sluice.settling.rules import SettlingRules
 from sluice.spark.records.instants import instant
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.model.sources import TimeRules
+from sluice.storage.folder import Folder
 
 _COLUMNS = ["topic_id", "partition", "offset", "event_time", "arrival_time", "timestamp"]
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,7 +48,7 @@ class TimeColumns:
     end: Reach
 
     @classmethod
-    def read(cls, folder: Path, pinned: RawPosition, since: Reach, topic: TopicSpec) -> TimeColumns:
+    def read(cls, folder: Folder, pinned: RawPosition, since: Reach, topic: TopicSpec) -> TimeColumns:
         """Read them from a raw table; files that hold nothing else are passed over.
 
         Args:
@@ -108,7 +108,7 @@ def _overtaken(
 
 
 def arrivals_around(
-    folder: Path, pinned: RawPosition, hole: Hole, times: TimeRules
+    folder: Folder, pinned: RawPosition, hole: Hole, times: TimeRules
 ) -> tuple[datetime | None, datetime | None]:
     """Return the arrival times that bound those of lost records; see `sluice.settling.ports.RawSource.around`."""
     table, offset = dataset_of(folder, pinned.version), ds.field("offset")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +28,7 @@ from sluice.spark.sinks.raw import empty_raw_rows, raw_records
 from sluice.spark.tables.ranges import within
 from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, frame_of, refuse_other_times
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.storage.folder import Folder
 
 _RAW_COLUMNS = ["topic_id", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -50,13 +50,13 @@ class RawTableSource:
     """
 
     spark: SparkSession
-    folder: Path
+    folder: Folder
     source: SourceCode
     rules: SettlingRules
     ends: Callable[[], Reach]
     output: IntervalsOutput
     max_examined: int = 1_000_000
-    settled: Path | None = None
+    settled: Folder | None = None
     position: Callable[[], RawPosition] | None = None
 
     def pin(self) -> RawPosition:
@@ -178,6 +178,6 @@ class RawFile:
 
 
 @lru_cache(maxsize=2)  # an examination, its bounds and its computation ask for the same
-def _statistics(folder: Path, version: int) -> pa.Table:
+def _statistics(folder: Folder, version: int) -> pa.Table:
     """Return what the log of a raw table says of its files."""
     return pa.table(open_table(folder, version).get_add_actions(flatten=True))

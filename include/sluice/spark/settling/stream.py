@@ -46,6 +46,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
 from sluice.spark.tables.continuation import settling_continuation
 from sluice.spark.tables.upstream import UpstreamTable
+from sluice.storage.folder import Folder
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import EpochInForce
 
@@ -82,7 +83,7 @@ class SettledTopic:
     """
 
     kafka: KafkaTopic
-    raw: Path
+    raw: Folder
     position: Callable[[], RawPosition] | None = None
     raw_ended: Callable[[], Exception | None] = lambda: None
 
@@ -103,13 +104,13 @@ class SettlingContext:
     """
 
     topics: Sequence[SettledTopic]
-    table: Path
+    table: Folder
     cluster: Cluster
     staging: Path
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
-    upstream: Mapping[str, Path] = field(default_factory=dict)
-    carried: Path | None = None
+    upstream: Mapping[str, Folder] = field(default_factory=dict)
+    carried: Folder | None = None
 
     @property
     def read(self) -> str:
@@ -352,7 +353,7 @@ def prepare_settled(
     return Prepared(ranges, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
 
 
-def _ranges(spark: SparkSession, streams: Mapping[str, DataFrame], upstream: Mapping[str, Path]) -> DataFrame:
+def _ranges(spark: SparkSession, streams: Mapping[str, DataFrame], upstream: Mapping[str, Folder]) -> DataFrame:
     """Return all that brings batches as one query, with a source of its own for each topic and table."""
     schema = next(iter(streams.values())).schema if streams else StructType([StructField("nothing", LongType())])
     versions = [version_stream(spark, name, folder, schema) for name, folder in upstream.items()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 
@@ -21,13 +20,14 @@ from sluice.settling.upstream import examined_table
 from sluice.spark.settling.raw_source import RawFile
 from sluice.spark.tables.raw_table import FEW
 from sluice.spark.tables.upstream import UpstreamTable
+from sluice.storage.folder import Folder
 
 
 @dataclass
 class _KnownLog:
     """The entries of a table's log; those that were read once are not read again."""
 
-    folder: Path
+    folder: Folder
     entries: list[Logged] = field(default_factory=list)
 
     def until(self, version: int) -> list[Logged]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -18,6 +17,7 @@ from sluice.spark.records.instants import instant
 from sluice.spark.records.kafka_source import EARLIEST, KafkaTopic, own_offsets, read_between
 from sluice.spark.records.pipeline import SourceCode, good_records
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records, raw_writer
+from sluice.storage.folder import Folder
 
 
 class SourceHistory:
@@ -30,7 +30,7 @@ class SourceHistory:
         raw: the folder of its raw table, which may not be there yet.
     """
 
-    def __init__(self, spark: SparkSession, source: SourceCode, topic: KafkaTopic, raw: Path) -> None:
+    def __init__(self, spark: SparkSession, source: SourceCode, topic: KafkaTopic, raw: Folder) -> None:
         self._spark = spark
         self._source = source
         self._topic = topic

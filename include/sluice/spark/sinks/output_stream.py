@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -45,6 +44,7 @@ from sluice.spark.sinks.statefulness import output_mode, state_in
 from sluice.spark.sinks.topic_output import TopicMessages, TopicRecords
 from sluice.specs.model.outputs import LatestOutput, RowsOutput, SideOutput, SinkOutput, TopicOutput
 from sluice.specs.rules.output_rules import deliveries
+from sluice.storage.folder import Folder
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 
@@ -66,7 +66,7 @@ class OutputContext:
 
     sources: Sequence[KafkaTopic]
     topics: Mapping[str, KafkaTopic]
-    table: Callable[[str], Path]
+    table: Callable[[str], Folder]
     connection: Callable[[str], str]
     settled_until: Callable[[], datetime | None] = lambda: None
 
@@ -182,7 +182,7 @@ def refuse_unfit_deliveries(context: OutputContext, name: str) -> None:
 
 
 def _opened(
-    folder: Path, schema: str, code: PipelineCode, writer: str, generation: int, *, direct: bool = False
+    folder: Folder, schema: str, code: PipelineCode, writer: str, generation: int, *, direct: bool = False
 ) -> WriterLog:
     ensure_table(folder, schema, configuration=APPENDED)
     log = WriterLog(folder, writer, generation)

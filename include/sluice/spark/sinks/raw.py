@@ -38,6 +38,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import MicroBatch, append, entry_for, planned_batch
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import TopicSpec, TopicValue
+from sluice.storage.folder import Folder
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 
@@ -116,7 +117,7 @@ def raw_writer(source: KafkaTopic, epoch: int = 0) -> str:
 class RawSink:
     """The foreachBatch function of a raw stream."""
 
-    def __init__(self, folder: Path, checkpoint: Checkpoint, log: WriterLog, times: str) -> None:
+    def __init__(self, folder: Folder, checkpoint: Checkpoint, log: WriterLog, times: str) -> None:
         self._times = times
         self._folder = folder
         self._checkpoint = checkpoint
@@ -187,7 +188,7 @@ def prepare_raw(
     topic: TopicSpec,
     source: KafkaTopic,
     *,
-    table: Path,
+    table: Folder,
     epoch: EpochInForce,
     generation: int,
     staging: Path,

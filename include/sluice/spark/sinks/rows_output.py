@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame
 
 from sluice.delta.writer_log import WriterLog
 from sluice.spark.sinks.sink import LoggedOutput, MicroBatch, append
+from sluice.storage.folder import Folder
 
 
 class RowsTable(LoggedOutput):
@@ -19,7 +18,7 @@ class RowsTable(LoggedOutput):
         code_hash: of the code that makes the rows.
     """
 
-    def __init__(self, folder: Path, log: WriterLog, code_hash: str) -> None:
+    def __init__(self, folder: Folder, log: WriterLog, code_hash: str) -> None:
         super().__init__(folder.name, log, code_hash)
         self._folder = folder
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from sluice.failpoints import failpoint, failpoint_when, uncommitted_data
 from sluice.intervals.coverage import Position, transaction_version
 from sluice.intervals.entries import StreamEntry
 from sluice.spark.sinks.collected import collected
+from sluice.storage.folder import Folder
 from sluice.streams.position.checkpoint import Checkpoint, PlannedBatch
 
 
@@ -119,7 +119,7 @@ class LoggedOutput:
         return replace(entry_for(batch, self._log), code=self._code_hash)
 
 
-def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
+def commit_collected(rows: pa.Table, folder: Folder, log: WriterLog, entry: StreamEntry, batch: MicroBatch) -> None:
     """Write rows that lie in the driver's memory, in one commit that carries `entry`; they are appended."""
     failpoint("before_write", folder.name)
     log.append(rows, entry, batch.version)
@@ -128,7 +128,7 @@ def commit_collected(rows: pa.Table, folder: Path, log: WriterLog, entry: Stream
 
 def append(
     rows: DataFrame,
-    folder: Path,
+    folder: Folder,
     log: WriterLog,
     entry: StreamEntry,
     batch: MicroBatch,
@@ -148,7 +148,7 @@ def append(
 
 
 def _commit_written(
-    writer: DataFrameWriter, folder: Path, log: WriterLog, entry: StreamEntry, batch: MicroBatch
+    writer: DataFrameWriter, folder: Folder, log: WriterLog, entry: StreamEntry, batch: MicroBatch
 ) -> None:
     """Let Spark write rows to files, and add these to the table in one commit that carries `entry`.
 

@@ -7,11 +7,13 @@ nobody reads, and a state that is computed again is the same file.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from sluice.delta.reading import arrow_files
 from sluice.disk import sync_folder
 from sluice.errors import RefusedError
 from sluice.intervals.entries import Content
@@ -29,6 +32,8 @@ from sluice.spark.records.transforms import carried_schema
 from sluice.spark.sinks.collected import brought, in_files
 from sluice.spark.tables.raw_table import FEW, frame_of
 from sluice.specs.model.outputs import CarriedTable
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import Folder
 
 _ROWS_PER_GROUP = 1_000_000
 
@@ -42,7 +47,7 @@ class CarriedStates:
         declared: the tables that it carries, by name.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path, declared: Mapping[str, CarriedTable]) -> None:
+    def __init__(self, spark: SparkSession, folder: Folder, declared: Mapping[str, CarriedTable]) -> None:
         self._spark = spark
         self._folder = folder
         self._declared = declared
@@ -65,16 +70,14 @@ class CarriedStates:
         Raises:
             RefusedError: two rows have the same keys, or one lacks a key.
         """
-        hashed, draft = with_hash(rows), self._folder / name / f".{uuid4().hex}"
+        hashed = with_hash(rows)
         table = brought(hashed)
-        state = in_files(hashed, draft / "computed") if table is None else ds.dataset(table)
-        try:
+        with _draft_in(self._folder / name) as draft:
+            state = in_files(hashed, draft / "computed") if table is None else ds.dataset(table)
             self._refuse_unkeyed(name, state)
             digest = _digest(state)
             if not self._path(name, digest).exists():
                 self._write(state, draft / "state.parquet", self._path(name, digest))
-        finally:
-            rmtree(draft, ignore_errors=True)
         return digest
 
     def _frame(self, name: str, digest: str) -> DataFrame:
@@ -85,7 +88,7 @@ class CarriedStates:
                 fix="restore the file, or recompute from an interval before which the state is there, or from the "
                 "first one.",
             )
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path.name, filesystem=arrow_files(path.parent))
         known = {field.name: field.dataType for field in from_arrow_schema(file.schema_arrow)}
         for column in schema:
             if (was := known.get(column.name, column.dataType)).simpleString() != column.dataType.simpleString():
@@ -117,7 +120,7 @@ class CarriedStates:
                 fix="return one row for each key.",
             )
 
-    def _write(self, state: ds.Dataset, draft: Path, path: Path) -> None:
+    def _write(self, state: ds.Dataset, draft: Path, path: Folder) -> None:
         draft.parent.mkdir(parents=True, exist_ok=True)
         names = [column for column in state.schema.names if column != HASH]
         with draft.open("wb") as file:
@@ -126,11 +129,28 @@ class CarriedStates:
                     writer.write_batch(batch, row_group_size=_ROWS_PER_GROUP)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(path.parent)
+        if isinstance(path, BucketFolder):
+            path.upload(draft)
+        else:
+            draft.replace(path)
+            sync_folder(path.parent)
 
-    def _path(self, name: str, digest: str) -> Path:
+    def _path(self, name: str, digest: str) -> Folder:
         return self._folder / name / f"{digest}.parquet"
+
+
+@contextmanager
+def _draft_in(folder: Folder) -> Iterator[Path]:
+    """Yield a folder of this machine, from where a rename brings a file into the other one, if that is no bucket."""
+    if isinstance(folder, BucketFolder):
+        with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary)
+        return
+    draft = folder / f".{uuid4().hex}"
+    try:
+        yield draft
+    finally:
+        rmtree(draft, ignore_errors=True)
 
 
 def _digest(state: ds.Dataset) -> str:

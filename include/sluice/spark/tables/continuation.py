@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,6 +14,7 @@ from sluice.spark.sinks.collected import brought
 from sluice.spark.tables.carried_states import CarriedStates
 from sluice.spark.tables.raw_table import frame_of
 from sluice.specs.model.outputs import CarriedTable
+from sluice.storage.folder import Folder
 
 
 class Continuation:
@@ -80,7 +80,7 @@ def in_memory(good: Mapping[str, DataFrame], code: PipelineCode) -> dict[str, Da
 
 
 def settling_continuation(
-    spark: SparkSession, carries: Mapping[str, CarriedTable], folder: Path, table: Path
+    spark: SparkSession, carries: Mapping[str, CarriedTable], folder: Folder, table: Folder
 ) -> Callable[[datetime], Continuation] | None:
     """Return what makes the calls of a settlement, by the start of its first interval; None without states.
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
-from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from sluice.spark.records.pipeline import partition_column
 from sluice.spark.tables.partition_files import rows_of_files
 from sluice.spark.tables.ranges import within
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class OutputTable:
         output: its declaration.
     """
 
-    folder: Path
+    folder: Folder
     output: IntervalsOutput
 
     @property

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from pathlib import Path
 
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sluice.spark.records.content import named
+from sluice.storage.folder import Folder
 
 MOST_FILES = 500
 """Beyond it the state is worth its jobs: Spark would ask the file system for each file by itself."""
@@ -25,7 +25,7 @@ _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
 def rows_of_files(
-    spark: SparkSession, table: DeltaTable, folder: Path, column: str, files: Collection[str]
+    spark: SparkSession, table: DeltaTable, folder: Folder, column: str, files: Collection[str]
 ) -> DataFrame | None:
     """Return the rows of some files of a table, with the table's columns; None if only Delta can read them.
 

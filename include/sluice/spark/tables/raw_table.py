@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +18,7 @@ from sluice.intervals.reach import Hole, RawPosition, Reach
 from sluice.intervals.record_positions import NO_POSITIONS, RecordPositions
 from sluice.spark.records.offsets import rows_elsewhere
 from sluice.specs.model.model import TopicSpec
+from sluice.storage.folder import Folder
 
 FEW = 500_000
 """Records that Arrow reads into the driver's memory."""
@@ -37,7 +37,7 @@ class RawTable:
         floor: below which retention has removed records; None: it never has.
     """
 
-    folder: Path
+    folder: Folder
     version: int
     reach: Reach
     holes: tuple[Hole, ...] = ()
@@ -45,7 +45,7 @@ class RawTable:
     floor: RawFloor | None = None
 
     @classmethod
-    def pin(cls, folder: Path, position: RawPosition, topic: TopicSpec) -> RawTable:
+    def pin(cls, folder: Folder, position: RawPosition, topic: TopicSpec) -> RawTable:
         """Take the table as it was at a position.
 
         Raises:
@@ -69,7 +69,7 @@ class RawTable:
         return rows_elsewhere(rows, self.left_out, spark)
 
 
-def refuse_other_times(folder: Path, position: RawPosition, topic: TopicSpec) -> None:
+def refuse_other_times(folder: Folder, position: RawPosition, topic: TopicSpec) -> None:
     """Refuse a raw table that finds records by other times than the topic's spec says: it would find the wrong ones.
 
     Raises:

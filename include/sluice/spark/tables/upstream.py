@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +18,7 @@ from sluice.spark.records.pipeline import TableCode
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.ranges import within
 from sluice.spark.tables.raw_table import FEW, frame_of
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class UpstreamTable:
     """
 
     spark: SparkSession
-    folder: Path
+    folder: Folder
     code: TableCode
 
     def rows(self, version: int, ranges: Sequence[Interval], *, few: int = FEW) -> DataFrame:

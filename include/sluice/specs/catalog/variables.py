@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sluice.secrecy.secret_values import forms
 from sluice.specs.catalog.catalog import Catalog, Unit
+from sluice.specs.deployments.bucket_address import variables_of_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.secrecy import connection_variable
 from sluice.specs.model.access import Role
@@ -48,7 +49,7 @@ def variables_of_unit(catalog: Catalog, deployment: DeploymentSpec, unit: Unit) 
         needed=declared(pipelines),
         secrets=connections | passwords,
         known_otherwise=passwords if deployment.kafka.kind == "embedded" else frozenset(),
-        beside=frozenset(CLIENT_OF_POSTGRESQL) if connections else frozenset(),
+        beside=frozenset(CLIENT_OF_POSTGRESQL if connections else ()) | variables_of_bucket(deployment.storage),
     )
 
 
@@ -58,7 +59,7 @@ def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: P
     return Variables(
         needed=declared([pipeline]),
         secrets=passwords | _of_static_inputs(pipeline),
-        beside=frozenset(CLIENT_OF_POSTGRESQL),
+        beside=frozenset(CLIENT_OF_POSTGRESQL) | variables_of_bucket(deployment.storage),
     )
 
 

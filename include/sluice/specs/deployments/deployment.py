@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from sluice.specs.deployments.bucket_address import bucket_fault, is_bucket
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
-from sluice.specs.deployments.masters import master_fault
+from sluice.specs.deployments.masters import STANDALONE, master_fault
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.resources import Memory
 from sluice.specs.model.spec import Name, Spec
@@ -79,6 +80,15 @@ class SparkPlace(Spec):
         return (self.page,) if isinstance(self.page, str) else self.page or ()
 
 
+def _instead(scheme: str, local: str, storage: str) -> str:
+    """Return what to write instead of an address that is none of a bucket."""
+    if scheme == "file":
+        return f"write {local!r}"
+    if scheme.lower() in {"s3", "s3a", "s3n"}:
+        return f"write 's3://{storage.partition(':')[2].lstrip('/')}'"
+    return "mount it, and name the folder where it is mounted"
+
+
 class DeploymentSpec(Spec):
     """`include/deployments/<name>.yaml`: where things are. Specs of other kinds do not change between deployments."""
 
@@ -93,7 +103,18 @@ class DeploymentSpec(Spec):
     topology: str | None = None
     """A file below `include/` that says it instead of the racks, as `sluice topics place` reads it."""
     storage: str | None = None
-    """Absolute folder for tables and checkpoints; omitted: the state folder."""
+    """Absolute folder for tables and checkpoints, or `s3://bucket/prefix` for all but checkpoints; omitted: the state
+    folder."""
+
+    @model_validator(mode="after")
+    def _has_one_machine_for_a_bucket(self) -> Self:
+        """Refuse executors that have neither credentials nor the driver's disk."""
+        if is_bucket(self.storage) and self.spark.master.startswith(STANDALONE):
+            raise ValueError(
+                f"`storage` is a bucket, and `spark.master` is {self.spark.master}: executors of a cluster cannot "
+                "write there so far; write `local`, or name a folder that all machines see"
+            )
+        return self
 
     @field_validator("storage")
     @classmethod
@@ -101,12 +122,15 @@ class DeploymentSpec(Spec):
         """Refuse what would become a folder of that name below wherever a process happens to be started."""
         if storage is None:
             return None
+        if is_bucket(storage):
+            if fault := bucket_fault(storage):
+                raise ValueError(f"found {storage!r}, and {fault}")
+            return storage
         if address := _ADDRESS.fullmatch(storage):
             local = f"/{address[2].lstrip('/')}"
             raise ValueError(
-                f"found {storage!r}, and tables and checkpoints can only be in a folder so far, not at an address "
-                f"({address[1]}); "
-                + (f"write {local!r}" if address[1] == "file" else "mount it, and name the folder where it is mounted")
+                f"found {storage!r}, and tables can only be in a folder or a bucket (s3) so far, not at an address of "
+                f"{address[1]}; {_instead(address[1], local, storage)}"
             )
         if not PurePosixPath(storage).is_absolute():
             raise ValueError(f"found {storage!r}; it must be an absolute folder, such as /mnt/sluice")

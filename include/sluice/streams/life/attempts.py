@@ -98,8 +98,14 @@ class AttemptRecords(Protocol):
         """Return all attempts, or so many of the newest, newest first."""
         ...
 
-    def intend(self, unit: str, *, after_generation: int, key: str) -> Attempt:
-        """Create generation `after_generation + 1` in state INTENT.
+    def intend(self, unit: str, *, after_generation: int, key: str, generation: int | None = None) -> Attempt:
+        """Create a generation in state INTENT.
+
+        Args:
+            unit: whose.
+            after_generation: its highest generation so far; 0 for none.
+            key: of the attempt.
+            generation: a higher one; None: the next.
 
         Raises:
             LostRaceError: the unit's highest generation is not `after_generation`.

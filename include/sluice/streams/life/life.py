@@ -43,6 +43,8 @@ class UnitLife:
         refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
         plan: when its driver is to run.
         unread_since: returns when (UTC) records were first seen that came after an attempt ended idle; None: none were.
+        marked: the highest generation that the unit's tables name; 0 for none. It is asked while no attempt is on
+            record.
     """
 
     registry: AttemptRecords
@@ -54,6 +56,7 @@ class UnitLife:
     refuse: Callable[[str], None] = lambda _unit: None
     plan: RunPlan = ALL_THE_TIME
     unread_since: Callable[[Attempt], datetime | None] = lambda _attempt: None
+    marked: Callable[[str], int] = lambda _unit: 0
     clock: Clock = field(default_factory=SystemClock)
 
     def observe(self, records: RecordedUnit | None = None) -> UnitStatus:
@@ -323,12 +326,27 @@ class UnitLife:
         """Record the death that permits it, then take the next generation. Who loses the race reads again."""
         if start.proven_dead is not None and status.report is not None:
             self._record_death(start.proven_dead, status.report)
-        self._intend_after(start.after_generation)
+        first = self._first() if status.attempt is None else None
+        self._intend_after(start.after_generation, first)
 
-    def _intend_after(self, generation: int) -> None:
-        key = submission_key(self.deployment, self.unit, generation + 1)
+    def _first(self) -> int | None:
+        """Return the generation that a record without any begins with; None: the first of all.
+
+        A lost control database begins above what the tables name, or every driver would be fenced; if the launcher
+        knows that one, it begins there: it may live.
+
+        Raises:
+            UnreachableError: the tables or the launcher could not be asked.
+        """
+        if self._submitted(None) or not (marked := self.marked(self.unit)):
+            return None
+        known = self.launcher.find(submission_key(self.deployment, self.unit, marked))
+        return marked + 1 if known.state is DriverState.ABSENT else marked
+
+    def _intend_after(self, generation: int, following: int | None = None) -> None:
+        key = submission_key(self.deployment, self.unit, following or generation + 1)
         with suppress(LostRaceError):
-            self.registry.intend(self.unit, after_generation=generation, key=key)
+            self.registry.intend(self.unit, after_generation=generation, key=key, generation=following)
 
     def _claim_and_submit(self, *, governed: bool = False) -> Claim:
         claim = self.claim(governed=governed)

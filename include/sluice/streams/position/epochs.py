@@ -2,23 +2,23 @@
 
 `<stream>.epochs/<number>.json` says where an epoch begins, and in which topic. Epoch 0 is the stream as it was first
 started; its checkpoint is `<stream>`. Every reset begins the next one, whose checkpoint is `<stream>.epochs/<number>`.
-No checkpoint is ever deleted, and no record is ever changed: it is there as a whole or not at all.
+No checkpoint is ever deleted, and no record is ever changed: it is there as a whole or not at all. Records may be kept
+elsewhere than checkpoints, which can be made again.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.disk import sync_folder
-from sluice.errors import CorruptionError, RefusedError, UnreachableError
+from sluice.errors import CorruptionError, RefusedError
+from sluice.storage.local_objects import LocalObjects
+from sluice.storage.objects import Objects
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.fencing import FencedError
 
@@ -56,14 +56,14 @@ class EpochInForce:
         start: first offset per `topic/partition`, for a checkpoint that has read nothing; one that is missing, and
             without them all: the partition's first record.
         topics: ids of every topic that the stream has begun to read, oldest first.
-        following: the record that a later reset would write.
+        records: where a later reset would be on record; None where nothing can be reset.
     """
 
     number: int
     checkpoint: Path
     start: Mapping[str, int] | None = None
     topics: tuple[str, ...] = ()
-    following: Path | None = None
+    records: Objects | None = None
 
     @property
     def topic_id(self) -> str:
@@ -76,10 +76,11 @@ class EpochInForce:
         Raises:
             FencedError: it was; nothing may be written under this epoch any more.
         """
-        if self.following is not None and self.following.exists():
+        following = _name(self.number + 1)
+        if self.records is not None and self.records.has(following):
             raise FencedError(
-                f"a reset to epoch {self.number + 1} is on record ({self.following}); this driver began with epoch "
-                f"{self.number} and publishes nothing more.",
+                f"a reset to epoch {self.number + 1} is on record ({self.records.place(following)}); this driver began "
+                f"with epoch {self.number} and publishes nothing more.",
                 fix="start the unit again: its next attempt continues with the new epoch.",
             )
 
@@ -93,12 +94,14 @@ class Epochs:
     """The epochs of one stream.
 
     Args:
-        checkpoint: the folder of the stream's first checkpoint; what belongs to later epochs lies beside it.
+        checkpoint: the folder of the stream's first checkpoint; those of later epochs lie beside it.
+        records: where its records are; None: beside it, too.
     """
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: Path, records: Objects | None = None) -> None:
         self._first = checkpoint
         self._folder = checkpoint.with_name(f"{checkpoint.name}.epochs")
+        self._records = LocalObjects(self._folder) if records is None else records
 
     @property
     def number(self) -> int:
@@ -142,15 +145,13 @@ class Epochs:
             self._checkpoint(number),
             newest.offsets if newest else None,
             _topics(records),
-            self._record(number + 1),
+            self._records,
         )
 
     def in_future(self, epoch: Epoch) -> EpochInForce:
         """Return what an attempt goes on with that will put this epoch, the next one, on record."""
         topics = _topics((*self.all(), epoch))
-        return EpochInForce(
-            epoch.number, self._checkpoint(epoch.number), epoch.offsets, topics, self._record(epoch.number + 1)
-        )
+        return EpochInForce(epoch.number, self._checkpoint(epoch.number), epoch.offsets, topics, self._records)
 
     def checkpoint(self) -> EpochCheckpoint:
         """Return the reader of the newest epoch's checkpoint."""
@@ -162,56 +163,38 @@ class Epochs:
 
         Raises:
             RefusedError: there is a record of that number.
-            UnreachableError: the folder cannot be written.
+            UnreachableError: it cannot be written; in a bucket it may have been.
         """
-        target = self._record(epoch.number)
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            draft = self._folder / f".{uuid4().hex}"
-            try:
-                _write(draft, _adapter().dump_json(epoch, indent=1))
-                os.link(draft, target)  # unlike a rename, it never replaces what is there
-            finally:
-                draft.unlink(missing_ok=True)
-            sync_folder(self._folder)
-        except FileExistsError:
+        name = _name(epoch.number)
+        if not self._records.put_if_absent(name, _adapter().dump_json(epoch, indent=1)):
             raise RefusedError(
-                f"another reset has begun epoch {epoch.number} meanwhile ({target}); nothing was changed.",
+                f"another reset has begun epoch {epoch.number} meanwhile ({self._records.place(name)}); nothing was "
+                "changed.",
                 fix="check what they did, then repeat the command if it is still needed.",
-            ) from None
-        except OSError as error:
-            raise UnreachableError(f"cannot write {target}: {error}.", fix="repeat the command.") from error
+            )
 
     def _checkpoint(self, number: int) -> Path:
         return self._folder / str(number) if number else self._first
 
-    def _record(self, number: int) -> Path:
-        return self._folder / f"{number}.json"
-
     def _numbers(self) -> list[int]:
-        try:
-            names = os.listdir(self._folder)  # noqa: PTH208 - a watcher asks ten thousand times a minute
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise UnreachableError(f"cannot list {self._folder}: {error}.") from error
+        names = self._records.names()
         return [int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit()]
 
     def _read(self, number: int) -> Epoch | None:
-        path = self._record(number)
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
+        name = _name(number)
+        if (text := self._records.read(name)) is None:
             return None
-        except OSError as error:
-            raise UnreachableError(f"cannot read {path}: {error}.") from error
         try:
             return _adapter().validate_json(text)
         except ValidationError as error:
             raise CorruptionError(
-                f"{path} is no record of an epoch: {error}.",
+                f"{self._records.place(name)} is no record of an epoch: {error}.",
                 fix="it is written once and never changed; restore it from a copy.",
             ) from error
+
+
+def _name(number: int) -> str:
+    return f"{number}.json"
 
 
 def _topics(epochs: Sequence[Epoch]) -> tuple[str, ...]:
@@ -244,10 +227,3 @@ class EpochCheckpoint(Checkpoint):
             return found if found.epoch == self._number else replace(found, epoch=self._number)
         record = self._epochs.of(self._number)
         return replace(found, epoch=self._number, start={} if record is None else record.offsets)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

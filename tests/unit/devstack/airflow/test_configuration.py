@@ -85,6 +85,18 @@ def test_the_stack_gets_our_settings_and_carries_its_mark(place: Settings, monke
     assert environment["PATH"].split(":")[1] == "/opt/jdk/bin"
 
 
+@pytest.mark.parametrize(("storage", "passed"), [("/mnt/sluice", False), ("s3://bucket/sluice", True)])
+def test_the_credentials_of_a_bucket_are_passed_on_where_tables_are_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str, *, passed: bool
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of the bucket")
+    deployments = tmp_path / "include" / "deployments"
+    deployments.mkdir(parents=True)
+    (deployments / "local.yaml").write_text(f"name: local\nkafka: {{kind: embedded}}\nstorage: {storage}\n")
+    found = stack_environment(Settings(home=tmp_path, state=tmp_path / "state"))
+    assert ("AWS_SECRET_ACCESS_KEY" in found) is passed
+
+
 def test_damaged_secrets_are_not_replaced_silently(place: Settings) -> None:
     write_configuration(place, 8080)
     (place.folder.airflow / "secrets.json").write_text("{")

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.session.class_archive import CLASS_OPTIONS
-from sluice.spark.session.preset import Origin, batch_settings, effective_settings, merged, preset, unit_layers
+from sluice.spark.session.preset import (
+    Origin,
+    batch_settings,
+    effective_settings,
+    merged,
+    of_bucket,
+    preset,
+    unit_layers,
+)
 from sluice.specs.model.resources import CoreRange, Resources
 from tests.unit.specs.bench import DEPLOYMENT_FILE, PIPELINE_FILE, sound_project
 
@@ -201,3 +209,36 @@ def test_a_session_uses_the_newest_class_archive_and_keeps_the_options_of_a_spec
     found = effective_settings(Resources(), jars=jars, warehouse=tmp_path, overrides=options)
     assert f'-XX:SharedArchiveFile="{tmp_path / "classes-new.jsa"}"' in found[CLASS_OPTIONS]
     assert found["spark.driver.extraJavaOptions"] == "-Xss32m"
+
+
+def test_tables_in_a_bucket_are_read_by_s3a_without_any_credentials_in_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    found = {"spark.master": "local[2]", "spark.jars": "a.jar", "spark.driver.extraClassPath": "a.jar"}
+    with pytest.raises(NotReadyError, match="reads no bucket"):
+        of_bucket(found, tmp_path / "s3")
+    (tmp_path / "s3").mkdir()
+    jar, prefix = tmp_path / "s3" / "hadoop-aws-3.jar", "spark.hadoop.fs.s3a."
+    jar.touch()
+    of_aws = of_bucket(found, tmp_path / "s3")
+    assert (of_aws["spark.jars"], of_aws["spark.driver.extraClassPath"]) == (f"a.jar,{jar}", f"a.jar:{jar}")
+    assert "spark.executor.extraClassPath" not in of_aws
+    assert not any(name.startswith(prefix) for name in of_aws)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9000")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
+    own = of_bucket(found, tmp_path / "s3")
+    assert {name.removeprefix(prefix): value for name, value in own.items() if name.startswith(prefix)} == {
+        "endpoint": "http://127.0.0.1:9000",
+        "endpoint.region": "eu-north-1",
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+    }
+    assert "hidden" not in str(own)
+
+
+def test_a_cluster_has_no_tables_in_a_bucket(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="its executors have neither the credentials"):
+        of_bucket({"spark.master": "spark://127.0.0.1:7077"}, tmp_path)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sluice.errors import NotConfiguredError
-from sluice.settings import Settings
+from sluice.settings import Settings, StateFolder
+from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
+from sluice.specs.deployments.bucket_address import BUCKET_VARIABLES
 from sluice.specs.deployments.deployment import DeploymentSpec, SparkPlace
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.masters import master_fault
+from sluice.storage.folder import folder_at
 from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, Bench
 
 
@@ -20,17 +25,15 @@ def storage_of(text: str) -> str | None:
     return DeploymentSpec.model_validate(spec).storage
 
 
-@pytest.mark.parametrize(
-    "address", ["s3a://bucket/sluice", "gs://b", "abfs://c@a.dfs.core.windows.net/x", "hdfs://n:9000/x"]
-)
+@pytest.mark.parametrize("address", ["gs://b", "abfs://c@a.dfs.core.windows.net/x", "hdfs://n:9000/x"])
 def test_storage_that_is_no_folder_is_refused_at_its_line_and_by_name(bench: Bench, address: str) -> None:
     bench.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}storage: {address}\n")
     found = bench.scan()
     (fault,) = found.faults
     assert (fault.file, fault.line, fault.where) == (DEPLOYMENT_FILE, 7, "storage")
     assert fault.message == (
-        f"found {address!r}, and tables and checkpoints can only be in a folder so far, not at an address "
-        f"({address.partition(':')[0]}); mount it, and name the folder where it is mounted."
+        f"found {address!r}, and tables can only be in a folder or a bucket (s3) so far, not at an address of "
+        f"{address.partition(':')[0]}; mount it, and name the folder where it is mounted."
     )
     assert found.catalog.deployments == {}, "nobody may take it for a folder"
 
@@ -53,9 +56,70 @@ def test_every_absolute_folder_with_a_usable_name_is_taken_as_it_is_written(fold
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9+.-]{0,9}://?[^\n]*", fullmatch=True))
-def test_no_address_is_ever_taken_for_a_folder(address: str) -> None:
+def test_no_other_address_is_ever_taken_for_a_folder(address: str) -> None:
+    assume(not address.startswith("s3://"))
     with pytest.raises(ValidationError, match="not at an address"):
         storage_of(address)
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/sluice", "s3://my.bucket-1/of us/année=1"])
+def test_a_bucket_with_a_prefix_is_taken(address: str) -> None:
+    assert storage_of(address) == address
+    folder = StateFolder(Path("/state"), folder_at(address))
+    assert str(folder.table("flights")) == f"{address}/tables/flights"
+    assert str(folder.epoch_records("flights")) == f"{address}/epochs/flights"
+    assert folder.checkpoint("flights") == Path("/state/checkpoints/flights")
+    assert folder.staging == Path("/state/staging")
+
+
+def test_without_a_bucket_everything_is_where_it_was() -> None:
+    folder = StateFolder(Path("/state"), folder_at("/mnt/sluice"))
+    assert [folder.table("t"), folder.checkpoint("t"), folder.epoch_records("t"), folder.staging, folder.static] == [
+        Path("/mnt/sluice/tables/t"),
+        Path("/mnt/sluice/checkpoints/t"),
+        Path("/mnt/sluice/checkpoints/t.epochs"),
+        Path("/mnt/sluice/staging"),
+        Path("/mnt/sluice/static"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("s3://bucket", "it has no prefix"),
+        ("s3://bucket/", "it has no prefix"),
+        ("s3://bucket/a/", "an empty part in it"),
+        ("s3://bucket//a", "an empty part in it"),
+        ("s3://Bucket/a", "'Bucket' is no name of a bucket"),
+        ("s3:///a", "'' is no name of a bucket"),
+        ("s3://bucket/a%20b", "'%20' in it is one character in an address"),
+        ("s3://bucket/a*", "is part of a pattern to Spark"),
+        ("s3a://bucket/a", "write 's3://bucket/a'"),
+        ("s3:/bucket/a", "write 's3://bucket/a'"),
+    ],
+)
+def test_a_bucket_that_cannot_be_used_is_refused_with_what_to_write(address: str, said: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        storage_of(address)
+    assert said in str(error.value)
+
+
+def test_a_bucket_is_for_drivers_on_one_machine() -> None:
+    spark = {"master": "spark://a:7077"}
+    spec = {"name": "x", "kafka": {"kind": "embedded"}, "storage": "s3://bucket/a", "spark": spark}
+    with pytest.raises(ValidationError, match="executors of a cluster cannot write there so far"):
+        DeploymentSpec.model_validate(spec)
+
+
+def test_credentials_go_to_drivers_and_batches_of_a_bucket_only(bench: Bench) -> None:
+    for storage, passed in (("", False), ("storage: s3://bucket/sluice\n", True)):
+        bench.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}{storage}")
+        catalog = bench.scan().catalog
+        (deployment,) = catalog.deployments.values()
+        of_unit = variables_of_unit(catalog, deployment, next(iter(catalog.units().values())))
+        of_batch = variables_of_batch(catalog, deployment, next(iter(catalog.pipelines.values())))
+        assert [each.names >= BUCKET_VARIABLES for each in (of_unit, of_batch)] == [passed, passed]
+        assert "AWS_SECRET_ACCESS_KEY" not in of_unit.needed
 
 
 @pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "spark://a-1.b:7077", "spark://a:7077,b:7078"])

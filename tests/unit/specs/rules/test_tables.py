@@ -9,7 +9,7 @@ import pytest
 from sluice.settling.rules import SettlingRules
 from sluice.specs.code.closure import meaning
 from sluice.specs.model.sources import table_input, table_of
-from tests.unit.specs.bench import PIPELINE_FILE, Bench
+from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, PIPELINE_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 from tests.unit.specs.chain import DAYS, DAYS_FILE, QUERY, chained_project
 
@@ -40,6 +40,13 @@ def test_a_pipeline_over_a_table_is_sound_and_its_columns_are_not_asked(chained:
     assert catalog.settled_tables["sales"].name == "sales"
     assert catalog.streams["days"].tables == ("table:sales",)
     assert (table_input("sales"), table_of("table:sales"), table_of("sales")) == ("table:sales", "sales", None)
+
+
+def test_no_table_is_read_in_a_bucket(chained: Bench) -> None:
+    chained.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}storage: s3://bucket/sluice\n")
+    (fault,) = chained.scan().faults
+    assert (fault.file, fault.where) == (DEPLOYMENT_FILE, "storage")
+    assert "no pipeline can read a settled table so far: days." in str(fault)
 
 
 def test_nothing_of_a_table_is_late(chained: Bench) -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+from obstore.store import MemoryStore
 
 from sluice.errors import CorruptionError, RefusedError
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.bucket_objects import BucketObjects
+from sluice.storage.local_objects import LocalObjects
 from sluice.streams.position.epochs import Epoch, Epochs
 from sluice.streams.position.fencing import FencedError
 from tests.unit.streams.position.test_checkpoint import commit, write_offsets
@@ -19,9 +23,14 @@ AT = datetime(2013, 1, 7, 12, tzinfo=UTC)
 FIRST = Epoch(1, "id", {"t/0": 5, "t/1": 7}, "latest", "ada", "a bad day", AT)
 
 
-@pytest.fixture
-def epochs(tmp_path: Path) -> Epochs:
-    return Epochs(tmp_path / "departures")
+@pytest.fixture(params=["beside", "memory"])
+def epochs(request: pytest.FixtureRequest, tmp_path: Path) -> Epochs:
+    """Return epochs whose records are beside the checkpoint, or in a bucket."""
+    return Epochs(tmp_path / "departures", None if request.param == "beside" else in_memory())
+
+
+def in_memory() -> BucketObjects:
+    return BucketObjects(BucketFolder("bucket", "epochs/departures"), MemoryStore())
 
 
 def test_a_stream_that_was_never_reset_is_in_epoch_0_and_begins_where_its_topic_does(
@@ -63,13 +72,14 @@ def test_a_record_is_never_replaced(epochs: Epochs) -> None:
     assert epochs.newest() == FIRST
 
 
-def test_of_two_resets_at_once_one_is_refused(tmp_path: Path) -> None:
-    barrier = Barrier(8)
+@pytest.mark.parametrize("place", ["beside", "memory"])
+def test_of_two_resets_at_once_one_is_refused(place: str, tmp_path: Path) -> None:
+    barrier, records = Barrier(8), None if place == "beside" else in_memory()
 
     def race(number: int) -> bool:
         barrier.wait()
         try:
-            Epochs(tmp_path / "departures").record(replace(FIRST, by=str(number)))
+            Epochs(tmp_path / "departures", records).record(replace(FIRST, by=str(number)))
         except RefusedError:
             return False
         return True
@@ -77,13 +87,13 @@ def test_of_two_resets_at_once_one_is_refused(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(race, range(8)))
     assert won.count(True) == 1
-    newest = Epochs(tmp_path / "departures").newest()
+    newest = Epochs(tmp_path / "departures", records).newest()
     assert newest is not None
     assert newest.by == str(won.index(True))
 
 
-def test_what_a_crash_leaves_half_written_is_not_there_and_in_nobodys_way(epochs: Epochs, tmp_path: Path) -> None:
-    folder = tmp_path / "departures.epochs"
+def test_what_a_crash_leaves_half_written_is_not_there_and_in_nobodys_way(tmp_path: Path) -> None:
+    epochs, folder = Epochs(tmp_path / "departures"), tmp_path / "departures.epochs"
     folder.mkdir()
     (folder / ".4f2a").write_text('{"number": 1, "off')
     assert epochs.number == 0
@@ -92,10 +102,13 @@ def test_what_a_crash_leaves_half_written_is_not_there_and_in_nobodys_way(epochs
     assert sorted(path.name for path in folder.iterdir()) == [".4f2a", "1.json"]
 
 
-def test_a_record_that_was_changed_is_corruption_and_not_an_older_epoch(epochs: Epochs, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["beside", "memory"])
+def test_a_record_that_was_changed_is_corruption_and_not_an_older_epoch(place: str, tmp_path: Path) -> None:
+    records = LocalObjects(tmp_path / "departures.epochs") if place == "beside" else in_memory()
+    epochs = Epochs(tmp_path / "departures", records)
     epochs.record(FIRST)
-    (tmp_path / "departures.epochs" / "1.json").write_text('{"number": 1}')
-    with pytest.raises(CorruptionError, match="is no record of an epoch"):
+    records.put("1.json", b'{"number": 1}')
+    with pytest.raises(CorruptionError, match=r"departures.*1.json is no record of an epoch"):
         epochs.in_force()
 
 
@@ -129,3 +142,16 @@ def test_a_stream_that_has_read_anything_is_not_fresh(epochs: Epochs, tmp_path: 
     assert epochs.fresh
     (tmp_path / "departures" / "sources" / "0" / "0").write_bytes(b'\0v1\n{"t":{"0":0}}')
     assert not epochs.fresh
+
+
+def test_records_outlive_the_checkpoints_of_a_machine(tmp_path: Path) -> None:
+    records = in_memory()
+    Epochs(tmp_path / "lost" / "departures", records).record(FIRST)
+    found = Epochs(tmp_path / "new" / "departures", records)
+    in_force = found.in_force()
+    assert (in_force.number, in_force.start) == (1, FIRST.offsets)
+    assert in_force.checkpoint == tmp_path / "new" / "departures.epochs" / "1"
+    assert not found.fresh
+    Epochs(tmp_path / "other" / "departures", records).record(replace(FIRST, number=2))
+    with pytest.raises(FencedError, match=r"s3://bucket/epochs/departures/2.json"):
+        in_force.refuse_superseded()
