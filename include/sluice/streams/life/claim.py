@@ -106,3 +106,16 @@ def _decide_absent(attempt: Attempt) -> Decision:
                 "state folder was lost or is another one, so the driver may live; make sure that it does not, then "
                 "run `sluice streams force`"
             )
+
+
+def first_above(marked: int, known: DriverReport) -> int:
+    """Return the generation with which a record begins that has none, where tables name one.
+
+    A lost control database begins above what the tables name, or every driver would be fenced; if the launcher knows
+    that one, it begins there: it may live.
+
+    Args:
+        marked: the highest generation that the unit's tables name.
+        known: what the launcher says of it.
+    """
+    return marked + 1 if known.state is DriverState.ABSENT else marked

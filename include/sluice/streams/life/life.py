@@ -18,8 +18,8 @@ from sluice.specs.model.schedule import ALL_THE_TIME, RunPlan
 from sluice.streams.failures.capacity import NoCapacity
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.attempts import Attempt, AttemptRecords, AttemptState, Desired, DesiredState, LostRaceError
-from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide
-from sluice.streams.life.claimed import Claim
+from sluice.streams.life.claim import Adopt, Refuse, Resume, Start, Wait, decide, first_above
+from sluice.streams.life.claimed import Claim, submit_once
 from sluice.streams.life.ending import ending, refuse_traceless
 from sluice.streams.life.governor import HISTORY, Go, Halt, Hold, Rest, class_of
 from sluice.streams.life.identity import submission_key
@@ -134,7 +134,7 @@ class UnitLife:
         attempt = self._refuse_outdated(attempt)
         if attempt.state is AttemptState.ENDED:
             return attempt
-        report = self._submit_once(attempt)
+        report = submit_once(self.launcher, attempt, self.job)
         if not report.dead:
             attempt = self.registry.bind(self.unit, attempt.generation)
             # A stop that was recorded since the check above may have checked before the driver existed. Either it saw
@@ -330,18 +330,10 @@ class UnitLife:
         self._intend_after(start.after_generation, first)
 
     def _first(self) -> int | None:
-        """Return the generation that a record without any begins with; None: the first of all.
-
-        A lost control database begins above what the tables name, or every driver would be fenced; if the launcher
-        knows that one, it begins there: it may live.
-
-        Raises:
-            UnreachableError: the tables or the launcher could not be asked.
-        """
+        """Return the generation that a record without any begins with; None: the first of all. See `first_above`."""
         if self._submitted(None) or not (marked := self.marked(self.unit)):
             return None
-        known = self.launcher.find(submission_key(self.deployment, self.unit, marked))
-        return marked + 1 if known.state is DriverState.ABSENT else marked
+        return first_above(marked, self.launcher.find(submission_key(self.deployment, self.unit, marked)))
 
     def _intend_after(self, generation: int, following: int | None = None) -> None:
         key = submission_key(self.deployment, self.unit, following or generation + 1)
@@ -402,15 +394,3 @@ class UnitLife:
             newest = f"the newest generation of {self.unit} is {latest.generation if latest else 'none'}"
             raise RefusedError(f"{attempt.key} was not submitted: {newest}.", fix="claim again.")
         return latest
-
-    def _submit_once(self, attempt: Attempt) -> DriverReport:
-        """Submit what is an intent. What was confirmed before, was submitted: if it cannot be found, it may live."""
-        if attempt.state is AttemptState.INTENT:
-            return self.launcher.submit(attempt.key, self.job(attempt))
-        report = self.launcher.find(attempt.key)
-        if report.state is DriverState.ABSENT:
-            raise RefusedError(
-                f"{attempt.key} was not submitted: it was started before, and the launcher has lost its trace.",
-                fix=f"make sure that its driver is dead, then run `sluice streams force {self.unit}`.",
-            )
-        return report
