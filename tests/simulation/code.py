@@ -22,6 +22,7 @@ MODULES = (
     "sluice.streams.life.governor",
     "sluice.streams.life.ending",
     "sluice.streams.life.status",
+    "sluice.streams.life.claimed",
     "sluice.streams.life.life",
     "sluice.streams.life.reconcile",
     "sluice.streams.life.watch",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tests.simulation.code import Mutant
 
 CLAIM, LIFE, GOVERNOR = "sluice.streams.life.claim", "sluice.streams.life.life", "sluice.streams.life.governor"
+CLAIMED = "sluice.streams.life.claimed"
 RECONCILE, WATCH, ENDING = "sluice.streams.life.reconcile", "sluice.streams.life.watch", "sluice.streams.life.ending"
 REQUEST, RECONCILIATION = "sluice.airflow.streams.stream_request", "sluice.airflow.streams.reconciliation"
 WATCHER, TABLE = "sluice.airflow.streams.watcher", "tests.simulation.table"
@@ -67,9 +68,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a submit starts once more what was confirmed and cannot be found",
-        LIFE,
-        "        if attempt.state is AttemptState.INTENT:\n            return self.launcher.submit(",
-        "        if True:\n            return self.launcher.submit(",
+        CLAIMED,
+        "    if attempt.state is AttemptState.INTENT:\n        return launcher.submit(",
+        "    if True:\n        return launcher.submit(",
         seed=1526,
     ),
     Mutant(
