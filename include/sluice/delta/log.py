@@ -85,15 +85,13 @@ def newest_stream_entry(table: Folder, writer: str | None = None) -> StreamEntry
     return None if newest is None else newest[1]
 
 
-def is_overtaken(table: Folder, writer: str) -> bool:
-    """Return whether a writer has written since its newest entry without putting batches on record."""
-    own = (logged.entry for logged in newest_first(table))
-    newest = next((e for e in own if isinstance(e, StreamEntry | AttemptEntry) and _says_how_far(e, writer)), None)
-    return isinstance(newest, AttemptEntry)
-
-
-def _says_how_far(entry: StreamEntry | AttemptEntry, writer: str) -> bool:
-    return entry.writer == writer and (isinstance(entry, StreamEntry) or entry.direct)
+def newest_standing(table: Folder, writer: str) -> StreamEntry | AttemptEntry | None:
+    """Return a writer's newest entry that tells how far it is: of a batch, or of an attempt that records none."""
+    for logged in newest_first(table):
+        match logged.entry:
+            case StreamEntry(writer=own) | AttemptEntry(writer=own, direct=True) if own == writer:
+                return logged.entry
+    return None
 
 
 def newest_generation(table: Folder) -> int:

@@ -21,7 +21,7 @@ from deltalake.transaction import AddAction
 from sluice.delta.handle import TableHandle
 from sluice.delta.log import (
     entry_properties,
-    is_overtaken,
+    newest_standing,
     newest_stream_entry,
     try_commit,
     write_no_files,
@@ -102,7 +102,7 @@ class WriterLog:
         if marked > self.generation:
             raise self._fenced(marked)
         self._transaction = self._delta.transaction_version(self.writer)
-        self.latest = self._newest_entry() if direct or not is_overtaken(self.table, self.writer) else None
+        self.latest = self._newest_entry(direct=direct)
         if self.latest is None:
             self._before = newest_stream_entry(self.table)
 
@@ -248,17 +248,17 @@ class WriterLog:
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self.table, marked, self.generation)
 
-    def _newest_entry(self) -> StreamEntry | None:
+    def _newest_entry(self, *, direct: bool) -> StreamEntry | None:
         if self._delta.transaction_version(self.writer) is None:
             return None
-        newest = newest_stream_entry(self.table, self.writer)
+        newest = (newest_stream_entry if direct else newest_standing)(self.table, self.writer)
         if newest is None:
             raise CorruptionError(
                 f"{self.table} knows {self.writer} but neither its log nor the kept copy holds an entry of it: what "
                 "it covers is unknown.",
                 fix="restore the table's log, or reset the stream to a new epoch.",
             )
-        return newest
+        return newest if isinstance(newest, StreamEntry) else None
 
 
 def filled(rows: pa.Table, table: DeltaTable) -> pa.Table:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 from kafka.protocol.metadata import ApiVersionsResponse
 
+from tests.unit.kafka.wire import serving
+
 _METADATA, _API_VERSIONS = 3, 18
 
 _CONSUMERS = {8: (0, 3), 9: (0, 3), 10: (0, 1), 11: (0, 2), 12: (0, 1), 13: (0, 1), 14: (0, 1), 15: (0, 1), 16: (0, 1)}
@@ -103,25 +105,5 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 def older_protocol(listening: int, port: int, offered: Mapping[int, tuple[int, int]]) -> Iterator[OlderProtocol]:
     """Listen at a port of this machine before the broker at another one."""
     proxy = OlderProtocol(offered)
-    kept: list[socket.socket] = []
-
-    def one(client: socket.socket) -> None:
-        with suppress(OSError), client:
-            proxy.relay(client, port)
-
-    with socket.create_server(("127.0.0.1", listening)) as server:
-
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    client, _ = server.accept()
-                    kept.append(client)
-                    threading.Thread(target=one, args=(client,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield proxy
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            for client in kept:
-                client.close()
+    with serving(lambda client: proxy.relay(client, port), listening):
+        yield proxy

@@ -109,10 +109,10 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 @contextmanager
-def serving(handle: Any) -> Iterator[int]:  # noqa: ANN401 - a function of a connection
-    """Have each connection to a free port of this machine handled in a thread; yields the port."""
+def serving(handle: Any, port: int = 0) -> Iterator[int]:  # noqa: ANN401 - a function of a connection
+    """Have each connection to a port of this machine, a free one unless said, handled in a thread; yields the port."""
     kept: list[socket.socket] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", port)) as server:
 
         def one(connection: socket.socket) -> None:
             with suppress(OSError, ValueError), connection:
