@@ -13,7 +13,7 @@ from benchmarks.latency_trial import PER_SECOND, lane_latencies
 from benchmarks.peers import latency_peers
 from sluice.specs.model.lanes import Lane
 
-_SIZES = {"full": {Lane.REALTIME: 200, Lane.LATENCY: 60}, "small": {Lane.REALTIME: 20, Lane.LATENCY: 20}}
+_SIZES = {"full": {Lane.REALTIME: 200, Lane.LATENCY: 200}, "small": {Lane.REALTIME: 20, Lane.LATENCY: 20}}
 
 
 def run(size: str = "full", *options: str) -> tuple[dict[str, Any], dict[str, Any]]:

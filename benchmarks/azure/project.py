@@ -46,7 +46,6 @@ _PIPELINE = {
     "driver": UNIT,
     # The raw table need not hurry: it gets a commit each five seconds.
     "lane": "latency",
-    "trigger": "1 second",
     "outputs": [
         {
             "kind": "topic",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from rich.table import Table
@@ -10,13 +10,20 @@ from rich.table import Table
 from sluice.cli.terminal.output import out, terminal_for_data
 from sluice.delta.latest import NEWEST_VALUES
 from sluice.delta.table import PLAIN_TABLE
-from sluice.kafka.client.stream_options import KAFKA_DIRECT_SINK, KAFKA_SINK, KAFKA_SOURCE
+from sluice.kafka.client.stream_options import (
+    KAFKA_DIRECT_SINK,
+    KAFKA_READ,
+    KAFKA_REALTIME_SOURCE,
+    KAFKA_SINK,
+    KAFKA_SMALL_BATCHES,
+    KAFKA_SOURCE,
+)
 from sluice.project.project import Project
-from sluice.spark.session.preset import Layer, Origin, batch_layers, unit_layers
+from sluice.spark.session.preset import SMALL_BATCHES, Layer, Origin, batch_layers, unit_layers
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.rhythm import table_trigger
 from sluice.specs.model.duration import format_duration
-from sluice.specs.model.lanes import LANES
+from sluice.specs.model.lanes import LANES, Lane
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import LatestOutput, TopicOutput
 from sluice.specs.rules.output_rules import direct_output
@@ -54,31 +61,47 @@ def explained(project: Project, pipeline: PipelineSpec) -> list[Explained]:
     same = {(each.name, each.value) for each in streams}
     batches = _of("its backfills", batch_layers(project, pipeline.name))
     raw = _of_raw_streams(project.catalog, pipeline)
-    return [*_of_streams(pipeline), *raw, *streams, *(each for each in batches if (each.name, each.value) not in same)]
+    declared = {each.name for each in streams}
+    return [
+        *_of_streams(pipeline, declared),
+        *raw,
+        *streams,
+        *(each for each in batches if (each.name, each.value) not in same),
+    ]
 
 
-def _of_streams(pipeline: PipelineSpec) -> Iterator[Explained]:
+def _of_streams(pipeline: PipelineSpec, declared: Container[str]) -> Iterator[Explained]:
+    """Yield what its streams and tables have beside the settings of the driver, whose names are given."""
     preset = LANES[pipeline.lane].trigger
-    declared = pipeline.trigger != preset
+    other_trigger = pipeline.trigger != preset
     lane = f"{format_duration(preset)} ({Origin.LANE})"
     trigger = format_duration(pipeline.trigger)
-    origin = Origin.PIPELINE if declared else Origin.LANE
+    origin = Origin.PIPELINE if other_trigger else Origin.LANE
     of_tables = format_duration(table_trigger(pipeline))
-    yield Explained("its streams", "trigger", trigger, origin, (lane,) if declared else ())
+    yield Explained("its streams", "trigger", trigger, origin, (lane,) if other_trigger else ())
     if of_tables != trigger:
         yield Explained("its raw and interval tables", "trigger", of_tables, Origin.LANE, (f"{trigger} ({origin})",))
-    yield from _preset("its streams", KAFKA_SOURCE)
+    in_real_time = pipeline.lane is Lane.REALTIME
+    yield from _preset("its streams", {**(KAFKA_REALTIME_SOURCE if in_real_time else KAFKA_SOURCE), **KAFKA_READ})
     if pipeline.max_records_per_batch is not None:
         yield Explained("its streams", "maxOffsetsPerTrigger", str(pipeline.max_records_per_batch), Origin.PIPELINE)
     for output in pipeline.every_output:
         match output:
             case TopicOutput():
-                sink = KAFKA_DIRECT_SINK if output is direct_output(pipeline) else KAFKA_SINK
-                yield from _preset(f"the topic {output.topic}", sink)
+                yield from _of_topic(pipeline, output, declared)
             case LatestOutput(store="delta"):
                 yield from _preset(f"the table {output.table}", {**PLAIN_TABLE, **NEWEST_VALUES})
     if pipeline.has_intervals:
         yield from _preset(f"the table {pipeline.intervals.table}", PLAIN_TABLE)
+
+
+def _of_topic(pipeline: PipelineSpec, output: TopicOutput, declared: Container[str]) -> Iterator[Explained]:
+    to, direct = f"the topic {output.topic}", output is direct_output(pipeline)
+    yield from _preset(to, KAFKA_DIRECT_SINK if direct else KAFKA_SINK)
+    if direct and pipeline.lane is Lane.LATENCY and pipeline.schedule is None:
+        for name, value in {**KAFKA_SMALL_BATCHES, **SMALL_BATCHES}.items():
+            if name not in declared:
+                yield Explained(f"the stream into {to}", name, value, Origin.LANE)
 
 
 def _of_raw_streams(catalog: Catalog, pipeline: PipelineSpec) -> Iterator[Explained]:

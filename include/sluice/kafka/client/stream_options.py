@@ -1,4 +1,4 @@
-"""How streams read and write topics, whatever a deployment says: options of Spark's source and sink for Kafka."""
+"""How streams read and write topics: options of Spark's source and sink for Kafka."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ KAFKA_READ = {
     # Records of a transaction that was aborted are none, and offsets end before one that is open.
     "kafka.isolation.level": "read_committed",
 }
-"""Options of everything that reads a topic."""
+"""Options of everything that reads a topic, whatever a deployment says."""
 KAFKA_SOURCE = {
-    **KAFKA_READ,
-    # Offset look-ups queue behind an idle fetch: without this the last batch before a pause waits up to a second.
-    "kafka.fetch.max.wait.ms": "100",
+    # Spark asks for a partition's ends after each fetch, and the broker answers only when the fetch that Kafka's client
+    # has sent ahead is over: at five records a second that was most of a batch.
+    "kafka.fetch.max.wait.ms": "1",
 }
-"""Options of streams over a topic."""
+"""Options of micro-batches and batches over a topic, unless a deployment has others."""
+KAFKA_REALTIME_SOURCE = {"kafka.fetch.max.wait.ms": "100"}
+"""Options of streams that always wait for the next record."""
 KAFKA_SINK = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
 """Options of what is written to a topic batch by batch."""
 KAFKA_DIRECT_SINK = {
@@ -25,3 +27,11 @@ KAFKA_DIRECT_SINK = {
     # Since Kafka 4 a producer waits 5 ms for more records of a batch, which would be most of the way.
     "kafka.linger.ms": "0",
 }
+"""Options of what goes to a topic by Spark's own sink, without a function for each batch."""
+KAFKA_SMALL_BATCHES = {
+    # Both logs of a batch are written beside the next one, in order. A crash repeats the batches that they lack.
+    "asyncProgressTrackingEnabled": "true",
+    # Each batch is in them: Spark's default of a second leaves gaps, with which no other lane can go on.
+    "asyncProgressTrackingCheckpointIntervalMs": "0",
+}
+"""Options of that sink where micro-batches follow one another."""

@@ -8,17 +8,16 @@ does nothing. The checkpoint itself is only read.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, UnreachableError
 from sluice.launch.processes import wait_until
+from sluice.spark.session.session import settings_for
 from sluice.streams.position.checkpoint import Checkpoint, location
 
 _STATE_SCHEMAS = ("_metadata", "_stateSchema", "0/_metadata", "0/*/_metadata", "0/_stateSchema")
@@ -89,7 +88,7 @@ def _plan_a_batch(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
         .trigger(processingTime="1 hour")  # one batch, and then nothing until it is stopped
         .foreachBatch(lambda _rows, _batch_id: planned.set())
     )
-    with _set(rows.sparkSession, _WITHOUT_EXECUTION):
+    with settings_for(rows.sparkSession, _WITHOUT_EXECUTION):
         query = writer.start()
     try:
         wait_until(lambda: planned.is_set() or not query.isActive, SystemClock(), deadline_seconds=_SECONDS)
@@ -102,16 +101,3 @@ def _plan_a_batch(rows: DataFrame, checkpoint: Path, output_mode: str) -> None:
         raise UnreachableError(
             f"Spark has planned no batch of this stream within {_SECONDS:.0f} s.", fix="see the log; start it again."
         )
-
-
-@contextmanager
-def _set(spark: SparkSession, options: Mapping[str, str]) -> Iterator[None]:
-    """Set options of the session for the queries that start inside this block."""
-    before = {name: str(spark.conf.get(name)) for name in options}
-    for name, value in options.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import cast
 
 import structlog
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
+from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
 from sluice.spark.driver.progress import ProgressFile
+from sluice.spark.session.preset import SMALL_BATCHES
+from sluice.spark.session.session import settings_for
 from sluice.spark.sinks.preparation import DirectSink
 from sluice.streams.failures.failure import Failure
 from sluice.streams.life.governor import chance
@@ -22,6 +25,12 @@ from sluice.streams.life.retrying import StreamEnd, again_at
 from sluice.streams.position.checkpoint import location
 
 log = structlog.get_logger()
+
+
+def _undeclared(spark: SparkSession, preset: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that no spec has given to the session."""
+    declared = spark.sparkContext.getConf()
+    return {name: value for name, value in preset.items() if not declared.contains(name)}
 
 
 def _unowned() -> None:
@@ -133,12 +142,22 @@ class StreamRun:
             .option("checkpointLocation", location(stream.checkpoint))
         )
         log.info("stream starts", stream=stream.name, checkpoint=str(stream.checkpoint))
-        self._query = self._triggered(self._written(writer)).start()
+        ready = self._triggered(self._written(writer))
+        if self._small:
+            with settings_for(stream.rows.sparkSession, _undeclared(stream.rows.sparkSession, SMALL_BATCHES)):
+                self._query = ready.start()
+        else:
+            self._query = ready.start()
+
+    @property
+    def _small(self) -> bool:
+        """Whether its batches follow one another at once, by Spark's own sink."""
+        return isinstance(self.stream.sink, DirectSink) and not self.in_real_time and not self._available_now
 
     def _written(self, writer: DataStreamWriter) -> DataStreamWriter:
         sink = self.stream.sink
         if isinstance(sink, DirectSink):
-            return writer.format("kafka").options(**sink.options)
+            return writer.format("kafka").options(**sink.options, **(KAFKA_SMALL_BATCHES if self._small else {}))
         return writer.foreachBatch(self._sink(sink))
 
     def _triggered(self, writer: DataStreamWriter) -> DataStreamWriter:

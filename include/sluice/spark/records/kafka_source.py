@@ -59,6 +59,7 @@ def read_stream(
     start: Mapping[str, int] | None = None,
     most: int | None = None,
     tasks: int | None = None,
+    preset: Mapping[str, str] = KAFKA_SOURCE,
 ) -> DataFrame:
     """Return the topic as a stream.
 
@@ -70,19 +71,18 @@ def read_stream(
         topic: what to read.
         start: first offset per `topic/partition` for a checkpoint that has read nothing; a partition that is missing,
             and without it all, begin at their first record.
-        most: records per batch; None for all there are, as it should be: a cap lets partitions drift apart in time.
-        tasks: into how many tasks a batch is cut at least; None for one per partition. With more, the records of one
-            partition are in several tasks, in ranges of offsets that are worked on in any order: what is written by
-            tasks, and not by offset, loses their order.
+        most: records per batch; None for all there are: a cap lets partitions drift apart in time.
+        tasks: into how many tasks a batch is cut at least; None for one per partition. With more, several tasks have
+            ranges of one partition, in any order: what is written by tasks, and not by offset, loses their order.
+        preset: options over which those of the topic win.
     """
     options = {
-        **KAFKA_SOURCE,
         "subscribe": topic.name,
         "startingOffsets": _starting(topic, start) if start else "earliest",
         **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
         **({} if tasks is None else {"minPartitions": str(tasks)}),
     }
-    return _named(spark.readStream.format("kafka").options(**{**options, **_common(topic)}).load(), topic)
+    return _named(spark.readStream.format("kafka").options(**_client(topic, preset), **options).load(), topic)
 
 
 def read_streams(
@@ -91,13 +91,14 @@ def read_streams(
     *,
     start: Mapping[str, int] | None = None,
     most: int | None = None,
+    preset: Mapping[str, str] = KAFKA_SOURCE,
 ) -> dict[str, DataFrame]:
     """Return topics as streams, by their names; see `read_stream`.
 
     Each is a source of its own in the query's checkpoint, so that none is read for another's sake.
     """
     starts = {topic.name: None if start is None else own_offsets(start, topic.name) for topic in topics}
-    return {topic.name: read_stream(spark, topic, start=starts[topic.name], most=most) for topic in topics}
+    return {t.name: read_stream(spark, t, start=starts[t.name], most=most, preset=preset) for t in topics}
 
 
 def own_offsets(offsets: Mapping[str, int], topic: str) -> dict[str, int]:
@@ -129,12 +130,12 @@ def read_between(
         "startingOffsets": json.dumps({topic.name: {str(p): first for p, (first, _) in ranges.items()}}),
         "endingOffsets": json.dumps({topic.name: {str(p): last for p, (_, last) in ranges.items()}}),
     }
-    loss = {"failOnDataLoss": str(whole).lower()}
-    return _named(spark.read.format("kafka").options(**{**options, **_common(topic), **loss}).load(), topic)
+    client = _client(topic, KAFKA_SOURCE) | {"failOnDataLoss": str(whole).lower()}
+    return _named(spark.read.format("kafka").options(**client, **options).load(), topic)
 
 
-def _common(topic: KafkaTopic) -> dict[str, str]:
-    return {**topic.spark_options, **KAFKA_READ}
+def _client(topic: KafkaTopic, preset: Mapping[str, str]) -> dict[str, str]:
+    return {**preset, **topic.spark_options, **KAFKA_READ}
 
 
 def _named(records: DataFrame, topic: KafkaTopic) -> DataFrame:

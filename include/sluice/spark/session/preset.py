@@ -38,6 +38,9 @@ _SOON = (
 )
 """A small batch is planned by code that runs a few times a second: interpreted, it is most of the batch for minutes.
 The JVM's quick compiler gets it as soon as by default, and the thorough one what is as hot as elsewhere."""
+SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Of a stream whose batches follow one another by Spark's own sink: to generate code takes longer than a few records do
+without it. A backlog of 300,000 took a third longer."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 MAX_COLLECTED = "128m"
 """What outgrows this is not brought to the driver (`spark.sinks.collected`); what does not is there twice at most."""

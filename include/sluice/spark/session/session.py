@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -62,3 +63,16 @@ def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
     # Only spark-submit reads `spark.pyspark.python`: a plain Python process starts its workers by PATH's `python3`.
     spark.sparkContext.pythonExec = sys.executable
     return spark
+
+
+@contextmanager
+def settings_for(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set options of the session for the queries that start inside this block: each keeps those of its start."""
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from pyspark.sql.types import StructType
 
 from sluice.intervals.writers import writer_id
-from sluice.kafka.client.stream_options import KAFKA_DIRECT_SINK
+from sluice.kafka.client.stream_options import KAFKA_DIRECT_SINK, KAFKA_REALTIME_SOURCE, KAFKA_SOURCE
 from sluice.spark.records.columns import refuse_unwritable
 from sluice.spark.records.kafka_source import identity_of, read_streams
 from sluice.spark.records.pipeline import PipelineCode
@@ -46,7 +46,7 @@ def prepare_direct(
         SpecError: the output does not fit what the transform returns.
     """
     pipeline, in_real_time = code.pipeline, code.pipeline.lane is Lane.REALTIME
-    records = read_streams(spark, context.sources, start=epoch.start, most=pipeline.max_records_per_batch)
+    records = _read(spark, code, context, epoch)
     rows = streamed(records, code)
     refuse_unwritable(rows, pipeline.side_outputs)
     made = partial(_messages, output, source=context.sources[0].name, epoch=epoch.number, generation=generation)
@@ -69,6 +69,12 @@ def prepare_direct(
 
     mode = "update" if in_real_time else "append"
     return Prepared(rows, (lambda: refuse_unfit_deliveries(context, output.topic),), opened, mode)
+
+
+def _read(spark: SparkSession, code: PipelineCode, context: OutputContext, epoch: EpochInForce) -> dict[str, DataFrame]:
+    preset = KAFKA_REALTIME_SOURCE if code.pipeline.lane is Lane.REALTIME else KAFKA_SOURCE
+    most = code.pipeline.max_records_per_batch
+    return read_streams(spark, context.sources, start=epoch.start, most=most, preset=preset)
 
 
 def _messages(

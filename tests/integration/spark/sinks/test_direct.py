@@ -13,11 +13,17 @@ from typing import Any
 
 import pytest
 from kafka import KafkaProducer
+from pyspark.sql import SparkSession
 
+from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.kafka.client.stream_options import KAFKA_DIRECT_SINK
+from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
+from sluice.spark.driver.stream_run import Stream, StreamRun
+from sluice.spark.sinks.preparation import DirectSink
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.deduplication import SOURCE
 from tests.integration.spark.conftest import DriverPlace, RunningDriver, place_at, values_of
@@ -175,6 +181,9 @@ def test_every_record_once_when_the_lane_changes_and_changes_back(
         with place.driver(number + 1) as driver:
             driver.eventually(day.send(number * quarter, last), f"has sent what is late of part {number}")
             assert driver.stop() == ExitCode.STOPPED, driver.log.read_text()[-6000:]
+        planned, committed = numbers(place, "offsets"), numbers(place, "commits")
+        assert planned == list(range(len(planned))), "another lane goes on with the batches that both logs name"
+        assert committed in (planned, planned[:-1])
     found = consumed(own_broker.bootstrap, topic_name)
     assert sorted(row["flight_id"] for row in found.once) == sorted(day.wanted)
     sent = [SOURCE in headers_of(record) for record in consumed_raw(own_broker.bootstrap, topic_name)]
@@ -187,7 +196,37 @@ def headers_of(record: Any) -> set[str]:  # noqa: ANN401 - a record of kafka-pyt
 
 def batches(place: DriverPlace, log: str = "commits") -> int:
     """Return how many batches are committed, or planned."""
-    return len([file for file in (place.state / "checkpoints" / "delays" / log).iterdir() if file.name.isdigit()])
+    return len(numbers(place, log))
+
+
+def numbers(place: DriverPlace, log: str) -> list[int]:
+    """Return the numbers of the batches that are in a log of the checkpoint, ascending."""
+    files = (place.state / "checkpoints" / "delays" / log).iterdir()
+    return sorted(int(file.name) for file in files if file.name.isdigit())
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(200)
+def test_small_batches_are_planned_without_code_and_other_streams_are_not(
+    spark: SparkSession, own_broker: BrokerProcess, tmp_path: Path, topic_name: str
+) -> None:
+    rows = (
+        spark.readStream.format("rate")
+        .load()
+        .selectExpr("cast(cast(value as string) as binary) value")
+        .where("value is not null")
+    )
+    to = {**KAFKA_DIRECT_SINK, "kafka.bootstrap.servers": own_broker.bootstrap, "topic": topic_name}
+    stream = Stream("small", rows, DirectSink(to, lambda: None, in_real_time=False), tmp_path / "checkpoint", 0.0)
+    run = StreamRun(stream, None, available_now=False, clock=SystemClock())
+    run.start()
+    try:
+        (query,) = spark.streams.active
+        assert wait_until(lambda: query.lastProgress is not None, SystemClock(), deadline_seconds=90)
+        assert "*(" not in query._jsq.explainInternal(False), "a part of the plan is compiled"
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+    finally:
+        run.interrupt()
 
 
 def ended(driver: RunningDriver) -> int:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from sluice.cli.checking.explained import Explained, as_values, explained
+from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
 from sluice.project.project import Project
 from sluice.settings import Settings
-from sluice.spark.session.preset import Origin, batch_settings, merged, unit_layers
+from sluice.spark.session.preset import SMALL_BATCHES, Origin, batch_settings, merged, unit_layers
 from tests.unit.specs.bench import DEPLOYMENT, DEPLOYMENT_FILE, PIPELINE_FILE, TOPIC_FILE, sound_project
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -55,6 +56,22 @@ def test_tables_of_a_pipeline_in_a_hurry_have_a_trigger_of_their_own(tmp_path: P
         Explained("its streams", "trigger", "0 seconds", Origin.LANE),
         Explained("its raw and interval tables", "trigger", "5 seconds", Origin.LANE, ("0 seconds (lane)",)),
     ]
+
+
+@pytest.mark.parametrize("declared", [{}, {"spark.sql.codegen.wholeStage": "true"}])
+def test_small_batches_have_settings_of_their_own_but_for_what_is_declared(
+    tmp_path: Path, project: Project, declared: dict[str, str]
+) -> None:
+    bench = sound_project(tmp_path / "hurried")
+    both = "outputs:\n- {kind: topic, topic: sold, keys: [city], create: {partitions: 1}}\n- kind: intervals\n"
+    bench.edit(PIPELINE_FILE, "output:\n", both)
+    of_spark = "".join(f"  {name}: '{value}'\n" for name, value in declared.items())
+    bench.edit(PIPELINE_FILE, "driver: shop\nspark:\n", f"driver: shop\nlane: latency\nspark:\n{of_spark}")
+    quick = Project.open_strict(project.settings.model_copy(update={"home": bench.home}))
+    found = [each for each in explained(quick, quick.catalog.pipelines["sales"]) if each.of.startswith("the stream")]
+    expected = {**KAFKA_SMALL_BATCHES, **SMALL_BATCHES}
+    assert {each.name: each.value for each in found} == {n: v for n, v in expected.items() if n not in declared}
+    assert {each.origin for each in found} == {Origin.LANE}
 
 
 def test_it_is_what_drivers_and_batches_run_with(project: Project) -> None:
