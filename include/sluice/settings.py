@@ -108,8 +108,9 @@ def _not_in_utf8(folder: Path) -> str:
 class StateFolder:
     """Names below the state folder, in one place. Nothing here creates a file.
 
-    `storage` is where a deployment keeps tables and checkpoints; without one they are in the state folder too. In a
-    bucket are no checkpoints, and nothing that is staged: they are of this machine, and can be made again.
+    `storage` is where a deployment keeps tables and checkpoints, and what executors and a driver hand each other;
+    without one that is in the state folder too. In a bucket are no checkpoints: they are of this machine, and can be
+    made again.
     """
 
     def __init__(self, root: Path, storage: Folder | None = None) -> None:
@@ -131,9 +132,10 @@ class StateFolder:
         self.spec_memo = root / "spec_memo.json"
         self.tables: Folder = storage / "tables"
         self.checkpoints = local / "checkpoints"
-        self.staging = local / "staging"
+        self.staging: Folder = storage / "staging"
         self.static: Folder = storage / "static"
         self.carried: Folder = storage / "carried"
+        self.desired: Folder = storage / "desired"
         self._epochs = storage / "epochs" if isinstance(storage, BucketFolder) else None
         self.progress = root / "progress"
         self.backfills = root / "backfills"

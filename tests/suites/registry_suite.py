@@ -15,7 +15,7 @@ from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
 from sluice.streams.health.recording import NewVerdict
 from sluice.streams.health.verdict import PartitionLag, Verdict
-from sluice.streams.life.attempts import AttemptState, Desired, LostRaceError
+from sluice.streams.life.attempts import AttemptState, Desired, DesiredState, LostRaceError
 from sluice.streams.registry import Registry
 from tests.twins.clock import START, ManualClock
 
@@ -55,6 +55,27 @@ class RegistrySuite:
     def test_wishes_of_one_unit_say_nothing_of_another(self, registry: Registry) -> None:
         registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="demo")
         assert registry.desired("weather") is None
+
+    def test_what_is_restored_is_older_than_any_wish(self, registry: Registry, clock: ManualClock) -> None:
+        registry.set_desired_state("weather", Desired.RUNNING, by="ada", why="demo")
+        old = [
+            DesiredState(unit, state, "eve", "long ago", START - timedelta(days=1))
+            for unit, state in (("flights", Desired.RUNNING), ("taxis", Desired.STOPPED), ("weather", Desired.STOPPED))
+        ]
+        registry.restore_desired_states(old)
+        registry.restore_desired_states([replace(each, why="another copy") for each in old])
+        assert registry.desired("taxis") == old[1]
+        clock.sleep(1)
+        stopped = registry.set_desired_state("flights", Desired.STOPPED, by="bob", why="upgrade")
+        now = registry.all_desired_states()
+        assert {unit: each.state for unit, each in now.items()} == {
+            "flights": Desired.STOPPED,
+            "taxis": Desired.STOPPED,
+            "weather": Desired.RUNNING,
+        }
+        assert list(registry.desired_states_since("flights", START)) == [old[0], stopped]
+        (weather,) = registry.desired_states_since("weather", START - timedelta(days=2))
+        assert weather.state is Desired.RUNNING
 
     def test_an_intent_is_the_next_generation(self, registry: Registry) -> None:
         first = registry.intend("flights", after_generation=0, key="local.flights.g1")

@@ -33,6 +33,13 @@ class InMemoryRegistry:
         self._wishes.setdefault(unit, []).append(wish)
         return wish
 
+    def all_desired_states(self) -> Mapping[str, DesiredState]:
+        return {unit: wishes[-1] for unit, wishes in self._wishes.items()}
+
+    def restore_desired_states(self, states: Collection[DesiredState]) -> None:
+        for state in states:
+            self._wishes.setdefault(state.unit, [state])
+
     def latest_attempt(self, unit: str) -> Attempt | None:
         return next(iter(self.attempts(unit)), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,15 +12,18 @@ from sqlalchemy.exc import IntegrityError
 
 from sluice.clock import Clock, SystemClock
 from sluice.control import newest as queries
-from sluice.control.database import transaction
+from sluice.control.database import take_turns, transaction
 from sluice.control.deployment_records import DeploymentRecords
 from sluice.control.rows import attempt_of, desired_state_of, verdict_of
 from sluice.control.tables import attempt, desired_state, verdict
-from sluice.errors import CorruptionError
+from sluice.errors import CorruptionError, SluiceError
+from sluice.streams.desired_copy import DesiredCopy
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.recording import NewVerdict, RecordedVerdict
 from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState, LostRaceError
+
+log = logging.getLogger(__name__)
 
 _NOT_KEPT = {"partitions", "settling"}
 """What a verdict on record has no column for."""
@@ -28,10 +32,20 @@ _TOGETHER = 200
 
 
 class SqlRegistry(DeploymentRecords):
-    """Implements `sluice.streams.registry.Registry`. Safe from several processes and threads at once."""
+    """Implements `sluice.streams.registry.Registry`. Safe from several processes and threads at once.
 
-    def __init__(self, engine: sa.Engine, deployment: str, clock: Clock | None = None) -> None:
+    Args:
+        engine: of the database.
+        deployment: whose records these are.
+        clock: gives the time.
+        copy: of the desired states; None: there is none.
+    """
+
+    def __init__(
+        self, engine: sa.Engine, deployment: str, clock: Clock | None = None, copy: DesiredCopy | None = None
+    ) -> None:
         super().__init__(engine, deployment)
+        self._copy = copy
         self._clock = clock or SystemClock()
 
     def desired(self, unit: str) -> DesiredState | None:
@@ -42,7 +56,7 @@ class SqlRegistry(DeploymentRecords):
         return next(map(desired_state_of, self._read(query)), None)
 
     def set_desired_state(self, unit: str, state: Desired, *, by: str, why: str) -> DesiredState:
-        """Record a desired state. History is kept."""
+        """Record a desired state, and copy it. History is kept. A copy that fails is made by the next comparison."""
         desired = DesiredState(unit, state, by, why, self._clock.now())
         values = {
             "deployment": self._deployment,
@@ -54,7 +68,33 @@ class SqlRegistry(DeploymentRecords):
         }
         with transaction(self._engine, write=True) as connection:
             connection.execute(sa.insert(desired_state).values(values))
+        try:
+            if self._copy is not None:
+                self._copy.compare(self)
+        except SluiceError as error:
+            log.warning("%s is to be %s, and the copy of that was not written: %s", unit, state, error)
         return desired
+
+    def all_desired_states(self) -> Mapping[str, DesiredState]:
+        """Return the latest desired state of each unit that has one, declared or not."""
+        columns = desired_state.c
+        ours = sa.select(sa.func.max(columns.id)).where(columns.deployment == self._deployment).group_by(columns.unit)
+        found = map(desired_state_of, self._read(sa.select(desired_state).where(columns.id.in_(ours))))
+        return {desired.unit: desired for desired in found}
+
+    def restore_desired_states(self, states: Collection[DesiredState]) -> None:
+        """Record desired states of units that have none, under lower ids than any that the database gives."""
+        columns = desired_state.c
+        with transaction(self._engine, write=True) as connection:
+            take_turns(connection, "desired states")
+            lowest = connection.execute(sa.select(sa.func.min(columns.id))).scalar() or 0
+            ours = sa.select(columns.unit).where(columns.deployment == self._deployment)
+            known = set(connection.execute(ours).scalars())
+            lacking = [each for each in states if each.unit not in known]
+            for number, each in enumerate(lacking, 1):
+                row = {"id": min(lowest, 0) - number, "deployment": self._deployment, "unit": each.unit, "at": each.at}
+                values = {**row, "state": each.state, "requested_by": each.by, "why": each.why}
+                connection.execute(sa.insert(desired_state).values(values))
 
     def latest_attempt(self, unit: str) -> Attempt | None:
         """Return the attempt with the highest generation."""

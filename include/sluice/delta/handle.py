@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deltalake import DeltaTable
 
+from sluice.delta.log import transactions_at
 from sluice.storage.folder import Folder
 
 _COMMITS = 100
@@ -22,6 +23,8 @@ class TableHandle:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._open()
+        self._transactions: dict[str, int | None] = {}
+        self._read = self.table.version()
 
     def _open(self) -> None:
         self.table = DeltaTable(str(self._folder))
@@ -33,3 +36,25 @@ class TableHandle:
             self.table.update_incremental()
         else:
             self._open()
+
+    def transaction(self, application: str) -> int | None:
+        """Return the newest transaction of an application at the version of the handle; None if there is none.
+
+        For an answer delta-rs reads all commits since the last checkpoint, of a bucket by a request for each. So it is
+        asked once, and then each later commit is read once.
+        """
+        self._read_on(self.table.version())
+        if application not in self._transactions:
+            self._transactions[application] = self.table.transaction_version(application)
+        return self._transactions[application]
+
+    def _read_on(self, version: int) -> None:
+        if version < self._read:  # it is another table under the same name
+            self._transactions.clear()
+        try:
+            for each in range(self._read + 1, version + 1):
+                made = transactions_at(self._folder, each)
+                self._transactions |= {name: made[name] for name in self._transactions.keys() & made.keys()}
+        except FileNotFoundError:  # the log was cut: delta-rs finds them in a checkpoint
+            self._transactions.clear()
+        self._read = version

@@ -7,24 +7,28 @@ small Delta table beside the output; a reader of the ledger reads both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from sluice.delta.reading import dataset_of, floor_of, open_table
-from sluice.errors import CorruptionError, NotReadyError
+from sluice.delta.versions import commit_file
+from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.intervals.entries import AttemptEntry, Entry, Logged, SettleEntry, StreamEntry, from_json, to_json
 from sluice.intervals.reach import RawPosition
-from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.bucket_folder import BucketFolder, first_line
 from sluice.storage.folder import Folder, modified_at
 
 _OF_ATTEMPTS = (AttemptEntry, StreamEntry, SettleEntry)
 _AT_ONCE = 32
+_TRIES = 3
+"""How often an entry is committed at one version that nobody else takes, before its failure is passed on."""
 _Commit = tuple[int, datetime, Entry | None]
 """Version, time (UTC) and entry of a commit; None if it is not ours."""
 
@@ -120,7 +124,7 @@ def has_commit_after(table: Folder, version: int) -> bool:
     To open a table, and with it what `raw_position` says, costs some 40 ms of processor time, and `next_version` lists
     all commits of a day.
     """
-    return _file(table, version + 1).exists()
+    return commit_file(table, version + 1).exists()
 
 
 def _opened(table: Folder) -> DeltaTable | None:
@@ -138,24 +142,62 @@ def _version(table: Folder) -> int | None:
 
 
 def append_entry(table: Folder, entry: Entry) -> int:
-    """Commit an entry without files, and return the version of the commit."""
-    delta, properties = DeltaTable(str(table)), entry_properties(entry)
-    while not try_commit(delta, lambda: write_no_files(delta, properties)):
-        pass
-    delta.update_incremental()
+    """Commit an entry without files, once, and return the version of the commit.
+
+    An answer of a bucket may be lost after the commit was made. A nonce tells that commit from another writer's, so it
+    is not made again.
+
+    Raises:
+        UnreachableError: the table's log does not answer; whether the entry is in it is unknown.
+    """
+    return append_to(DeltaTable(str(table)), table, entry)
+
+
+def append_to(delta: DeltaTable, table: Folder, entry: Entry) -> int:
+    """Do the same with a table that is open. Raises what `append_entry` does."""
+    nonce, failed = uuid4().hex, 0
+    properties = entry_properties(entry, max_retries=0, nonce=nonce)
+    while True:
+        before = delta.version()
+        try:
+            write_no_files(delta, properties)
+        except (DeltaError, OSError) as error:
+            newest = _version_after(delta, table, error)
+            for version in range(before + 1, newest + 1):
+                if nonce in _text(commit_file(table, version)):
+                    return version
+            failed = 0 if newest > before else failed + 1
+            if failed == _TRIES:
+                raise
+        else:
+            return before + 1
+
+
+def _version_after(delta: DeltaTable, table: Folder, failed: Exception) -> int:
+    """Bring a table up to date after a commit that failed, and return its version."""
+    try:
+        delta.update_incremental()
+    except (DeltaError, OSError) as error:
+        raise UnreachableError(
+            f"whether an entry was added to the log of {table} is unknown: {first_line(failed)}.",
+            fix="see whether what you asked for shows in `sluice intervals list`, then repeat it if it does not.",
+        ) from error
     return delta.version()
 
 
-def entry_properties(entry: Entry, *transactions: Transaction, max_retries: int | None = None) -> CommitProperties:
+def entry_properties(
+    entry: Entry, *transactions: Transaction, max_retries: int | None = None, nonce: str = ""
+) -> CommitProperties:
     """Return what delta-rs writes into a commit that carries an entry.
 
     Args:
         entry: what the commit says.
         transactions: application transactions that it records.
         max_retries: how often delta-rs takes a later version by itself; None: as often as it likes.
+        nonce: says which call makes the commit; empty: nobody asks.
     """
     return CommitProperties(
-        custom_metadata={"userMetadata": to_json(entry)},
+        custom_metadata={"userMetadata": to_json(entry), **({"nonce": nonce} if nonce else {})},
         app_transactions=list(transactions) or None,
         max_commit_retries=max_retries,
     )
@@ -184,16 +226,36 @@ def try_commit(table: DeltaTable, write: Callable[[], object]) -> bool:
 
 
 def archive_log(table: Folder) -> int:
-    """Copy what is not kept yet, commits without an entry included, and return how many commits that were."""
-    folder = archive_folder(table)
-    new = _commits(table, after=_newest_kept(folder))
-    if new:
-        import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
+    """Copy what is not kept yet, commits without an entry included, and return how many commits that were.
 
-        schema = pa.schema([("version", pa.int64()), ("at", pa.timestamp("us", tz="UTC")), ("entry", pa.string())])
-        columns = [[v for v, _, _ in new], [at for _, at, _ in new], [e and to_json(e) for _, _, e in new]]
-        write_deltalake(str(folder), pa.table(columns, schema=schema), mode="append")
-    return len(new)
+    Each is copied once, whatever becomes of an answer: the copy is made right after the version of it that says what is
+    kept, or not at all.
+    """
+    folder, copied = archive_folder(table), 0
+    while True:
+        kept = _opened(folder)
+        new = _commits(table, after=_newest_kept(folder, kept))
+        copied = copied or len(new)
+        if not new or _keep(new, folder, kept):
+            return copied
+
+
+def _keep(commits: Sequence[_Commit], folder: Folder, kept: DeltaTable | None) -> bool:
+    """Add commits to a copy, or begin it with them; return False if another writer was quicker."""
+    import pyarrow as pa  # noqa: PLC0415 - a third of a second, for a command that only reads the log
+
+    schema = pa.schema([("version", pa.int64()), ("at", pa.timestamp("us", tz="UTC")), ("entry", pa.string())])
+    columns = [[v for v, _, _ in commits], [at for _, at, _ in commits], [e and to_json(e) for _, _, e in commits]]
+    rows, properties = pa.table(columns, schema=schema), CommitProperties(max_commit_retries=0)
+    if kept is not None:
+        return try_commit(kept, lambda: write_deltalake(kept, rows, mode="append", commit_properties=properties))
+    try:
+        write_deltalake(str(folder), rows, mode="error", commit_properties=properties)
+    except DeltaError:
+        if _opened(folder) is None:
+            raise
+        return False
+    return True
 
 
 def forget_kept(table: Folder, before: datetime) -> int:
@@ -240,15 +302,15 @@ def _kept(folder: Folder, *, after: int = -1, before: datetime | None = None) ->
     if before is not None:
         wanted &= field("at") < before
     found = dataset_of(folder).to_table(filter=wanted).to_pylist()
-    rows = {row["version"]: row for row in found}  # two that copied at once kept some twice
+    rows = {row["version"]: row for row in found}  # older releases that copied at once kept some twice
     return [(version, row["at"].astimezone(UTC), from_json(row["entry"])) for version, row in sorted(rows.items())]
 
 
-def _newest_kept(folder: Folder) -> int:
-    """Return the newest version of which there is a copy; -1 without one."""
-    if not DeltaTable.is_deltatable(str(folder)):
+def _newest_kept(folder: Folder, kept: DeltaTable | None) -> int:
+    """Return the newest version of which the opened copy has one; -1 without a copy."""
+    if kept is None:
         return -1
-    versions = dataset_of(folder).to_table(columns=["version"]).column(0).to_pylist()
+    versions = dataset_of(folder, kept.version()).to_table(columns=["version"]).column(0).to_pylist()
     return max(map(int, versions), default=-1)
 
 
@@ -283,13 +345,21 @@ def _read_ahead(table: BucketFolder, newest: int, after: int) -> Iterator[_Commi
 def _commit_at(table: Folder, version: int) -> _Commit | None:
     """Return the commit that made a version; None if the log has it no more."""
     try:
-        return _commit(_file(table, version), version)
+        return _commit(commit_file(table, version), version)
     except FileNotFoundError:
         return None
 
 
-def _file(table: Folder, version: int) -> Folder:
-    return table / "_delta_log" / f"{version:020}.json"
+def transactions_at(table: Folder, version: int) -> dict[str, int]:
+    """Return the application transactions that the commit of a version records.
+
+    Raises:
+        FileNotFoundError: the log does not have it any more.
+        CorruptionError: it cannot be read.
+    """
+    file = commit_file(table, version)
+    marked = (_action(line, file).get("txn") for line in _lines(file) if '"txn"' in line)
+    return {each["appId"]: each["version"] for each in marked if each}
 
 
 def _commit(file: Folder, version: int) -> _Commit:
@@ -300,9 +370,13 @@ def _commit(file: Folder, version: int) -> _Commit:
     return version, modified_at(file), None  # another writer's: it may lack one
 
 
+def _text(file: Folder) -> str:
+    return file.read_bytes().decode("utf-8")
+
+
 def _lines(file: Folder) -> Iterator[str]:
     if isinstance(file, BucketFolder):
-        yield from file.read_bytes().decode("utf-8").splitlines()
+        yield from _text(file).splitlines()
         return
     with file.open(encoding="utf-8") as lines:
         yield from lines

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from shutil import rmtree
 from threading import RLock
 
 import pyarrow as pa
@@ -26,7 +24,7 @@ from sluice.intervals.writers import of_all_epochs
 from sluice.settling.ports import SettledState, UncertainCommitError
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
-from sluice.storage.folder import Folder
+from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.fencing import FencedError
 
 
@@ -61,12 +59,12 @@ class StagedRows:
 
     rows: ds.Scanner
     content: Mapping[datetime, Content]
-    folder: Path
+    folder: Folder
     carried: Mapping[datetime, Carried] = field(default_factory=dict)
 
     def discard(self) -> None:
         """Delete the files."""
-        rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
 
 
 class SettledLog:
@@ -190,7 +188,7 @@ class SettledLog:
             logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)
         )
         fences = dict.fromkeys(f"{of_all_epochs(writer)}:generation" for writer in writers)
-        versions = ((writer, self._delta.transaction_version(writer)) for writer in writers)
+        versions = ((writer, self._handle.transaction(writer)) for writer in writers)
         return [
             *(Transaction(fence, self._generation) for fence in fences),
             *(Transaction(writer, version) for writer, version in versions if version is not None),
@@ -203,7 +201,7 @@ class SettledLog:
     def _marked(self) -> int:
         with self._lock:
             self._handle.update()
-            return self._delta.transaction_version(self._fence) or 0
+            return self._handle.transaction(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self._folder, marked, self._generation)

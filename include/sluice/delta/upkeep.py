@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
-from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +21,7 @@ from sluice.delta.reading import open_table
 from sluice.delta.written_files import old_drafts
 from sluice.errors import SpecError
 from sluice.intervals.entries import StreamEntry
-from sluice.storage.bucket_folder import BucketFolder
-from sluice.storage.folder import Folder, below, files_in
+from sluice.storage.folder import Folder, below, files_in, remove_folder
 
 _TARGET_BYTES = 32 * 1024 * 1024
 _ROWS_PER_GROUP = 100_000
@@ -158,9 +156,8 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
 
 def _remove_old_files(folder: Folder, now: datetime, policy: UpkeepPolicy) -> int:
     """Remove what no version has had for longer than the policy says, and what killed writers have left long ago."""
-    drafts = [] if isinstance(folder, BucketFolder) else old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS))
-    for draft in drafts:
-        rmtree(draft, ignore_errors=True)
+    for draft in old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS)):
+        remove_folder(draft)
     return _vacuumed(folder, policy.hours_kept) + _vacuumed(folder, _UNCOMMITTED_HOURS, all_files=True)
 
 

@@ -36,6 +36,11 @@ def table_position(folder: Folder, name: str) -> RawPosition:
     return RawPosition(version, Reach({partition_of(name): version + 1}, (str(table.metadata().id),)))
 
 
+def commit_file(folder: Folder, version: int) -> Folder:
+    """Return the file that makes a version of a table."""
+    return folder / "_delta_log" / f"{version:020}.json"
+
+
 def next_version(folder: Folder) -> int:
     """Return the number of the next version, by the names of the files in the log: 0 if there is no table.
 

@@ -101,7 +101,7 @@ class WriterLog:
             try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self.generation:
             raise self._fenced(marked)
-        self._transaction = self._delta.transaction_version(self.writer)
+        self._transaction = self._handle.transaction(self.writer)
         self.latest = self._newest_entry(direct=direct)
         if self.latest is None:
             self._before = newest_stream_entry(self.table)
@@ -116,7 +116,7 @@ class WriterLog:
         """Make sure that the commit of `entry` is in the log: Delta skips a transaction that it thinks it has seen."""
         with self._lock:
             self._handle.update()
-            seen = self._delta.transaction_version(self.writer)
+            seen = self._handle.transaction(self.writer)
         if seen != version:
             raise CorruptionError(
                 f"{self.table} has transaction {seen} of {self.writer}; this driver just wrote {version}. "
@@ -215,14 +215,14 @@ class WriterLog:
 
         An object store whose answer was lost is asked once more by its client, and finds the first request's commit.
         """
-        if version == self._transaction or self._delta.transaction_version(self.writer) != version:
+        if version == self._transaction or self._handle.transaction(self.writer) != version:
             return False
         return newest_stream_entry(self.table, self.writer) == entry
 
     def _check_alone(self) -> None:
         """Raise CorruptionError if another process has committed under this writer's name since its last commit."""
         with self._lock:
-            seen = self._delta.transaction_version(self.writer)
+            seen = self._handle.transaction(self.writer)
         if seen != self._transaction:
             raise CorruptionError(
                 f"{self.table} has transaction {seen} of {self.writer}; the last that this driver knows of is "
@@ -232,8 +232,8 @@ class WriterLog:
 
     def _ousted(self) -> list[Transaction]:
         """Return the last transaction of an older epoch once more: who still writes under it conflicts in Delta."""
-        last = None if self._delta.transaction_version(self.writer) is not None else newest_stream_entry(self.table)
-        version = None if last is None else self._delta.transaction_version(last.writer)
+        last = None if self._handle.transaction(self.writer) is not None else newest_stream_entry(self.table)
+        version = None if last is None else self._handle.transaction(last.writer)
         return [] if last is None or version is None else [Transaction(last.writer, version)]
 
     @property
@@ -243,13 +243,13 @@ class WriterLog:
     def _marked(self) -> int:
         with self._lock:
             self._handle.update()
-            return self._delta.transaction_version(self._fence) or 0
+            return self._handle.transaction(self._fence) or 0
 
     def _fenced(self, marked: int) -> FencedError:
         return FencedError.of(self.table, marked, self.generation)
 
     def _newest_entry(self, *, direct: bool) -> StreamEntry | None:
-        if self._delta.transaction_version(self.writer) is None:
+        if self._handle.transaction(self.writer) is None:
             return None
         newest = (newest_stream_entry if direct else newest_standing)(self.table, self.writer)
         if newest is None:

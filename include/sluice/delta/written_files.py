@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
@@ -24,8 +23,9 @@ import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.transaction import AddAction
 
+from sluice.delta.reading import arrow_files
 from sluice.storage.bucket_folder import BucketFolder
-from sluice.storage.folder import Folder
+from sluice.storage.folder import Folder, StoredFile, files_in, remove_folder, untouched_since
 
 _DRAFTS = "_drafts"
 """Delta readers and `vacuum` pass over names that begin so."""
@@ -39,49 +39,64 @@ _DAY = 24 * 60 * 60 * 1_000_000
 
 
 @contextmanager
-def draft_folder(table: Folder) -> Iterator[Path]:
-    """Yield a new folder of this machine for files that are to be put into a table's; it is removed at the end.
+def draft_folder(table: Folder) -> Iterator[Folder]:
+    """Yield a new folder inside a table's own, for files that are to be put into the table; it is removed at the end.
 
-    It is inside the table's own, from where a rename moves a file. Of a table in a bucket it is a temporary one.
+    Executors see it, wherever they run. From there a rename moves a file; in a bucket the store copies it.
     """
-    if isinstance(table, BucketFolder):
-        with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
-            yield Path(temporary) / uuid4().hex
-        return
     folder = table / _DRAFTS / uuid4().hex
     try:
         yield folder
     finally:
-        rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
-def old_drafts(table: Path, before: datetime) -> list[Path]:
-    """Return the folders of drafts that a killed writer has left, untouched since a time."""
-    return [folder for folder in (table / _DRAFTS).glob("*") if folder.stat().st_mtime < before.timestamp()]
+@contextmanager
+def _own_draft(table: Folder) -> Iterator[Path]:
+    """Yield a new folder of this machine for what this process writes: that of `draft_folder`, or a temporary one."""
+    if isinstance(table, BucketFolder):  # what is uploaded from there needs no copy
+        with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary) / "table"
+        return
+    with draft_folder(table) as draft:
+        yield Path(str(draft))
 
 
-def moved_into(table: Folder, draft: Path) -> list[AddAction]:
+def old_drafts(table: Folder, before: datetime) -> list[Folder]:
+    """Return the folders of drafts that a killed writer has left, untouched since a time (UTC)."""
+    return untouched_since(table / _DRAFTS, before)
+
+
+def moved_into(table: Folder, draft: Folder) -> list[AddAction]:
     """Move the files of a draft into their table's folder, and return what a commit says of them.
 
     Args:
         table: its folder, without partitions.
         draft: a folder with Parquet files, see `draft_folder`; those without rows stay.
     """
-    footers = {file: pq.read_metadata(file) for file in sorted(draft.glob("*.parquet"))}
-    return [_moved(file, table, footer) for file, footer in footers.items() if footer.num_rows]
+    found, files = sorted(files_in(draft, ".parquet"), key=lambda file: file.place.name), arrow_files(draft)
+    footers = [(file, pq.read_metadata(file.place.name, filesystem=files)) for file in found]
+    return [_moved(file, table, footer) for file, footer in footers if footer.num_rows]
 
 
-def _moved(file: Path, table: Folder, footer: pq.FileMetaData) -> AddAction:
-    target, state = table / f"{file.parent.name}-{file.name}", file.stat()  # never a name that the table has already
-    _put(file, target)
-    return AddAction(target.name, state.st_size, {}, int(state.st_mtime * 1000), True, statistics(footer))
+def _moved(file: StoredFile, table: Folder, footer: pq.FileMetaData) -> AddAction:
+    place = file.place
+    target = table / f"{place.parent.name}-{place.name}"  # never a name that the table has already
+    _put(place, target)
+    at = int(file.modified.timestamp() * 1000)
+    return AddAction(target.name, file.size, {}, at, True, statistics(footer))
 
 
-def _put(file: Path, target: Folder) -> None:
-    if isinstance(target, BucketFolder):
-        target.upload(file)
-    else:
-        file.rename(target)
+def _put(file: Folder, target: Folder) -> None:
+    match file, target:
+        case BucketFolder(), BucketFolder():
+            file.copy_to(target)
+        case Path(), BucketFolder():
+            target.upload(file)
+        case Path(), Path():
+            file.rename(target)
+        case _:
+            raise AssertionError(f"the draft {file} of a table on a disk is in a bucket")
 
 
 def written_partitions(table: Folder, column: str, rows: pa.RecordBatchReader) -> list[AddAction]:
@@ -92,7 +107,7 @@ def written_partitions(table: Folder, column: str, rows: pa.RecordBatchReader) -
         column: the table's partition column, the only one.
         rows: with the columns of the table.
     """
-    with draft_folder(table) as draft:
+    with _own_draft(table) as draft:
         write_deltalake(str(draft), rows, partition_by=[column])
         first = draft / "_delta_log" / f"{0:020}.json"
         commit = [json.loads(line) for line in first.read_text(encoding="utf-8").splitlines()]

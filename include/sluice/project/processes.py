@@ -20,6 +20,7 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import need_of
 from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
 from sluice.specs.code.closure import build_archive
+from sluice.specs.deployments.bucket_address import is_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.launcher import DriverReport, Job, Launcher
@@ -45,6 +46,12 @@ class ProjectProcesses:
         from sluice.launch.master_address import master_address  # noqa: PLC0415 - see `Project`
 
         return master_address(self.settings.spark_master, self.deployment.spark, self.folder)
+
+    def shares_disk(self) -> bool:
+        """Whether executors see the disk with the checkpoints: in a bucket are none, and a cluster has other disks."""
+        from sluice.launch.master_address import on_this_machine  # noqa: PLC0415 - see `Project`
+
+        return not is_bucket(self.deployment.storage) or on_this_machine(self.spark().master)
 
     def launcher(self) -> Launcher:
         """Return what starts drivers."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sluice.clock import Clock
 from sluice.settings import Settings, StateFolder, control_url
+from sluice.storage.objects import objects_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sluice.provisioning.growth.order_break import OrderBreaks
     from sluice.quality.cases import Cases
     from sluice.quality.results import QualityResults
+    from sluice.streams.desired_copy import DesiredCopy
     from sluice.streams.health.snapshots import SnapshotStore
     from sluice.streams.registry import Registry
 
@@ -53,7 +55,13 @@ class ProjectRecords:
     def _registry(self) -> Registry:
         from sluice.control.registry import SqlRegistry  # noqa: PLC0415 - see `Project`
 
-        return SqlRegistry(self.database, self.settings.deployment, self.clock)
+        return SqlRegistry(self.database, self.settings.deployment, self.clock, self.desired_copy())
+
+    def desired_copy(self) -> DesiredCopy:
+        """Return the copy of the desired states, which is where the tables are."""
+        from sluice.streams.desired_copy import DesiredCopy  # noqa: PLC0415 - see `Project`
+
+        return DesiredCopy(objects_in(self.folder.desired), self.clock)
 
     def backfills(self) -> Backfills:
         """Return the record of backfills."""

@@ -142,14 +142,25 @@ class BucketFolder:
             yield each["path"].rpartition("/")[2], each["last_modified"], each["size"]
 
     def below(self) -> Iterator[str]:
-        """Yield the key of each object at any depth of the folder, without the folder's own.
+        """Yield the key of each object at any depth of the folder, without the folder's own. See `walk`."""
+        return (key for key, _ in self.walk())
+
+    def walk(self) -> Iterator[tuple[str, datetime]]:
+        """Yield the same, each with its time of writing (UTC).
 
         Raises:
             UnreachableError: the store does not answer.
         """
         with asking(self):
             for chunk in self.store.list(f"{self.key}/"):
-                yield from (each["path"].removeprefix(f"{self.key}/") for each in chunk)
+                yield from ((each["path"].removeprefix(f"{self.key}/"), each["last_modified"]) for each in chunk)
+
+    def remove(self) -> None:
+        """Delete every object at any depth of the folder. Raises what `walk` does."""
+        keys = [f"{self.key}/{key}" for key in self.below()]
+        with asking(self):
+            if keys:
+                self.store.delete(keys)
 
     def modified(self) -> datetime:
         """Return when the object was written (UTC, by the store's clock). Raises what `read_bytes` does."""
@@ -164,6 +175,16 @@ class BucketFolder:
         """
         with asking(self):
             self.store.put(self.key, file)
+
+    def copy_to(self, target: BucketFolder) -> None:
+        """Write the object to another one of the bucket, which the store does by itself.
+
+        Raises:
+            FileNotFoundError: there is none.
+            UnreachableError: the store does not answer; it may have been written.
+        """
+        with asking(self):
+            self.store.copy(self.key, target.key)
 
     @property
     def store(self) -> S3Store:

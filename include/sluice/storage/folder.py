@@ -7,14 +7,19 @@ members that both need, under the same names, so most code does not ask which it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 from typing import TypeAlias
 
+from sluice.errors import UnreachableError
 from sluice.storage.bucket_folder import BucketFolder
 
 Folder: TypeAlias = Path | BucketFolder
+_EMPTY = "_empty"
+"""Whoever reads data passes over names that begin so."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,45 @@ def below(folder: Folder, names: Collection[str]) -> set[str]:
     if isinstance(folder, BucketFolder):  # one listing costs less than a question for each
         return set(folder.below()) & set(names) if names else set()
     return {name for name in names if (folder / name).exists()}
+
+
+def remove_folder(folder: Folder) -> None:
+    """Delete a folder with all that is in it, if it is there. What cannot be deleted stays, and no error is raised."""
+    if isinstance(folder, BucketFolder):
+        with suppress(UnreachableError):
+            folder.remove()
+    else:
+        rmtree(folder, ignore_errors=True)
+
+
+def empty_folder(folder: Folder) -> None:
+    """Make a folder that Spark finds although nothing is in it; what was in it is deleted.
+
+    Raises:
+        UnreachableError: a bucket does not answer.
+        OSError: a folder of this machine cannot be made.
+    """
+    remove_folder(folder)
+    if isinstance(folder, BucketFolder):
+        (folder / _EMPTY).write_bytes(b"")
+    else:
+        folder.mkdir(parents=True)
+
+
+def untouched_since(folder: Folder, before: datetime) -> list[Folder]:
+    """Return the folders right in a folder in which nothing was written since a time (UTC).
+
+    Raises:
+        UnreachableError: a bucket does not answer.
+    """
+    if not isinstance(folder, BucketFolder):
+        return [each for each in folder.glob("*") if each.stat().st_mtime < before.timestamp()]
+    newest: dict[str, datetime] = {}
+    for key, modified in folder.walk():
+        name, inside, _ = key.partition("/")
+        if inside:
+            newest[name] = max(modified, newest.get(name, modified))
+    return [folder / name for name, modified in newest.items() if modified < before]
 
 
 def modified_at(place: Folder) -> datetime:

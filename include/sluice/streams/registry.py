@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sluice.streams.desired_copy import DesiredRecords
 from sluice.streams.health.recording import VerdictRecords
 from sluice.streams.life.attempts import AttemptRecords
 
 
-class Registry(AttemptRecords, VerdictRecords, Protocol):
+class Registry(AttemptRecords, DesiredRecords, VerdictRecords, Protocol):
     """All of it in one. Every method may raise UnreachableError."""

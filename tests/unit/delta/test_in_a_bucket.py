@@ -14,7 +14,7 @@ from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
 from sluice.delta.carried_log import forget_states
-from sluice.delta.log import newest_first, read_log
+from sluice.delta.log import append_entry, append_to, archive_folder, archive_log, newest_first, read_log
 from sluice.delta.reading import dataset_of, open_table, read_rows
 from sluice.delta.size import rows_at_most
 from sluice.delta.sql import query
@@ -22,12 +22,18 @@ from sluice.delta.table import ensure_table
 from sluice.delta.upkeep import UpkeepPolicy, look_after
 from sluice.delta.versions import next_version, table_position
 from sluice.delta.writer_log import WriterLog
-from sluice.delta.written_files import draft_folder, moved_into, replace_partitions, written_partitions
-from sluice.errors import NotReadyError
+from sluice.delta.written_files import (
+    draft_folder,
+    moved_into,
+    old_drafts,
+    replace_partitions,
+    written_partitions,
+)
+from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.entries import AttemptEntry, StreamEntry, to_json
 from sluice.intervals.reach import RawPosition
 from sluice.storage.bucket_folder import BucketFolder
-from sluice.storage.folder import below, files_in
+from sluice.storage.folder import below, empty_folder, files_in, remove_folder
 from tests.buckets import BucketServer
 from tests.unit.delta.test_written_files import hour, hourly
 
@@ -79,13 +85,19 @@ def test_a_long_log_is_read_in_order_by_several_requests_at_once(tables: BucketF
     assert store.faults_made()["slow"] - searched == searched + 100  # a search reads no commit behind what it finds
 
 
-def test_files_that_spark_wrote_are_uploaded_and_committed(tables: BucketFolder) -> None:
+def parquet(*numbers: int) -> bytes:
+    written = pa.BufferOutputStream()
+    pq.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), written)
+    return written.getvalue().to_pybytes()
+
+
+def test_files_that_executors_wrote_are_copied_and_committed(tables: BucketFolder) -> None:
     ensure_table(tables / "t", SCHEMA)
     log = opened(tables / "t")
     with draft_folder(tables / "t") as draft:
-        draft.mkdir()
-        pq.write_table(pa.table({"n": [1, 2]}), draft / "part-0.parquet")
-        pq.write_table(pa.table({"n": pa.array([], pa.int64())}), draft / "part-1.parquet")
+        (draft / "_SUCCESS").write_bytes(b"")
+        (draft / "part-0.parquet").write_bytes(parquet(1, 2))
+        (draft / "part-1.parquet").write_bytes(parquet())
         files = moved_into(tables / "t", draft)
     assert not draft.parent.exists()
     assert [file.path for file in files] == [f"{draft.name}-part-0.parquet"]
@@ -93,6 +105,28 @@ def test_files_that_spark_wrote_are_uploaded_and_committed(tables: BucketFolder)
     assert numbers(tables / "t") == [1, 2]
     assert (tables / "t").exists()
     assert next_version(tables / "t") == DeltaTable(str(tables / "t")).version() + 1 == 3
+
+
+def test_what_killed_writers_left_is_found_by_its_newest_file_and_removed(tables: BucketFolder) -> None:
+    for name in (
+        "_drafts/a/x/1.parquet",
+        "_drafts/a/2.parquet",
+        "_drafts/b/1.parquet",
+        "_drafts/3.parquet",
+        "4.parquet",
+    ):
+        (tables / "t" / name).write_bytes(b"")
+    now = datetime.now(UTC)
+    assert old_drafts(tables / "t", now - timedelta(hours=1)) == []
+    old = old_drafts(tables / "t", now + timedelta(hours=1))
+    assert sorted(map(str, old)) == [f"{tables}/t/_drafts/{name}" for name in "ab"]
+    for each in old:
+        remove_folder(each)
+    remove_folder(tables / "never there")
+    assert set((tables / "t").below()) == {"_drafts/3.parquet", "4.parquet"}
+    empty_folder(tables / "t")
+    assert (tables / "t").is_dir()
+    assert list(files_in(tables / "t", ".parquet")) == []
 
 
 def test_intervals_are_published_beside_others(tables: BucketFolder) -> None:
@@ -141,10 +175,8 @@ def test_states_that_nobody_continues_are_deleted(tables: BucketFolder) -> None:
 def test_duckdb_asks_tables_and_states_of_a_bucket(tables: BucketFolder) -> None:
     ensure_table(tables / "t", SCHEMA)
     append(opened(tables / "t"), 5)
-    written = pa.BufferOutputStream()
-    pq.write_table(pa.table({"n": [7]}), written)
     state = tables.with_name("carried") / "state.parquet"
-    state.write_bytes(written.getvalue().to_pybytes())
+    state.write_bytes(parquet(7))
     found = query("SELECT n FROM t UNION ALL SELECT n FROM state ORDER BY n", {"t": tables / "t", "state": state})
     assert found.column("n").to_pylist() == [5, 7]
 
@@ -156,6 +188,75 @@ def test_names_below_a_folder_are_found_at_any_depth(tables: BucketFolder) -> No
     assert set(tables.below()) == {"a/b=1 2/c.parquet", "d.parquet", "a.parquet"}
     assert below(tables, ["a/b=1 2/c.parquet", "no.parquet"]) == {"a/b=1 2/c.parquet"}
     assert below(tables, []) == set()
+
+
+@pytest.mark.parametrize("kind", ["lose", "fail"])
+def test_an_entry_whose_answer_was_lost_is_added_and_kept_once(
+    tables: BucketFolder, store: BucketServer, kind: str
+) -> None:
+    table = tables / "t"
+    ensure_table(table, SCHEMA)
+    for number in (1, 2):  # the first copy begins the table of copies
+        fault = {"kind": kind, "contains": "_delta_log", "times": 1}
+        store.make_faults(fault)
+        assert append_entry(table, AttemptEntry("w", number)) == number
+        assert store.faults_made() == {kind: 1}
+        store.make_faults(fault)
+        archive_log(table)
+        assert store.faults_made() == {kind: 1}
+        assert [each.version for each in read_log(table)] == list(range(1, number + 1))
+        copies = read_rows(archive_folder(table)).column("version").to_pylist()
+        assert sorted(copies) == list(range(number + 1))
+        assert open_table(archive_folder(table)).version() == number - 1
+
+
+def test_entries_of_two_writers_behind_lost_answers_are_there_once_each(
+    tables: BucketFolder, store: BucketServer
+) -> None:
+    table = tables / "t"
+    ensure_table(table, SCHEMA)
+    store.make_faults(*({"kind": kind, "contains": "_delta_log", "share": 0.3} for kind in ("lose", "fail")))
+
+    def add(first: int) -> list[int]:
+        return [append_entry(table, AttemptEntry("w", number)) for number in range(first, first + 8)]
+
+    with ThreadPoolExecutor(2) as pool:
+        versions = [*pool.map(add, (0, 100))]
+    assert min(store.faults_made().values()) > 0
+    told = dict(zip([*range(8), *range(100, 108)], [*versions[0], *versions[1]], strict=True))
+    logged = {each.entry.generation: each.version for each in read_log(table) if isinstance(each.entry, AttemptEntry)}
+    assert logged == told
+    assert open_table(table).version() == len(told)
+
+
+def test_two_that_copy_a_log_at_once_keep_each_commit_once(tables: BucketFolder) -> None:
+    table = tables / "t"
+    ensure_table(table, SCHEMA)
+    for number in range(5):
+        append_entry(table, AttemptEntry("w", number))
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(archive_log, [table] * 3))
+    copies = read_rows(archive_folder(table)).column("version").to_pylist()
+    assert sorted(copies) == list(range(6))
+
+
+def test_a_log_that_does_not_answer_is_unknown(tables: BucketFolder, store: BucketServer) -> None:
+    ensure_table(tables / "t", SCHEMA)
+    refused = [{"kind": "refuse", "method": method, "contains": "_delta_log"} for method in ("PUT", "GET", "HEAD")]
+    opened = DeltaTable(str(tables / "t"), storage_options={"max_retries": "0"})
+    store.make_faults(*refused)
+    with pytest.raises(UnreachableError, match=r"whether an entry was added to the log of s3://.* is unknown"):
+        append_to(opened, tables / "t", AttemptEntry("w", 1))
+
+
+def test_a_commit_asks_no_more_of_a_long_log(tables: BucketFolder, store: BucketServer) -> None:
+    ensure_table(tables / "t", SCHEMA)
+    log, asked = opened(tables / "t"), []
+    for number in range(40):
+        store.make_faults({"kind": "slow", "method": "GET", "contains": "_delta_log", "seconds": 0})
+        append(log, number)
+        asked.append(store.faults_made()["slow"])
+    assert max(asked[-10:]) <= 2 * max(asked[:5])
 
 
 def test_two_drivers_lose_and_double_nothing_behind_faults(tables: BucketFolder, store: BucketServer) -> None:

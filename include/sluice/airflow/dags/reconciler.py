@@ -2,7 +2,8 @@
 
 It holds no state and acts on nothing itself. Each minute it checks every unit and triggers at most one run per unit,
 and none where a run is active or queued, so that runs never pile up, whatever is paused or slow. Before that it
-sends the alerts about what has begun, is due, or is over. The round is done in the triggerer (`sluice.airflow.rounds`).
+sends the alerts about what has begun, is due, or is over, and compares the desired states with their copy, which stands
+in for a control database that was lost. The round is done in the triggerer (`sluice.airflow.rounds`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sluice.airflow.batches.spark_connection import at_connection
 from sluice.airflow.dags.conventions import QUICK_RETRIES, Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger, trigger_decided
-from sluice.airflow.streams.reconciliation import decide
+from sluice.airflow.streams.reconciliation import decide, restore_desired_states
 from sluice.airflow.streams.stream_request import UnitCommand
 from sluice.alerts.journal import Journal
 from sluice.clock import Clock, SystemClock
@@ -66,6 +67,7 @@ def reconcile_round(ti: AskedOfAirflow, open_project: Callable[[], Project], clo
     alert_round(opened, AirflowRuns(ti), airflow_dispatcher(clock))
     with retried_only_if_unknown():
         project = opened()
+        restore_desired_states(project)
         include = settings().home / "include"
         needed = decide(
             declared_units(scan(include), include).values(),

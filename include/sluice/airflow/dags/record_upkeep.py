@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from airflow.sdk import DAG, CronTriggerTimetable, task
 
@@ -14,6 +15,8 @@ from sluice.clock import SystemClock
 from sluice.devstack.airflow.history import remove_history
 from sluice.launch.run_folders import pipeline_of, remove_ended, unit_of
 from sluice.project.project import Project
+from sluice.storage.bucket_folder import BucketFolder
+from sluice.storage.folder import remove_folder, untouched_since
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +68,17 @@ def remove_old_records(project: Project, now: datetime) -> dict[str, int]:
         ("backfills", folder.backfills, pipeline_of),
         ("staging", folder.staging, pipeline_of),
     ):
-        names = remove_ended(path, before, owner_of)
+        names = remove_ended(path, before, owner_of) if isinstance(path, Path) else _removed(path, before)
         removed[name] = len(names)
         if names:
             log.info("Removed %d folders of %s, %s to %s", len(names), name, names[0], names[-1])
     logs = remove_history(project.settings, now - timedelta(days=HISTORY_DAYS))
     return removed if logs is None else {**removed, "task_logs": logs}
+
+
+def _removed(folder: BucketFolder, before: datetime) -> list[str]:
+    """Remove what backfills that ended long ago have left in a bucket, and return its names."""
+    old = untouched_since(folder, before)
+    for each in old:
+        remove_folder(each)
+    return sorted(each.name for each in old)

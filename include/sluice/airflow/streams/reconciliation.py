@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP
 from sluice.errors import SluiceError
+from sluice.project.project import Project
 from sluice.specs.units import DeclaredUnit
 from sluice.streams.life.reconcile import ActionKind, Correction, reconcile
 from sluice.streams.life.status import UnitStatus
@@ -78,3 +79,21 @@ def _finish_stop(action: Correction, status: UnitStatus, active_runs: int, now: 
     if asked_for < LONGEST_STOP or (active_runs > 1 and asked_for < LONGEST_CLAIM):
         return Correction(ActionKind.NOTHING, f"{action.why}; that stop may still be under way")
     return action
+
+
+def restore_desired_states(project: Project) -> None:
+    """Let the copy of the desired states stand in for a control database that was lost, and keep it up to date."""
+    try:
+        done = project.records.desired_copy().compare(project.records.registry())
+    except SluiceError as error:
+        log.warning("The desired states were not compared with their copy: %s", error)
+        return
+    if done.restored:
+        log.warning("Desired states are on record again that the control database had lost: %s", done.restored)
+    if done.until is not None:
+        log.warning(
+            "Desired states of %s are in the copy and not in this control database. Another one has marked the copy a "
+            "moment ago, so nothing is taken over before %s UTC; if that one lives, set SLUICE_CONTROL_URL to it",
+            done.waiting,
+            f"{done.until:%H:%M:%S}",
+        )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -36,6 +35,7 @@ from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.records import Records
 from sluice.spark.tables.source_records import AS_DECLARED, Variation
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ChunkExaminer:
     code: PipelineCode
     raw: Mapping[str, RawTable]
     table: OutputTable
-    staging: Path
+    staging: Folder
     replays: RecordPositions = field(default_factory=RecordPositions)
     chain: StateChain | None = None
 

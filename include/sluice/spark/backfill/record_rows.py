@@ -7,11 +7,9 @@ without the record. That is true for any transform; how it makes rows of records
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +36,7 @@ from sluice.spark.sinks.raw import raw_records
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
 from sluice.specs.model.outputs import RowsOutput
+from sluice.storage.folder import Folder, remove_folder
 from sluice.tracing.intervals import Part, TracedInterval
 from sluice.tracing.judgement import FoundRecord, Judgement
 from sluice.tracing.storage import StoredRow
@@ -152,7 +151,7 @@ class _Without:
         try:
             found = list(islice(self._differences(taken, staging), limit + 1))
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            remove_folder(staging)
         codes = {code for each in taken if each.holds and each.row.current for code in each.row.current.codes}
         return RecordRows(
             differences=tuple(found[:limit]),
@@ -161,13 +160,15 @@ class _Without:
             other_code=bool(codes - {self.code.code_hash}),
         )
 
-    def _differences(self, intervals: Sequence[TracedInterval], staging: Path) -> Iterator[RowDifference]:
+    def _differences(self, intervals: Sequence[TracedInterval], staging: Folder) -> Iterator[RowDifference]:
         """Yield the differences of intervals, those that were made with the same static inputs at once."""
         for number, (digests, group) in enumerate(_by_static(intervals)):
             code = self.code.as_of(digests)
             yield from self._of_group(code, group, staging / str(number))
 
-    def _of_group(self, code: PipelineCode, group: Sequence[TracedInterval], staging: Path) -> Iterator[RowDifference]:
+    def _of_group(
+        self, code: PipelineCode, group: Sequence[TracedInterval], staging: Folder
+    ) -> Iterator[RowDifference]:
         output, topic = code.pipeline.intervals, self.record.address.topic
         table = OutputTable(self.project.folder.table(output.table), output)
         left_out = {**self.raw, topic: replace(self.raw[topic], left_out=self._positions)}

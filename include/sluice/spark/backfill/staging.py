@@ -1,12 +1,10 @@
-"""The stage: a chunk's rows, computed once and put on disk, for the comparison, the gate and the publication."""
+"""The stage: a chunk's rows, computed once and put into files, for the comparison, the gate and the publication."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -16,6 +14,7 @@ from pyspark.sql.types import StructType
 from sluice.intervals.entries import Content
 from sluice.spark.records.content import content_of
 from sluice.spark.sinks.collected import read_by_arrow
+from sluice.storage.folder import Folder, empty_folder, remove_folder
 
 
 @dataclass(frozen=True)
@@ -29,16 +28,16 @@ class Stage:
         column: the partition column of the output.
     """
 
-    folder: Path
+    folder: Folder
     schema: StructType
     condition: str
     column: str
 
     @classmethod
     def write(
-        cls, results: Iterable[DataFrame], empty: Callable[[], StructType], folder: Path, condition: str, column: str
+        cls, results: Iterable[DataFrame], empty: Callable[[], StructType], folder: Folder, condition: str, column: str
     ) -> Stage:
-        """Compute rows and write them to disk; what a crash left there is replaced.
+        """Compute rows and write them to files; what a crash left there is replaced.
 
         Args:
             results: rows with the columns of the output table; all are kept.
@@ -47,8 +46,7 @@ class Stage:
             condition: SQL that selects the rows of the chunk's intervals.
             column: the partition column.
         """
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        empty_folder(folder)
         schema: StructType | None = None
         for rows in results:
             rows.write.mode("append").parquet(str(folder))
@@ -69,5 +67,5 @@ class Stage:
         return content_of(self.rows(spark), self.column)
 
     def remove(self) -> None:
-        """Free the disk."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Free the room."""
+        remove_folder(self.folder)

@@ -340,8 +340,8 @@ class _Preparation:
 
     def _output_context(self, pipeline: PipelineSpec) -> OutputContext:
         settled_until = partial(self._settled.get, pipeline.name)
-        table = self._project.folder.table
-        return OutputContext(self._read_by(pipeline), self._topics, table, connection_url, settled_until)
+        table, shared = self._project.folder.table, self._project.processes.shares_disk()
+        return OutputContext(self._read_by(pipeline), self._topics, table, connection_url, settled_until, shared)
 
     def _of_pipeline(self, name: str, prepared: Prepared, epoch: EpochInForce, code: PipelineCode) -> PreparedStream:
         histories = {

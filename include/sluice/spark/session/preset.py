@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
-from sluice.errors import NotReadyError, RefusedError
+from sluice.errors import NotReadyError
 from sluice.kafka.client.java_client import java_options
 from sluice.launch.master_address import LOCAL, on_this_machine
 from sluice.project.project import Project
@@ -143,7 +143,6 @@ def effective_settings(
 
     Raises:
         NotReadyError: the jars are missing.
-        RefusedError: see `of_bucket`.
     """
     places = _of_place(resources, jars=jars, warehouse=warehouse, master=master, archive=archive)
     return merged([*places, (Origin.PIPELINE, overrides or {})])
@@ -265,7 +264,6 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
 
     Raises:
         NotReadyError: the jars are missing.
-        RefusedError: see `of_bucket`.
     """
     places = _of_place(
         resources,
@@ -287,7 +285,10 @@ def _of_tokens(kafka: EmbeddedKafka | ExternalKafka) -> str:
 
 
 def of_bucket(found: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return what a session has besides whose tables are in a bucket. Credentials stay in the environment.
+    """Return what a session has besides whose tables are in a bucket.
+
+    Credentials stay in the environment: of the driver, and of a cluster's workers, who hand theirs down to executors.
+    Spark would show settings on its pages.
 
     Args:
         found: its other settings.
@@ -295,14 +296,7 @@ def of_bucket(found: Mapping[str, str], folder: Path) -> dict[str, str]:
 
     Raises:
         NotReadyError: there are none.
-        RefusedError: executors are processes of a cluster.
     """
-    if (master := found["spark.master"]).startswith(STANDALONE):
-        raise RefusedError(
-            f"the tables are in a bucket, and {master} is a cluster: its executors have neither the credentials nor "
-            "the disk where a large batch is written before it is uploaded.",
-            fix="let drivers run on `local`, without `--spark-workers`, or keep the tables in a folder.",
-        )
     jars = [str(jar) for jar in sorted(folder.glob("*.jar"))]
     if not jars:
         raise NotReadyError(f"{folder} holds no jar: Spark reads no bucket without them.", fix="run `make setup`.")
@@ -313,6 +307,9 @@ def of_bucket(found: Mapping[str, str], folder: Path) -> dict[str, str]:
     return {
         "spark.jars": ",".join([found["spark.jars"], *jars]),
         **paths,
+        # A bucket renames by copying. So a file is renamed once, at the end of its task, and not again at the end of
+        # the job: nobody lists these files before.
+        "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
         # Tables have one address for all that read them.
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         **({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {}),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from sluice.spark.sinks.collected import brought
 from sluice.spark.tables.continuation import Continuation
 from sluice.spark.tables.raw_table import FEW, frame_of
 from sluice.specs.model.outputs import IntervalsOutput
+from sluice.storage.folder import Folder
 
 _MOST_CALLS = 24
 """Calls of a transform that is given one interval at a time, for one commit: what a crash repeats takes seconds."""
@@ -74,7 +74,7 @@ class RawComputation:
 
     sources: Mapping[str, ComputedSource]
     code: PipelineCode
-    staging: Path
+    staging: Folder
     max_records: int = 4_000_000
     continuation: Callable[[datetime], Continuation] | None = None
 
@@ -171,7 +171,7 @@ class RawComputation:
         return sorted(each for each in touched if intervals.start <= each.start < intervals.end)
 
     def _computed(
-        self, given: Given, intervals: Interval, folder: Path, continuation: Continuation | None = None
+        self, given: Given, intervals: Interval, folder: Folder, continuation: Continuation | None = None
     ) -> CollectedRows | StagedRows:
         """Return the rows of intervals, by one call of the transform that is given what they are made of.
 
@@ -198,7 +198,7 @@ class RawComputation:
         return SettlingRules.of(self.code.pipeline)
 
     def _rows(
-        self, good: Mapping[str, DataFrame], intervals: Interval, folder: Path, continuation: Continuation | None
+        self, good: Mapping[str, DataFrame], intervals: Interval, folder: Folder, continuation: Continuation | None
     ) -> ComputedRows:
         made = rows_of(good, self.code) if continuation is None else continuation.call(intervals.start, good, self.code)
         return ComputedRows.of(made, partition_column(self._output), folder)

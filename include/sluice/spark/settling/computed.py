@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +16,7 @@ from sluice.delta.settled_log import CollectedRows, StagedRows
 from sluice.intervals.alignment import Interval
 from sluice.spark.records.content import HASH, content_of_collected, with_hash
 from sluice.spark.sinks.collected import brought, in_files
+from sluice.storage.folder import Folder
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class ComputedRows:
 
     rows: ds.Dataset
     column: str
-    folder: Path | None = None
+    folder: Folder | None = None
 
     @classmethod
-    def of(cls, rows: DataFrame, column: str, folder: Path) -> ComputedRows:
+    def of(cls, rows: DataFrame, column: str, folder: Folder) -> ComputedRows:
         """Compute rows.
 
         Args:
@@ -67,7 +67,7 @@ class ComputedRows:
         return StagedRows(self.rows.scanner(columns=columns, filter=inside), content, self.folder)
 
 
-def joined(parts: Sequence[CollectedRows | StagedRows], folder: Path) -> CollectedRows | StagedRows:
+def joined(parts: Sequence[CollectedRows | StagedRows], folder: Folder) -> CollectedRows | StagedRows:
     """Return the rows of several computations as those of one.
 
     Args:

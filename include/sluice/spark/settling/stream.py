@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from shutil import rmtree
 from threading import Lock
 from uuid import uuid4
 
@@ -46,7 +45,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import planned_batch
 from sluice.spark.tables.continuation import settling_continuation
 from sluice.spark.tables.upstream import UpstreamTable
-from sluice.storage.folder import Folder
+from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import EpochInForce
 
@@ -106,7 +105,7 @@ class SettlingContext:
     topics: Sequence[SettledTopic]
     table: Folder
     cluster: Cluster
-    staging: Path
+    staging: Folder
     report: Callable[[SettlingStatus], object] = lambda _status: None
     reported: Callable[[], SettlingStatus | None] = lambda: None
     upstream: Mapping[str, Folder] = field(default_factory=dict)
@@ -345,7 +344,7 @@ def prepare_settled(
         name, rules = settler_name(code.pipeline.name), SettlingRules.by_topic(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
-        rmtree(context.staging, ignore_errors=True)  # of generations that are fenced now
+        remove_folder(context.staging)  # of generations that are fenced now
         sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, spark, generation=generation)
         return Opened(ranges, sink, between_batches=sink.between_batches, give_up=sink.give_up)
 

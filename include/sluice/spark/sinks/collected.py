@@ -7,8 +7,6 @@ is written from here instead, in milliseconds. Spark itself says what does not f
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.dataset as ds
 from py4j.protocol import Py4JJavaError
@@ -16,6 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+from sluice.delta.reading import arrow_files
+from sluice.storage.folder import Folder
 
 MAX_RECORDS = "spark.sluice.collect.records"
 """The setting that bounds how many records of a batch are brought here; 0: none, Spark writes everything."""
@@ -47,12 +48,12 @@ def brought(rows: DataFrame) -> pa.Table | None:
         return None
 
 
-def in_files(rows: DataFrame, folder: Path) -> ds.Dataset:
+def in_files(rows: DataFrame, folder: Folder) -> ds.Dataset:
     """Write rows to files that no table names, whatever lies in their folder, and return them as Arrow reads them."""
     rows.write.mode("overwrite").parquet(str(folder))
     return read_by_arrow(folder, rows.schema)
 
 
-def read_by_arrow(folder: Path, schema: StructType) -> ds.Dataset:
+def read_by_arrow(folder: Folder, schema: StructType) -> ds.Dataset:
     """Return the rows of files that Spark has written, as Arrow reads them."""
-    return ds.dataset(folder, schema=to_arrow_schema(schema, timezone="UTC"), format=_SPARKS)
+    return ds.dataset("", to_arrow_schema(schema, timezone="UTC"), _SPARKS, filesystem=arrow_files(folder))

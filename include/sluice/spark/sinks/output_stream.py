@@ -62,6 +62,7 @@ class OutputContext:
         table: returns the folder of a Delta table.
         connection: returns the URL of a database by the connection's name.
         settled_until: returns how far the pipeline's interval table is settled; None if that is not known.
+        shares_disk: whether executors see the disk with the checkpoint, which would hold a state.
     """
 
     sources: Sequence[KafkaTopic]
@@ -69,6 +70,7 @@ class OutputContext:
     table: Callable[[str], Folder]
     connection: Callable[[str], str]
     settled_until: Callable[[], datetime | None] = lambda: None
+    shares_disk: bool = True
 
 
 def prepare_outputs(
@@ -83,7 +85,8 @@ def prepare_outputs(
     """Return the stream that delivers to every output of a pipeline but an interval table.
 
     Raises:
-        SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state.
+        SpecError: an output does not fit what the transform returns, or a `rows` output a transform with state; or the
+            transform keeps state, and executors have no disk to keep it on.
     """
     pipeline = code.pipeline
     records = read_streams(spark, context.sources, start=epoch.start, most=pipeline.max_records_per_batch)
@@ -92,6 +95,7 @@ def prepare_outputs(
     state = state_in(rows)
     appended = any(isinstance(output, RowsOutput) for output in pipeline.side_outputs)
     _refuse_stateful_rows(pipeline.name, state if appended else None)
+    _refuse_scattered_state(stream, state, context)
     writer = writer_id(stream, identity_of(context.sources), epoch.number)
     outputs = _Outputs(code, context, rows, writer, epoch.number, generation)
 
@@ -105,6 +109,16 @@ def prepare_outputs(
 
     checks = tuple(partial(outputs.check, output) for output in pipeline.side_outputs)
     return Prepared(rows, checks, opened, output_mode(rows, appended=appended))
+
+
+def _refuse_scattered_state(stream: str, state: str | None, context: OutputContext) -> None:
+    if state is not None and not context.shares_disk:
+        raise SpecError(
+            f"{stream} keeps state ({state}) in its checkpoint, on a disk of the driver's machine: tables are in a "
+            "bucket, and executors of the cluster would each keep their part on a disk of their own.",
+            fix="let this unit run on `local`, keep tables in a folder that all machines see, or declare an output "
+            "whose values need no state.",
+        )
 
 
 def streamed(records: Mapping[str, DataFrame], code: PipelineCode) -> DataFrame:

@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
-from pathlib import Path
-from shutil import rmtree
 
 import structlog
 from deltalake import write_deltalake
@@ -38,7 +36,7 @@ from sluice.spark.sinks.preparation import Opened, Prepared
 from sluice.spark.sinks.sink import MicroBatch, append, entry_for, planned_batch
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.model.model import TopicSpec, TopicValue
-from sluice.storage.folder import Folder
+from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 
@@ -191,7 +189,7 @@ def prepare_raw(
     table: Folder,
     epoch: EpochInForce,
     generation: int,
-    staging: Path,
+    staging: Folder,
 ) -> Prepared:
     """Return the stream that keeps every record of a topic in its raw table.
 
@@ -221,7 +219,7 @@ def prepare_raw(
 
 
 def _read_times_again(
-    spark: SparkSession, topic: TopicSpec, log: WriterLog, newest: StreamEntry, staging: Path
+    spark: SparkSession, topic: TopicSpec, log: WriterLog, newest: StreamEntry, staging: Folder
 ) -> None:
     """Read the times of all records as the spec says now, and replace the table by that in one commit.
 
@@ -249,4 +247,4 @@ def _read_times_again(
         )
         failpoint("after_write_before_commit", log.table.name)
     finally:
-        rmtree(staging, ignore_errors=True)
+        remove_folder(staging)

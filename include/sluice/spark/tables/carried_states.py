@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from shutil import rmtree
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
@@ -33,7 +32,7 @@ from sluice.spark.sinks.collected import brought, in_files
 from sluice.spark.tables.raw_table import FEW, frame_of
 from sluice.specs.model.outputs import CarriedTable
 from sluice.storage.bucket_folder import BucketFolder
-from sluice.storage.folder import Folder
+from sluice.storage.folder import Folder, remove_folder
 
 _ROWS_PER_GROUP = 1_000_000
 
@@ -72,12 +71,12 @@ class CarriedStates:
         """
         hashed = with_hash(rows)
         table = brought(hashed)
-        with _draft_in(self._folder / name) as draft:
-            state = in_files(hashed, draft / "computed") if table is None else ds.dataset(table)
+        with _drafts_in(self._folder / name) as (computed, draft):
+            state = in_files(hashed, computed) if table is None else ds.dataset(table)
             self._refuse_unkeyed(name, state)
             digest = _digest(state)
             if not self._path(name, digest).exists():
-                self._write(state, draft / "state.parquet", self._path(name, digest))
+                self._write(state, draft, self._path(name, digest))
         return digest
 
     def _frame(self, name: str, digest: str) -> DataFrame:
@@ -140,17 +139,20 @@ class CarriedStates:
 
 
 @contextmanager
-def _draft_in(folder: Folder) -> Iterator[Path]:
-    """Yield a folder of this machine, from where a rename brings a file into the other one, if that is no bucket."""
-    if isinstance(folder, BucketFolder):
-        with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
-            yield Path(temporary)
-        return
-    draft = folder / f".{uuid4().hex}"
+def _drafts_in(folder: Folder) -> Iterator[tuple[Folder, Path]]:
+    """Yield where executors write what they compute, and the file of this machine that becomes the state.
+
+    A rename brings that file into the folder, if it is no bucket.
+    """
+    shared = folder / f".{uuid4().hex}"
     try:
-        yield draft
+        if isinstance(shared, BucketFolder):
+            with TemporaryDirectory(prefix="sluice-draft-", ignore_cleanup_errors=True) as temporary:
+                yield shared, Path(temporary) / "state.parquet"
+        else:
+            yield shared / "computed", shared / "state.parquet"
     finally:
-        rmtree(draft, ignore_errors=True)
+        remove_folder(shared)
 
 
 def _digest(state: ds.Dataset) -> str:

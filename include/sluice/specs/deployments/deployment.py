@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from sluice.specs.deployments.bucket_address import bucket_fault, is_bucket
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
-from sluice.specs.deployments.masters import STANDALONE, master_fault
+from sluice.specs.deployments.masters import master_fault
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.resources import Memory
 from sluice.specs.model.spec import Name, Spec
@@ -105,16 +105,6 @@ class DeploymentSpec(Spec):
     storage: str | None = None
     """Absolute folder for tables and checkpoints, or `s3://bucket/prefix` for all but checkpoints; omitted: the state
     folder."""
-
-    @model_validator(mode="after")
-    def _has_one_machine_for_a_bucket(self) -> Self:
-        """Refuse executors that have neither credentials nor the driver's disk."""
-        if is_bucket(self.storage) and self.spark.master.startswith(STANDALONE):
-            raise ValueError(
-                f"`storage` is a bucket, and `spark.master` is {self.spark.master}: executors of a cluster cannot "
-                "write there so far; write `local`, or name a folder that all machines see"
-            )
-        return self
 
     @field_validator("storage")
     @classmethod

@@ -248,7 +248,6 @@ RULES: tuple[Rule, ...] = (
     source_rules.source_columns_are_free,
     source_rules.only_intervals_reach_beyond,
     table_rules.read_tables_are_settled,
-    table_rules.watched_tables_are_in_folders,
     table_rules.table_readers_only_settle,
     table_rules.nothing_reads_itself,
     table_rules.tables_have_no_records,

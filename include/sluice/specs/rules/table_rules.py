@@ -12,7 +12,6 @@ from datetime import timedelta
 from sluice.contracts.breach import Loc
 from sluice.settling.retention import least_retention
 from sluice.settling.rules import SettlingRules
-from sluice.specs.deployments.bucket_address import is_bucket
 from sluice.specs.expectations.set_level import Own
 from sluice.specs.model.duration import format_duration
 from sluice.specs.model.model import PipelineSpec
@@ -52,18 +51,6 @@ def read_tables_are_settled(reading: Reading) -> Iterator[Finding]:
             elif table in other:
                 message, fix = f"{table!r} is no interval table, so nothing says when it is complete.", ""
             yield reading.finding(Kind.PIPELINE, name, ("sources", key, "table"), message, fix)
-
-
-def watched_tables_are_in_folders(reading: Reading) -> Iterator[Finding]:
-    """What brings the batches of a pipeline that reads a table lists the table's log on a disk: a bucket has none."""
-    chained = sorted(name for name, pipeline in reading.catalog.pipelines.items() if pipeline.table_sources)
-    for name, deployment in reading.catalog.deployments.items():
-        if chained and is_bucket(deployment.storage):
-            message = (
-                f"tables are in a bucket, where no pipeline can read a settled table so far: {', '.join(chained)}."
-            )
-            fix = "name a folder that all machines see, or let these pipelines read topics."
-            yield reading.finding(Kind.DEPLOYMENT, name, ("storage",), message, fix)
 
 
 def raw_tables_last(reading: Reading) -> Iterator[Finding]:

@@ -12,18 +12,21 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from sluice.delta.reading import read_rows
 from sluice.delta.versions import next_version
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import Ledger
 from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.unit import run_streams
 from sluice.streams.failures.exits import ExitCode
+from tests.buckets import BucketServer
 from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days
 from tests.shapes import chained, transforms
 from tests.shapes.chained_specs import UPSTREAM, chained_document, days_of
 from tests.shapes.oracle import differences, expected
 from tests.shapes.specs import pipeline_document
 
+READS = ("GET", "HEAD")
 DAYS, SECOND = "days", datetime.fromisoformat("2013-01-03T00:00:00Z")
 
 
@@ -51,7 +54,8 @@ def assert_settled(place: DriverPlace) -> None:
     hours = expected(UPSTREAM, "2013-01-01", "2013-01-02")
     wanted = days_of(hours)[lambda days: days["at"] < pd.Timestamp(SECOND)]
     assert ledger(place).closed_until == SECOND
-    assert differences(DAYS, place.table(DAYS), wanted) == []
+    rows = read_rows(place.project().folder.table(DAYS)).to_pandas()
+    assert differences(DAYS, rows, wanted) == []
     assert not any(row.dirty for row in ledger(place).spans)
 
 
@@ -75,6 +79,27 @@ def test_days_follow_the_hours_that_the_same_driver_settles(linked: DriverPlace)
     seen = project.health.observations("flights")[DAYS]
     assert seen.notes == ()
     assert seen.lag_records is not None
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_days_follow_the_hours_in_a_bucket_whose_answers_are_late_and_lost(
+    linked: DriverPlace, store: BucketServer
+) -> None:
+    bucket = store.new_bucket() / "of sluice"
+    deployment = linked.home / "include" / "deployments" / "local.yaml"
+    deployment.write_text(f"{deployment.read_text()}storage: {bucket}\n")
+    reads = [{"kind": "refuse", "method": method, "contains": "hours/_delta_log", "share": 0.05} for method in READS]
+    store.make_faults(*reads, {"kind": "lose", "contains": "days/_delta_log", "share": 0.2})
+    with linked.driver(1) as running:
+        running.eventually(lambda: is_settled(linked), "settles the days")
+        assert running.stop() == ExitCode.STOPPED
+    assert store.faults_made().get("refuse", 0) > 0
+    assert_settled(linked)
+    newest = linked.project().streams.checkpoint(DAYS).read().newest
+    assert newest is not None
+    assert 0 < newest.offsets["table:hours/0"] <= next_version(bucket / "tables" / UPSTREAM)
+    assert not (linked.state / "tables").exists()
 
 
 @pytest.mark.verify

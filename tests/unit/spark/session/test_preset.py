@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.errors import NotReadyError, RefusedError
+from sluice.errors import NotReadyError
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.session.class_archive import CLASS_OPTIONS
@@ -239,6 +239,15 @@ def test_tables_in_a_bucket_are_read_by_s3a_without_any_credentials_in_a_setting
     assert "hidden" not in str(own)
 
 
-def test_a_cluster_has_no_tables_in_a_bucket(tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="its executors have neither the credentials"):
-        of_bucket({"spark.master": "spark://127.0.0.1:7077"}, tmp_path)
+def test_executors_of_a_cluster_get_the_jars_and_no_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    jar = tmp_path / "s3" / "hadoop-aws-3.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    own = of_bucket({"spark.master": "spark://a:7077", "spark.jars": "a.jar"}, jar.parent)
+    assert own["spark.jars"] == f"a.jar,{jar}"
+    assert "spark.executor.extraClassPath" not in own, "a path of this machine is none of another one's"
+    assert "hidden" not in str(own)
+    assert not any("executorEnv" in name for name in own)

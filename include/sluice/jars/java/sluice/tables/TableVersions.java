@@ -2,6 +2,8 @@ package sluice.tables;
 
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -65,7 +67,8 @@ public class TableVersions implements TableProvider {
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
-      return new VersionStream(name, path, checkpoint);
+      Configuration hadoop = SparkSession.active().sparkContext().hadoopConfiguration();
+      return new VersionStream(name, path, checkpoint, hadoop);
     }
   }
 }
