@@ -5,7 +5,7 @@ slowest answer of all pages to a client on this machine, each asked 20 times aft
 and a scrape of all metrics, is in the notes. `open_routes` counts the routes, of the console and of `sluice serve`,
 that answer a stranger anything but 401. `browser_errors` counts what Chromium complains of, and pages that do not fit,
 at 400 and 1,400 px in light and dark. `notify_p95_s` is how long it takes from a record that is sent to the service
-that is told of it by `sluice serve`, of the slower of two rules.
+that is alerted of it by `sluice serve`, of the slower of two rules.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
         open_routes = _open_routes(fleet)
     with tempfile.TemporaryDirectory() as folder:
         took, twice, never = seconds_to_tell(Path(folder), records, _PER_SECOND)
-    assert not twice, f"{twice} records were told of more than once"
-    assert not never, f"{never} records were told of to nobody"
+    assert not twice, f"{twice} records were alerted more than once"
+    assert not never, f"{never} records were never alerted"
     slow = {rule: sorted(seconds)[int(0.95 * len(seconds))] for rule, seconds in took.items()}
     slowest = {path: max(found[1:]) for path, found in measured.items()}
     figures = {

@@ -33,6 +33,7 @@ from sluice.launch.processes import wait_until
 from sluice.settings import StateFolder
 from sluice.specs.model.lanes import Lane
 from sluice.topics.administration import TopicCreation
+from tests.editing import edit
 from tests.integration.brokers import own_broker_in
 from tests.integration.serving import background
 from tests.integration.spark.driver.deliveries import consumed, consumed_raw, record_count, write_delays_alone
@@ -117,8 +118,7 @@ def trial(program: Program, seconds: int) -> Iterator[tuple[Path, Latencies]]:
 
 def _project(root: Path, lane: Lane) -> Path:
     home = copied_project(root / "home", "include", "spark_jobs")
-    topic = home / "include" / "topics" / "flights.yaml"
-    topic.write_text(topic.read_text().replace("partitions: 4", f"partitions: {_PARTITIONS}"))
+    edit(home / "include/topics/flights.yaml", "partitions: 4", f"partitions: {_PARTITIONS}")
     write_delays_alone(home, _PIPELINE.format(lane=lane, cores=2 * _PARTITIONS, partitions=_PARTITIONS))
     return home
 

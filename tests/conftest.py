@@ -40,6 +40,12 @@ def _own_settings() -> Iterator[None]:
     settings.cache_clear()
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests that are coroutines run in a loop of asyncio, each in its own."""
+    return "asyncio"
+
+
 @pytest.fixture(scope="session")
 def running_store() -> Iterator[BucketServer]:
     """An S3 server for all tests of this process; `store` is the one to ask for."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
+
+from tests.unit.kafka.wire import serving
 
 
 @dataclass
@@ -40,23 +41,19 @@ def tls_listener(certificate: Path, clients: Path | None = None) -> Iterator[Tls
     if clients is not None:
         context.load_verify_locations(clients)
         context.verify_mode = ssl.CERT_REQUIRED
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        listener = TlsListener(f"127.0.0.1:{server.getsockname()[1]}")
-        Thread(target=_serve, args=(server, context, listener), daemon=True).start()
-        yield listener
+    names: list[str] = []
 
+    def handle(plain: socket.socket) -> None:
+        plain.settimeout(5)
+        with context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False) as connection:
+            with suppress(OSError):
+                connection.do_handshake()
+                subject = (connection.getpeercert() or {}).get("subject", ())
+                names.append("".join(str(value) for each in subject for _, value in each))
+            with suppress(OSError):  # what is not read would take back the alert that says why it failed
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
 
-def _serve(server: socket.socket, context: ssl.SSLContext, listener: TlsListener) -> None:
-    with suppress(OSError):  # the block has ended
-        while True:
-            plain, _ = server.accept()
-            plain.settimeout(5)
-            with context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False) as connection:
-                with suppress(OSError):
-                    connection.do_handshake()
-                    subject = (connection.getpeercert() or {}).get("subject", ())
-                    listener.names.append("".join(str(value) for names in subject for _, value in names))
-                with suppress(OSError):  # what is not read would take back the alert that says why it failed
-                    connection.shutdown(socket.SHUT_WR)
-                    while connection.recv(4096):
-                        pass
+    with serving(handle) as port:
+        yield TlsListener(f"127.0.0.1:{port}", names)

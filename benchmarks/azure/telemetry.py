@@ -1,6 +1,6 @@
 """Telemetry as Azure's samples of streaming at scale simulate it: nested JSON of 1 KB, some of it sent twice.
 
-An event is a function of its number alone, so that whoever reads it back knows when it was created. It is made by
+An event is a function of its number alone, so that a reader knows when it was created. It is made by
 filling in a text that was serialised before, because the generator shares two cores with what it measures.
 """
 

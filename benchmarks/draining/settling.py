@@ -158,7 +158,7 @@ class Bench:
         self._append = append
 
     def run(self, repeats: int) -> list[dict[str, Any]]:
-        """Run every variant so many times; whoever went first goes last in the next round."""
+        """Run every variant so many times; the one that went first goes last in the next round."""
         work, found = self._workload, []
         with private_topics(self._folder / work.unit / "broker", work.home / "include") as topics:
             work.publish(topics.bootstrap)

@@ -31,6 +31,7 @@ from sluice.intervals.entries import SettleEntry, StreamEntry
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.settings import StateFolder
+from tests.editing import edit
 
 _TIMES = {"full": 5, "small": 1}
 """How often each event occurs."""
@@ -53,8 +54,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
 def _measured(folder: Path, size: str) -> tuple[dict[str, Any], dict[str, Any]]:
     home, events, times = folder / "project", _EVENTS[size], _TIMES[size]
     ads.write_project(home)
-    spec = home / "include" / "pipelines" / "ads.yaml"
-    spec.write_text(spec.read_text().replace('"interval": "hour"', '"interval": "day"'))
+    edit(home / "include/pipelines/ads.yaml", '"interval": "hour"', '"interval": "day"')
     with private_topics(folder, home / "include") as topics:
         ads.publish(topics.bootstrap, events, copies=times, later=False)
         state = StateFolder(folder / "state")

@@ -24,7 +24,7 @@ from pyspark.sql.types import StringType
 from benchmarks.raw_input import records
 from benchmarks.trials import cpu_seconds
 from sluice.settings import settings
-from sluice.spark.records.decoding import FAULT, columns_schema, decode
+from sluice.spark.records.decoding import FAULT, decode, value_schema
 from sluice.spark.records.validation import OUTCOME, REASON, validate
 from sluice.spark.session.session import session
 from sluice.specs.load import load_catalog
@@ -41,7 +41,7 @@ _VALUE = _CATALOG.topics[_SPEC.source].value
 
 def from_json(rows: DataFrame) -> DataFrame:
     """Decode as Spark does it, parsing each record once."""
-    schema = columns_schema({name: field.type for name, field in _VALUE.fields.items()})
+    schema = value_schema(_VALUE)
     return rows.select("*", F.inline(F.array(F.from_json(F.col("_value").cast("string"), schema))))
 
 

@@ -5,7 +5,7 @@ written by hand under SparkSubmitOperator, with its default `retry_delay` (five 
 the driver, sends records, and ends when the raw table holds each of them exactly once.
 
 Kills in a row would meet the backoff that is meant for them. What is asked is what one kill costs a stream that was
-well, so a person restarts ours between two trials, after which the governor counts anew.
+well, so a person restarts ours between two trials, after which the governor counts from zero.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _arrivals(world: World) -> list[float]:
 
 
 def _chance(world: World, now: float) -> float:
-    """Return a number that depends on the moment alone, whoever asks."""
+    """Return a number that depends on the moment alone."""
     return Random(f"{world.seed}/{now}").random()  # noqa: S311 - the same
 
 

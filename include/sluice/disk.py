@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.errors import NotReadyError
@@ -135,6 +137,43 @@ def append_line(file: Path, line: bytes) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+@dataclass(frozen=True)
+class NumberedFiles:
+    """Files of bounded size and number, appended to one after the other: `<name>-00000001.jsonl` is the first.
+
+    Attributes:
+        folder: where they are.
+        name: what their names begin with.
+        file_bytes: a file of this size is closed and the next one begun.
+        most: how many files are kept.
+    """
+
+    folder: Path
+    name: str
+    file_bytes: int
+    most: int
+
+    def existing(self) -> list[Path]:
+        """Return the files, oldest first.
+
+        Raises:
+            OSError: the folder may not be read.
+        """
+        form = re.compile(rf"{self.name}-\d{{8}}\.jsonl")
+        return sorted(path for path in self.folder.iterdir() if form.fullmatch(path.name))
+
+    def current(self) -> tuple[Path, list[Path]]:
+        """Return the file to append to, and those that must go because it is a new one.
+
+        Of several processes that ask at once, each gets the same.
+        """
+        existing = self.existing()
+        if existing and existing[-1].stat().st_size < self.file_bytes:
+            return existing[-1], []
+        newest = int(existing[-1].stem.rpartition("-")[2]) if existing else 0
+        return self.folder / f"{self.name}-{newest + 1:08}.jsonl", existing[: len(existing) + 1 - self.most]
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from sluice.clock import SystemClock
 from sluice.devstack.spark_cluster import MASTER, SparkCluster
 from sluice.launch.processes import descendants, wait_until
 from tests.integration.brokers import free_ports
+from tests.waiting import eventually
 
 _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
@@ -76,7 +77,7 @@ def running_cluster(folder: Path, workers: int, kind: type[SparkCluster] = Spark
     running.cluster.prepare(forget=True)
     try:
         running.start(MASTER)
-        assert wait_until(lambda: running.cluster.registered() >= 0, SystemClock(), deadline_seconds=120)
+        eventually(lambda: running.cluster.registered() >= 0)
         for name in running.cluster.worker_names:
             running.start(name)
         running.cluster.wait_ready(60)

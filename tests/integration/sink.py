@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.http_servers import QuietHandler, answering
 
 
 class Sink(ThreadingHTTPServer):
@@ -31,33 +32,20 @@ class Sink(ThreadingHTTPServer):
         return f"json://127.0.0.1:{self.server_port}/path-token-8271"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Sink
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+    def answer(self) -> None:
         self.server.times.append(time.time())
-        self.server.received.append(json.loads(body))
+        self.server.received.append(json.loads(self.body()))
         self.server.requests.append((self.path, self.headers))
-        self.send_response(self.server.status)
-        if self.server.status in range(300, 400):
-            self.send_header("location", "/elsewhere")
-        self.end_headers()
-        self.wfile.write(self.server.answer)
-
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - http.server's name
-        """Say nothing."""
+        moved = {"location": "/elsewhere"} if self.server.status in range(300, 400) else {}
+        self.respond(self.server.status, self.server.answer, **moved)
 
 
 @contextmanager
 def running_sink() -> Iterator[Sink]:
     """Give a sink that listens, and close it."""
     sink = Sink()
-    thread = threading.Thread(target=sink.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with answering(sink):
         yield sink
-    finally:
-        sink.shutdown()
-        sink.server_close()
-        thread.join()

@@ -14,6 +14,7 @@ from sluice.launch.processes import wait_until
 from sluice.provisioning.replicas.moving import MoveOptions, MoveProgress, cancel, move
 from sluice.topics.administration import KafkaAdministration, TopicCreation, TopicState
 from sluice.topics.replica_administration import THROTTLED, BrokerState, Throttle
+from tests.waiting import eventually
 
 
 class KafkaReplicasSuite:
@@ -95,7 +96,7 @@ class KafkaReplicasSuite:
     ) -> None:
         administration.delete([name])
         # Each broker hears of it by itself.
-        assert wait_until(lambda: administration.describe([name]) == {}, SystemClock(), deadline_seconds=120)
+        eventually(lambda: administration.describe([name]) == {})
         administration.delete([name])
         administration.delete([])
 

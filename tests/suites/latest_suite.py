@@ -29,8 +29,6 @@ TABLE = LatestTable("departures_live", SCHEMA, ("hour", "carrier"), time_column=
 WRITER = "departures_live:topic:0"
 
 Row = tuple[datetime, str, int]
-OpenStore = Callable[..., LatestStore]
-"""Opens the one table of a test: `open_store(table, generation)`; what it holds is read by `held`."""
 
 
 def at(hour: int) -> datetime:

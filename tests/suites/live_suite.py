@@ -1,4 +1,4 @@
-"""What every table of newest rows shows to whoever follows it. Subclasses give `place` and `source`."""
+"""What every table of newest rows shows to its followers. Subclasses give `place` and `source`."""
 
 from __future__ import annotations
 

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.http_servers import QuietHandler, answering
 
 
 @dataclass
@@ -43,30 +45,19 @@ def lineage_server() -> Iterator[LineageServer]:
     """Serve on a free port of this machine."""
     found = LineageServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+    class Handler(QuietHandler):
+        def answer(self) -> None:
+            body = self.body()
             found.asked.set()
             found.may_answer.wait()
             if found.status < 300 and self.path == "/api/v1/lineage":
                 found.events.append(json.loads(body))
                 found.keys.append(self.headers["Authorization"])
-            self.send_response(found.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.respond(found.status)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    found.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield found
-    finally:
-        found.may_answer.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        found.address = f"http://{address}"
+        try:
+            yield found
+        finally:
+            found.may_answer.set()

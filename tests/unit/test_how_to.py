@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typer.core import TyperGroup
 
 from sluice.cli.main import app
 from sluice.specs.load import scan
+from tests.editing import copy_project
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -72,8 +72,7 @@ def test_a_wrong_command_would_be_noticed(line: str, why: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
 def test_whole_specs_are_sound_in_this_project(page: Path, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(ROOT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     for text in (*blocks(page, "yaml"), *blocks(page, "python")):
         if named := SPEC.match(text) or TRANSFORM.match(text):
             (tmp_path / named[1]).parent.mkdir(exist_ok=True)

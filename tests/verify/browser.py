@@ -16,6 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from sluice.clock import SystemClock
 from sluice.launch.processes import wait_until
+from tests.waiting import eventually
 
 DEADLINE_SECONDS = 120.0
 _OPTIONS = (
@@ -96,7 +97,7 @@ class Browser:
             x, y = boxes[-1]["x"], boxes[-1]["y"]
             return boxes[-1] == boxes[-2] and self.value(f"{element}.contains(document.elementFromPoint({x}, {y}))")
 
-        assert wait_until(at_rest, SystemClock(), deadline_seconds=DEADLINE_SECONDS), f"{selector} never rests"
+        eventually(at_rest, f"{selector} never rests", seconds=DEADLINE_SECONDS)
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, **boxes[-1], button="left", clickCount=1)
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,11 @@ from sluice.devstack.airflow.configuration import COMPONENTS, airflow_command, s
 from sluice.devstack.supervision import Supervisor
 from sluice.errors import SluiceError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
-from sluice.launch.processes import DRIVER_MARK, descendants, marked, wait_until
+from sluice.launch.processes import DRIVER_MARK, descendants, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.life.attempts import AttemptState, Desired
+from tests.waiting import eventually
 
 UNIT = "flights"
 DAG = f"stream_{UNIT}"
@@ -193,11 +194,6 @@ def unchanged(orchestrator: Orchestrator) -> Iterator[Truth]:
     assert observations, "nothing was observed"
     assert [seen for seen in observations if seen != before] == [], f"it was {before}"
     assert orchestrator.truth() == before
-
-
-def eventually(condition: Callable[[], bool], what: str, deadline_seconds: float = DEADLINE_SECONDS) -> None:
-    """Wait until something holds."""
-    assert wait_until(condition, SystemClock(), deadline_seconds=deadline_seconds), f"not so in time: {what}"
 
 
 def _runs_the_main(pid: int) -> bool:

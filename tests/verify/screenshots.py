@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,15 +15,12 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
-import uvicorn
-
-from sluice.clock import Clock, SystemClock
+from sluice.clock import Clock
 from sluice.console.app import create_console
 from sluice.console.context.access import login_free_gate
-from sluice.launch.ports import HOST
-from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from tests.http_servers import serving_app
 from tests.twins.clock import ManualClock
 from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import LAGGING, ConsoleFleet, build_fleet, pipeline_of, topic_of
@@ -105,16 +101,8 @@ def take(pictures: Sequence[Picture], folder: Path) -> list[Path]:
 def serving(fleet: ConsoleFleet, clock: Clock) -> Iterator[str]:
     """Serve the console of a fleet without a login; give its address."""
     fresh = ReloadingProject(lambda: Project.open_strict(fleet.settings), place=lambda: fleet.settings)
-    app = create_console(fresh, login_free_gate, clock=clock)
-    server = uvicorn.Server(uvicorn.Config(app, host=HOST, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=120)
-        yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
+    with serving_app(create_console(fresh, login_free_gate, clock=clock)) as address:
+        yield address
 
 
 def _taken(browser: Browser, address: str, picture: Picture, folder: Path) -> Path:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,12 @@ import pytest
 from sluice.alerts.alert import Level
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome
 from sluice.alerts.journal import Journal
-from sluice.clock import SystemClock
 from sluice.devstack.airflow.api import AirflowApi, DagRun
 from sluice.devstack.airflow.configuration import airflow_command, stack_environment
 from sluice.devstack.stack import down, up
-from sluice.launch.processes import wait_until
 from sluice.settings import Settings
 from tests.integration.sink import Sink, running_sink
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
 
@@ -109,10 +108,6 @@ class Stack:
         history = self.history()
         outcomes = history.deliveries
         return {a.level: outcomes[a.id].outcome for a in history.alerts if a.run_id == run_id and a.id in outcomes}
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=DEADLINE_SECONDS), "it did not come true in time"
 
 
 @pytest.fixture(scope="module")

@@ -45,13 +45,13 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import Ledger
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.failures.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine
 from tests.integration.brokers import free_ports, running
 from tests.oracle import departures, differences
+from tests.waiting import eventually
 from tests.walkthrough import Reader
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1200)]
@@ -149,11 +149,11 @@ def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_
         track.process("feed", flights) as feed,
         ThreadPoolExecutor(1) as pool,
     ):
-        wait_for(lambda: stream.poll() is not None or track.ledger().closed_until is not None)
+        eventually(lambda: stream.poll() is not None or track.ledger().closed_until is not None)
         reader = pool.submit(read_until, over, track.table, oracle)
         try:
             race(track, alive=lambda: stream.poll() is None and feed.poll() is None and not reader.done())
-            wait_for(lambda: isinstance(next(newest_first(track.table)).entry, SettleEntry))  # the settler goes on
+            eventually(lambda: isinstance(next(newest_first(track.table)).entry, SettleEntry))  # the settler goes on
         finally:
             over.set()
         reads = reader.result()
@@ -191,13 +191,15 @@ def read_until(over: Event, folder: Path, oracle: pd.DataFrame) -> int:
         table.update_incremental()
         return over.is_set() or table.version() > seen
 
-    while wait_for(moved) and not over.is_set():
+    while True:
+        eventually(moved)
+        if over.is_set():
+            return reads
         seen = table.version()
         found = read_rows(folder).to_pandas()
         wrong = differences(found, oracle[oracle["hour"] <= found["hour"].max()])
         assert wrong == [], f"at version {seen}, or soon after it: {wrong}"
         reads += 1
-    return reads
 
 
 @dataclass(frozen=True)
@@ -304,8 +306,3 @@ def assert_both_made_progress_at_once(log: Log, reads: int) -> None:
     assert [entry.generation for entry in log.of(AttemptEntry).values()] == [1]
     assert {entry.generation for entry in streamed.values()} == {1}
     assert not any(entry.overtaken for entry in streamed.values())
-
-
-def wait_for(condition: Callable[[], bool]) -> bool:
-    assert wait_until(condition, SystemClock(), deadline_seconds=120)
-    return True

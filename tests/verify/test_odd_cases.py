@@ -17,8 +17,10 @@ import pytest
 from sluice.devstack.stack import down, up
 from sluice.settings import Settings
 from sluice.streams.life.attempts import AttemptState, Desired
+from tests.editing import copy_project
 from tests.integration.airflow.conftest import DRIVER
-from tests.verify.orchestrator import DAG, UNIT, Orchestrator, Truth, eventually, unchanged
+from tests.verify.orchestrator import DAG, UNIT, Orchestrator, Truth, unchanged
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
 
@@ -48,8 +50,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orchestrator]:
 
 def project_in(home: Path) -> Path:
     source = Settings().home
-    shutil.copytree(source / "include", home / "include", ignore=shutil.ignore_patterns("sluice", "__pycache__"))
-    shutil.copytree(source / "spark_jobs", home / "spark_jobs", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_project(home)
     (home / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
     for name in ("dags/streams.py", "dags/upkeep.py", "plugins/sluice_plugin.py"):
         (home / name).parent.mkdir(exist_ok=True)
@@ -228,7 +229,7 @@ def test_two_schedulers_and_two_triggerers_start_one_driver_and_disturb_none(orc
             orchestrator.reconcile()
             eventually(lambda: once_in_each(orchestrator), "each triggerer has at most one watch again")
     with unchanged(orchestrator):  # Airflow gives the watches of a triggerer that is gone to the other, after a while
-        eventually(orchestrator.watched, "one watches where there is one triggerer", 300)
+        eventually(orchestrator.watched, "one watches where there is one triggerer", seconds=300)
 
 
 def once_in_each(orchestrator: Orchestrator) -> bool:

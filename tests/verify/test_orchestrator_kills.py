@@ -22,7 +22,8 @@ from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine
 from tests.oracle import departures, differences, flights
-from tests.verify.orchestrator import UNIT, Orchestrator, eventually, unchanged
+from tests.verify.orchestrator import UNIT, Orchestrator, unchanged
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1200)]
 

@@ -20,6 +20,7 @@ from sluice.settings import PACKAGE
 from tests.integration.brokers import free_ports
 from tests.twins.console_fleet import HALTED, LAGGING, STALLED, build_fleet, pipeline_of, unit_of
 from tests.twins.console_server import served
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(300)]
 
@@ -73,7 +74,7 @@ def test_the_scrape_is_up_and_values_can_be_asked(prometheus: str) -> None:
         found = asked(prometheus, "query", query="sluice_unit_halted == 1")
         return [result["metric"]["unit"] for result in found.get("result", ())]
 
-    assert wait_until(lambda: halted() == [unit_of(HALTED)], SystemClock(), deadline_seconds=120)
+    eventually(lambda: halted() == [unit_of(HALTED)])
     up = asked(prometheus, "query", query="up")["result"]
     assert [result["value"][1] for result in up] == ["1"]
 

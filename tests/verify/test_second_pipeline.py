@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.devstack.airflow.api import AirflowApi, watching
-from sluice.launch.processes import wait_until
 from tests.e2e.machine import Machine
+from tests.waiting import eventually
 from tests.walkthrough import HOME, File, Reader, steps
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
@@ -33,7 +32,7 @@ def test_a_pipeline_added_by_the_text_runs_and_its_sums_are_those_of_the_text(re
     assert isinstance(result, tuple)
     reader.follow(start)
     (table,) = result
-    wait_until(lambda: table.agrees(reader.run(table.text).stdout), SystemClock(), deadline_seconds=180)
+    eventually(lambda: table.agrees(reader.run(table.text).stdout))
     reader.follow(result)
 
     machine = Machine(reader.state)

@@ -21,13 +21,13 @@ from sluice.delta.latest import DeltaLatest
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.writers import writer_id
 from sluice.launch.ports import HOST
-from sluice.launch.processes import wait_until
 from sluice.live.store import Change, LatestTable
 from sluice.project.project import Project
 from sluice.serve.server import ServerAddress, application
 from sluice.settings import Settings, settings
 from tests.integration.delta.test_latest import spark_schema
 from tests.verify.browser import running_browser
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(300)]
 
@@ -89,7 +89,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening.listening]})
     thread.start()
     try:
-        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=120)
+        eventually(lambda: server.started)
         yield Served(f"http://{HOST}:{listening.listening.getsockname()[1]}", write, journal)
     finally:
         server.should_exit = True
@@ -139,7 +139,7 @@ def test_a_table_moves_holds_still_and_goes_on(served: Served, tmp_path: Path) -
         browser.click("#pause")
         browser.wait_for("document.getElementById('pause').getAttribute('aria-pressed') === 'true'")
         served.write(("JFK", 99))
-        assert wait_until(lambda: len(served.journal.read().alerts) == 1, SystemClock(), deadline_seconds=120)
+        eventually(lambda: len(served.journal.read().alerts) == 1)
         assert browser.value(cell("JFK")) == "61"
         browser.click("#pause")
         browser.wait_for(f"{cell('JFK')} === '99'")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
-from sluice.launch.processes import wait_until
+from tests.waiting import eventually
 from tests.walkthrough import HOME, Reader, Session, steps
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
@@ -35,5 +34,4 @@ def _wait_for_tables(reader: Reader, session: Session) -> None:
     """Wait until what the stream writes is there: the text says that it takes half a minute."""
     (first, *_) = session
     if "sluice sql" in first.text:
-        clock = SystemClock()
-        assert wait_until(lambda: first.agrees(reader.run(first.text).stdout), clock, deadline_seconds=180), first.text
+        eventually(lambda: first.agrees(reader.run(first.text).stdout), first.text)

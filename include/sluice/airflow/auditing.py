@@ -11,7 +11,6 @@ from airflow.sdk import Context
 
 from sluice.audit.act import Act, ActOutcome
 from sluice.audit.recording import ActRecorder, Doer, outcome_of, why_of
-from sluice.clock import Clock
 from sluice.errors import SluiceError
 
 log = logging.getLogger(__name__)
@@ -44,14 +43,12 @@ class TaskActs:
         tasks: which of them are acts.
         outcome: what the callback says of a task.
         said: what is added to its record.
-        clock: gives the time; omitted: the machine's.
     """
 
-    def __init__(self, tasks: frozenset[str], outcome: ActOutcome, said: str = "", clock: Clock | None = None) -> None:
+    def __init__(self, tasks: frozenset[str], outcome: ActOutcome, said: str = "") -> None:
         self.tasks = tasks
         self.outcome = outcome
         self._said = said
-        self._clock = clock
 
     def _record(self, context: Context) -> None:
         values: Mapping[str, Any] = context
@@ -65,7 +62,7 @@ class TaskActs:
     """See `FailureNotifier.__call__`."""
 
     def _put(self, values: Mapping[str, Any]) -> None:
-        recorder = ActRecorder.of_project(self._clock)
+        recorder = ActRecorder.of_project()
         act = described(recorder, values)
         if self.outcome is ActOutcome.OPEN:
             recorder.begin(act)

@@ -5,7 +5,7 @@ thread. It ends the task as skipped where nothing is to be done; otherwise a wor
 that the triggerer does not do (it is gone, or slow, or the round raises there) is done by the worker from its
 beginning: so nothing depends on the triggerer, and what fails, fails as a task does, with its alert.
 
-Two rounds may overlap then. Whoever writes one sees to it that this does no harm.
+Two rounds may overlap then, which must do no harm.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RoundOperator(BaseOperator):
 
 
 def trigger_decided(decided: RoundOperator, *, doc: str) -> None:
-    """Trigger the runs that a round has decided on. What fails is not tried again: the next round decides anew."""
+    """Trigger the runs that a round has decided on. What fails is not tried again: the next round decides again."""
     TriggerDagRunOperator.partial(
         task_id="trigger",
         map_index_template="{{ task.trigger_dag_id }}",

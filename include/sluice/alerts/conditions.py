@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.alerts.incidents import Key
 from sluice.alerts.rounds import Condition
 from sluice.specs.catalog.catalog import Catalog
@@ -15,6 +14,16 @@ from sluice.specs.model.deadlines import StreamDeadlines
 from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import Health
 from sluice.streams.health.recording import DWELL
+from sluice.streams.health.verdict import Verdict
+
+ABOUT_STREAMS = frozenset(
+    {AlertClass.LOSS_RISK, AlertClass.REWOUND, AlertClass.STALLED, AlertClass.STOPPED, AlertClass.UNKNOWN}
+)
+"""Classes whose subject is a stream."""
+
+ABOUT_UNITS = frozenset({AlertClass.HALTED, AlertClass.FAILED_RUN})
+"""Classes whose subject is a unit: every one of its streams must end them."""
+
 
 _CLASSES: Mapping[Health, AlertClass] = {
     Health.LOSS_RISK: AlertClass.LOSS_RISK,
@@ -33,6 +42,35 @@ PATIENCE: Mapping[AlertClass, timedelta] = {
 """How long it must have lasted: restarts and short absences need no alert."""
 
 _HALTED_FIX = "repair what made it fail, then resume it: `sluice streams resume {unit}`, or `resume` in its DAG's form."
+
+
+def ends(alert_class: AlertClass, verdict: Verdict, *, wanted: bool) -> bool:
+    """Whether a verdict proves that the condition of an alert is over.
+
+    * A stream that is OK or IDLE works, which ends everything.
+    * One that is LAGGING works too, and one that is SCHEDULED has worked to the end of its newest run. A risk of loss
+      they end only if no loss is in sight any more.
+    * STOPPED ends everything where the stop was asked for, and nothing where the stream is meant to run.
+    * Everything else, UNKNOWN first of all, is no evidence of health and ends nothing.
+
+    A class that is not about streams or units is ended by no verdict.
+
+    Args:
+        alert_class: what the alert is about.
+        verdict: on the stream; for a class about a unit, on each of its streams.
+        wanted: whether the stream is meant to run.
+    """
+    if alert_class not in ABOUT_STREAMS | ABOUT_UNITS:
+        return False
+    match verdict.health:
+        case Health.OK | Health.IDLE:
+            return True
+        case Health.LAGGING | Health.SCHEDULED:
+            return alert_class is not AlertClass.LOSS_RISK or verdict.loss_seconds is None
+        case Health.STOPPED:
+            return not wanted
+        case _:
+            return False
 
 
 @dataclass

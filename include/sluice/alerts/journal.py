@@ -20,7 +20,7 @@ from sluice.alerts.delivery import AlertHistory, Delivery
 from sluice.alerts.record import Forgotten, Torn, line_of, records
 from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
-from sluice.disk import append_line, sync_folder
+from sluice.disk import NumberedFiles, append_line, sync_folder
 from sluice.errors import NotReadyError, UnreachableError
 
 _FILE_BYTES = 1024 * 1024
@@ -45,8 +45,7 @@ class Journal:
         self, folder: Path, *, file_bytes: int = _FILE_BYTES, files: int = _FILES, clock: Clock | None = None
     ) -> None:
         self.folder = folder
-        self._file_bytes = file_bytes
-        self._files = files
+        self._files = NumberedFiles(folder, "journal", file_bytes, files)
         self._clock = clock or SystemClock()
 
     def append(self, record: Alert | Delivery | RunCount) -> None:
@@ -96,11 +95,7 @@ class Journal:
             raise NotReadyError(f"The journal of alerts in {self.folder} cannot be read: {error.strerror}.") from error
 
     def _read(self) -> AlertHistory:
-        return _history([(path.name, path.read_bytes()) for path in self._existing()])
-
-    def _existing(self) -> list[Path]:
-        """Return the files, oldest first."""
-        return sorted(self.folder.glob("journal-*.jsonl"))
+        return _history([(path.name, path.read_bytes()) for path in self._files.existing()])
 
     def _write(self, line: bytes) -> None:
         reserve = self.folder / "reserve"
@@ -115,27 +110,13 @@ class Journal:
             _reserve(reserve)
 
     def _append(self, line: bytes) -> None:
-        file = self._file_for_writing()
+        file, surplus = self._files.current()
+        for oldest in surplus:
+            self._forget(oldest, file)
         new = not file.exists()
         append_line(file, line)
         if new:
             sync_folder(self.folder)
-
-    def _file_for_writing(self) -> Path:
-        """Return the newest file, or the name of the next one if that is full."""
-        existing = self._existing()
-        if not existing:
-            return self._file(1)
-        newest = existing[-1]
-        if newest.stat().st_size < self._file_bytes:
-            return newest
-        following = self._file(int(newest.stem.removeprefix("journal-")) + 1)
-        for oldest in existing[: len(existing) + 1 - self._files]:
-            self._forget(oldest, following)
-        return following
-
-    def _file(self, number: int) -> Path:
-        return self.folder / f"journal-{number:08}.jsonl"
 
     def _forget(self, oldest: Path, following: Path) -> None:
         """Remove a file. What goes with it is counted on record first, together with what went before."""

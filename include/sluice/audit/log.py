@@ -10,20 +10,17 @@ Invariants:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.audit.act import Act, ActOutcome
-from sluice.disk import append_line
+from sluice.disk import NumberedFiles, append_line
 from sluice.errors import NotReadyError
 
 FILE_BYTES = 4 * 1024 * 1024
 """Some five thousand acts, of two lines each."""
 FILES = 8
-
-_NAME = re.compile(r"audit-(\d{8})\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,7 @@ class AuditLog:
 
     def __init__(self, folder: Path, *, file_bytes: int = FILE_BYTES, files: int = FILES) -> None:
         self.folder = folder
-        self._file_bytes = file_bytes
-        self._files = files
+        self._files = NumberedFiles(folder, "audit", file_bytes, files)
 
     def append(self, act: Act) -> None:
         """Put the beginning or the end of an act onto the disk. Without a state folder there is nothing to act on.
@@ -63,7 +59,10 @@ class AuditLog:
             return
         try:
             self.folder.mkdir(exist_ok=True, mode=0o700)
-            append_line(self._file_for_writing(), json.dumps(act.as_dict()).encode() + b"\n")
+            file, surplus = self._files.current()
+            for oldest in surplus:
+                oldest.unlink(missing_ok=True)
+            append_line(file, json.dumps(act.as_dict()).encode() + b"\n")
         except OSError as error:
             raise NotReadyError(
                 f"the audit log in {self.folder} cannot be written: {error.strerror}.",
@@ -78,8 +77,10 @@ class AuditLog:
         """
         acts: dict[str, Act] = {}
         notes: list[str] = []
+        if not self.folder.is_dir():
+            return Acts()
         try:
-            for file in self._existing():
+            for file in self._files.existing():
                 for found in _lines(file.name, file.read_bytes()):
                     if isinstance(found, str):
                         notes.append(found)
@@ -93,27 +94,6 @@ class AuditLog:
                 fix="read it as the user that runs Sluice.",
             ) from error
         return Acts(tuple(sorted(acts.values(), key=lambda act: act.at)), tuple(notes))
-
-    def _existing(self) -> list[Path]:
-        """Return the files, oldest first."""
-        if not self.folder.is_dir():
-            return []
-        return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
-
-    def _file_for_writing(self) -> Path:
-        """Return the newest file, or the next one if that is full: of several processes, each finds the same name."""
-        existing = self._existing()
-        if not existing:
-            return self._file(1)
-        newest = existing[-1]
-        if newest.stat().st_size < self._file_bytes:
-            return newest
-        for oldest in existing[: len(existing) + 1 - self._files]:
-            oldest.unlink(missing_ok=True)
-        return self._file(int(newest.stem.removeprefix("audit-")) + 1)
-
-    def _file(self, number: int) -> Path:
-        return self.folder / f"audit-{number:08}.jsonl"
 
 
 def _lines(name: str, content: bytes) -> Iterator[Act | str]:

@@ -54,11 +54,11 @@ class ActRecorder:
     clock: Clock
 
     @classmethod
-    def of_project(cls, clock: Clock | None = None) -> ActRecorder:
+    def of_project(cls) -> ActRecorder:
         """Return that of this process's settings."""
         place = settings()
         redact = Redaction.of_environment(environment())
-        return cls(AuditLog(place.folder.audit), place.deployment, redact, clock or SystemClock())
+        return cls(AuditLog(place.folder.audit), place.deployment, redact, SystemClock())
 
     def described(
         self,

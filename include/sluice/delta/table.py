@@ -123,7 +123,7 @@ def _missing_columns(table: DeltaTable, schema: str) -> list[Field]:
     if faults:
         name = Path(table.table_uri).name
         raise RefusedError(
-            f"the table {name} cannot take what this code writes: {'; '.join(faults)}. Whoever reads it would break, "
+            f"the table {name} cannot take what this code writes: {'; '.join(faults)}. Its readers would break, "
             "and nothing was changed.",
             fix=_steps(name),
         )

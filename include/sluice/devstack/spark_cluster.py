@@ -1,6 +1,6 @@
 """The embedded Spark cluster: a standalone master and workers from the pyspark wheel, on 127.0.0.1 only.
 
-Like the broker's, its folder is all it has, and whoever runs its commands owns the processes: supervisord in a stack, a
+Like the broker's, its folder is all it has, and what runs its commands owns the processes: supervisord in a stack, a
 fixture in tests. A master that is killed and started again reads from the folder which applications and workers it had,
 and they come back to it at the same port; meanwhile executors work on.
 
@@ -33,7 +33,7 @@ WORKER_CORES = 1
 WORKER_MEMORY = "1g"
 
 _RECOVERY_SECONDS = 15
-"""How long a restarted master waits for those that it had; whoever has not come back by then is forgotten."""
+"""How long a restarted master waits for those that it had; what has not come back by then is forgotten."""
 _WORKER_TIMEOUT_SECONDS = 20
 _KEPT_SECONDS = 24 * 3600
 """How long a worker keeps what an ended application has left with it."""

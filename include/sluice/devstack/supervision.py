@@ -163,7 +163,7 @@ class Supervisor:
         return private_folder() / f"{name}.sock"
 
     def _call(self) -> Any:  # noqa: ANN401 - xmlrpc makes methods out of names
-        from supervisor.xmlrpc import SupervisorTransport  # noqa: PLC0415 - whoever reads a log waits for none of it
+        from supervisor.xmlrpc import SupervisorTransport  # noqa: PLC0415 - reading a log must not wait for it
 
         transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
         return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)

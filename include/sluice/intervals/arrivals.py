@@ -70,7 +70,7 @@ class ArrivalClocks:
         return ArrivalClocks(accepted, _until(self.unconfirmed, until), None, base)
 
     def of_new_topic(self) -> ArrivalClocks:
-        """Return the clocks of a topic that was created again: its partitions begin anew."""
+        """Return the clocks of a topic that was created again: its partitions begin again."""
         return ArrivalClocks(lead=self.lead, base=self.measure)
 
 

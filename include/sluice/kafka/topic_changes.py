@@ -1,4 +1,4 @@
-"""What the cluster is told of a topic that exists: more partitions, other configurations. Returns why it refused."""
+"""Changes of a topic that exists: more partitions, other configurations. Returns why it refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CODE = re.compile(r"\[Error (\d+)\]")
 
 
 def creation_request(creation: TopicCreation) -> dict[str, Any]:
-    """Return what the client is told of a topic to create."""
+    """Return what the client is given to create a topic."""
     configs = dict(creation.configs)
     if creation.assignment:
         return {"assignments": {p: list(on) for p, on in enumerate(creation.assignment)}, "configs": configs}

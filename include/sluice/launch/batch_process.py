@@ -1,4 +1,4 @@
-"""A batch process on this machine, from its start to its end, as whoever started it follows it."""
+"""A batch process on this machine, from its start to its end, as its starter follows it."""
 
 from __future__ import annotations
 

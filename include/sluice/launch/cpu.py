@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from sluice.clock import Clock, SystemClock
+from sluice.clock import SystemClock
 
 _SEARCH_SECONDS = 60.0
 """Children are looked for so often: that reads every process of the machine, and a driver's are there for its life."""
@@ -16,9 +16,9 @@ _SEARCH_SECONDS = 60.0
 class TreeCpu:
     """Counts for one process, by default for this one."""
 
-    def __init__(self, pid: int | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, pid: int | None = None) -> None:
         self._root = psutil.Process(pid)
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._tree: list[psutil.Process] = []
         self._search_at = 0.0
 

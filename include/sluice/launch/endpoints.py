@@ -30,7 +30,7 @@ class Endpoints:
 
 
 def read_endpoints(folder: StateFolder) -> Endpoints:
-    """Return where the stack of a state folder answers. It may have died since; whoever connects will notice.
+    """Return where the stack of a state folder answers. It may have died since; a client that connects will notice.
 
     Raises:
         NotReadyError: the stack is not up.

@@ -1,4 +1,4 @@
-"""Holds one driver: starts it, waits for its end and leaves a record. Outlives whoever asked for it.
+"""Holds one driver: starts it, waits for its end and leaves a record. Outlives its caller.
 
 Run by path with `python -I -S`, so that a stream costs about 10 MB more than its driver; imports the standard library
 alone. The caller has taken the lock of the driver's folder and passes its descriptor on; keeper and driver hold it

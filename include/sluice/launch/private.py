@@ -37,7 +37,7 @@ def made_private_folder() -> Path:
     if owner != os.getuid() or not writable:
         whose = f"belongs to user {owner}" if owner != os.getuid() else "cannot be written"
         raise NotReadyError(
-            f"{folder} {whose}, and whoever it belongs to could answer in our place.",
+            f"{folder} {whose}, and its owner could answer in our place.",
             fix="remove it, or set TMPDIR to a folder of your own.",
         )
     return folder

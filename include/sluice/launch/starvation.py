@@ -1,4 +1,4 @@
-"""Whether a batch's process gets processor time on this machine, as whoever looks at it sees."""
+"""Whether a batch's process gets processor time on this machine, as an observer sees it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ async def page_events(
         listening: counts the client.
     """
     with listening:
-        if form and form != page.digest:  # its spec has changed since: the client loads it anew
+        if form and form != page.digest:  # its spec has changed since: the client loads it again
             yield sse_event("end", "", {})
             return
         woken = page.changes.subscribe()

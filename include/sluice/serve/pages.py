@@ -29,7 +29,7 @@ RENDER_SECONDS = 1.0
 _SHARE = 2
 """A page that takes long rests as long as it took: what is read and served has the processor, too."""
 _CHECK_SECONDS = 5.0
-"""How soon is seen what nothing notifies of: an output that is read again without a change, or followed anew."""
+"""How soon is seen what nothing notifies of: an output that is read again without a change, or followed again."""
 
 _OutputState: TypeAlias = tuple[object, ...]
 """What a panel was rendered of: while it is the same, so is the panel."""

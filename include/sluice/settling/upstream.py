@@ -32,7 +32,7 @@ def examined_table(
     """Judge what happened to a table since it was examined last.
 
     An interval that was written again with the same rows changes nothing. One that was opened again and is settled
-    anew is compared with nothing, so whatever rests on it is marked; and so it is if an interval held other rows for a
+    again is compared with nothing, so whatever rests on it is marked; and so it is if an interval held other rows for a
     while, which a backfill may have read.
 
     Args:

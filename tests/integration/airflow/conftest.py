@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 
 from sluice.airflow.runtime import open_project
 from sluice.project.project import Project
-from sluice.settings import settings
 from tests.airflow_home import HOME
+from tests.editing import copy_project
 
 PROJECT = Path(__file__).parents[3]
 
@@ -34,25 +33,19 @@ def airflow_database() -> Path:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     """A project of its own, with a driver that waits for SIGTERM; whatever a test starts is stopped."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     (tmp_path / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
-    settings.cache_clear()
     opened = open_project()
     yield opened
     opened.streams.life("flights").stop("the test", "it is over", 10)
-    settings.cache_clear()
 
 
 @pytest.fixture
-def private_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def private_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state folder of the test's own."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
 
 
 @pytest.fixture

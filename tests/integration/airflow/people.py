@@ -13,8 +13,7 @@ from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi.testclient import TestClient
 
-from sluice.clock import SystemClock
-from sluice.launch.processes import wait_until
+from tests.waiting import eventually
 
 _PATIENCE_SECONDS = 180
 """A DAG's first tasks take a minute on a machine that does much else."""
@@ -44,7 +43,7 @@ class Person:
             found[:] = [page for page in answer["hitl_details"] if page["task_instance"]["state"] == "awaiting_input"]
             return bool(found)
 
-        assert wait_until(asked, SystemClock(), deadline_seconds=_PATIENCE_SECONDS), "nothing was asked"
+        eventually(asked, "nothing was asked", seconds=_PATIENCE_SECONDS)
         return found[0]
 
     def answer(self, page: Page, option: str, fields: Mapping[str, Any]) -> int:

@@ -71,7 +71,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, sink: Sink, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, sink: Sink, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a policy, and Airflow with the connections that it names."""
     (tmp_path / "include" / "alerts").mkdir(parents=True)
     (tmp_path / "include" / "alerts" / "local.yaml").write_text(POLICY)
@@ -83,8 +83,7 @@ def home(tmp_path: Path, sink: Sink, mailbox: Mailbox, monkeypatch: pytest.Monke
     monkeypatch.setenv("AIRFLOW_CONN_PAGER", json.dumps(pager))
     monkeypatch.setenv("AIRFLOW_CONN_POST", json.dumps(post))
     settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 @dataclass

@@ -33,7 +33,7 @@ from sluice.streams.health.verdict import Verdict
 from tests.integration.sink import Sink, running_sink
 from tests.twins.project import InMemoryProject
 
-pytestmark = pytest.mark.usefixtures("airflow_database")
+pytestmark = pytest.mark.usefixtures("airflow_database", "private_state")
 
 SECRET = "correct-horse-battery"  # noqa: S105 - a secret of nothing
 
@@ -42,14 +42,6 @@ SECRET = "correct-horse-battery"  # noqa: S105 - a secret of nothing
 def sink() -> Iterator[Sink]:
     with running_sink() as sink:
         yield sink
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from sluice.intervals.backfill.request import Mode, Request
 from sluice.project.project import Project
 from sluice.settings import settings
 from tests.integration.airflow.spark import DAY, HOUR, Spark, close, fake_spark
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
@@ -302,14 +301,6 @@ def test_a_run_that_claimed_nothing_has_no_links(project: Project, spark: Spark)
     assert ParityLink().get_link(task, ti_key=None) == ""  # type: ignore[arg-type]  # it is not checked
     (found,) = project.records.backfills().recent("departures")
     assert (found.state, found.why.partition(";")[0]) == (BackfillState.FAILED, NEVER_BEGAN)
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        pause.wait(0.05)
 
 
 def alive(pid: int) -> bool:

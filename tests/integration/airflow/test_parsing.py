@@ -15,6 +15,7 @@ import pytest
 
 from sluice.airflow.auditing import ACTING_TASKS
 from sluice.airflow.dags.conventions import Tag
+from tests.editing import copy_project
 
 PROJECT = Path(__file__).parents[3]
 DEADLINE_SECONDS = 120
@@ -45,8 +46,7 @@ def parse(folder: Path, *, home: Path = PROJECT, dags: Path = PROJECT / "dags", 
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    shutil.copytree(PROJECT / "include", folder / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", folder / "spark_jobs")
+    copy_project(folder)
     return folder
 
 

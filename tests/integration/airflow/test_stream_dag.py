@@ -6,8 +6,6 @@ import os
 import signal
 import sqlite3
 import threading
-import time
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +28,7 @@ from sluice.streams.life.attempts import AttemptState, Desired
 from sluice.streams.life.governor import Rest
 from sluice.streams.life.status import UnitStatus
 from tests.twins.clock import ManualClock
+from tests.waiting import eventually
 
 DEADLINE_SECONDS = 120.0
 
@@ -50,14 +49,6 @@ def run(unit: DeclaredUnit, limit: timedelta = timedelta(0), **conf: str) -> tup
 
 def observe(project: Project) -> UnitStatus:
     return project.streams.life("flights").observe()
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + DEADLINE_SECONDS
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        pause.wait(0.05)
 
 
 def test_a_driver_outlives_its_run_is_adopted_by_the_next_and_ends_with_a_stop(

@@ -17,10 +17,8 @@ from airflow.utils.session import create_session
 from sluice.airflow.dags.topics import build_topics_dag
 from sluice.alerts.alert import Level
 from sluice.audit.log import AuditLog
-from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.launch.processes import wait_until
 from sluice.settings import settings
 from tests.integration.airflow.people import Page, Person, as_it_is, meanwhile
 from tests.integration.airflow.topic_runs import (
@@ -37,6 +35,7 @@ from tests.integration.airflow.topic_runs import (
 )
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.opened_project import opened_project
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("airflow_database", "private_state", "no_runs")
 
@@ -324,7 +323,7 @@ def test_a_plan_that_nobody_answers_in_time_ends_and_says_so(grown: Case, ada: P
                 found = session.query(DagRun).filter(DagRun.dag_id == "topics", DagRun.state == "running").all()
                 return not found
 
-        assert wait_until(over, SystemClock(), deadline_seconds=120)
+        eventually(over)
 
     with meanwhile(act):
         ran = run(grown.project, wait_hours=0.0001)

@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -32,17 +31,9 @@ from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
 
-pytestmark = pytest.mark.usefixtures("airflow_database")
+pytestmark = pytest.mark.usefixtures("airflow_database", "private_state")
 
 NAMES = ("flights", "sales", "weather")
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
 
 
 @pytest.fixture

@@ -71,82 +71,67 @@ async def rounds(project: JudgedProject, count: int) -> None:
         await asyncio.sleep(0.001)  # the rounds work in threads: a loop that only spins would starve them
 
 
-def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
-    async def scenario() -> None:
-        project = started()
-        install_watcher(project)
-        event = asyncio.create_task(first_event(trigger(project)))
-        await rounds(project, 3)
-        assert not event.done()
+async def test_a_death_gives_one_event_that_names_what_it_is_about() -> None:
+    project = started()
+    install_watcher(project)
+    event = asyncio.create_task(first_event(trigger(project)))
+    await rounds(project, 3)
+    assert not event.done()
 
-        project.drivers.die("local.flights.g1", -9)  # the clock stands still: nothing is waited for
+    project.drivers.die("local.flights.g1", -9)  # the clock stands still: nothing is waited for
 
-        payload = (await event).payload
-        assert (payload["hint"], payload["unit"], payload["generation"]) == ("changed", "flights", 1)
-
-    run(scenario())
+    payload = (await event).payload
+    assert (payload["hint"], payload["unit"], payload["generation"]) == ("changed", "flights", 1)
 
 
-def test_a_death_that_a_restart_may_explain_is_told_once_nobody_follows_it_up() -> None:
-    async def scenario() -> None:
-        project = started()
-        install_watcher(project)
-        event = asyncio.create_task(first_event(trigger(project)))
+async def test_a_death_that_a_restart_may_explain_is_told_once_nobody_follows_it_up() -> None:
+    project = started()
+    install_watcher(project)
+    event = asyncio.create_task(first_event(trigger(project)))
+    project.clock.sleep(60)
+    project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="restart")
+    project.drivers.die("local.flights.g1", -9)
+    await rounds(project, 3)
+    assert not event.done(), "it is settled first whether this is a restart"
+    while not event.done():  # the observation that first sees the death may come later than these rounds
         project.clock.sleep(60)
-        project.control.set_desired_state("flights", Desired.RUNNING, by="ada", why="restart")
-        project.drivers.die("local.flights.g1", -9)
-        await rounds(project, 3)
-        assert not event.done(), "it is settled first whether this is a restart"
-        while not event.done():  # the observation that first sees the death may come later than these rounds
-            project.clock.sleep(60)
-            await asyncio.sleep(0.01)
-
-    run(scenario())
+        await asyncio.sleep(0.01)
 
 
-def test_nothing_is_said_while_the_launcher_is_silent() -> None:
-    async def scenario() -> None:
-        project = started()
-        install_watcher(project)
-        event = asyncio.create_task(first_event(trigger(project)))
-        project.drivers.die("local.flights.g1", -9)
-        project.drivers.reachable = False
-        project.clock.sleep(3600)
-        await rounds(project, 5)
+async def test_nothing_is_said_while_the_launcher_is_silent() -> None:
+    project = started()
+    install_watcher(project)
+    event = asyncio.create_task(first_event(trigger(project)))
+    project.drivers.die("local.flights.g1", -9)
+    project.drivers.reachable = False
+    project.clock.sleep(3600)
+    await rounds(project, 5)
 
-        assert not event.done()
-        event.cancel()
-
-    run(scenario())
+    assert not event.done()
+    event.cancel()
 
 
-def test_a_proven_death_and_the_verdicts_are_put_on_record() -> None:
-    async def scenario() -> None:
-        project = started()
-        install_watcher(project)
-        event = asyncio.create_task(first_event(trigger(project)))
-        await rounds(project, 2)
-        project.drivers.die("local.flights.g1", -9)
-        await event
+async def test_a_proven_death_and_the_verdicts_are_put_on_record() -> None:
+    project = started()
+    install_watcher(project)
+    event = asyncio.create_task(first_event(trigger(project)))
+    await rounds(project, 2)
+    project.drivers.die("local.flights.g1", -9)
+    await event
 
-        attempt = project.control.latest_attempt("flights")
-        assert attempt is not None
-        assert attempt.exit_code == -9
-        assert [(v.stream, v.generation, v.verdict.health) for v in project.control.verdicts("flights")] == [
-            ("raw_flights", 1, Health.OK)
-        ]
-
-    run(scenario())
+    attempt = project.control.latest_attempt("flights")
+    assert attempt is not None
+    assert attempt.exit_code == -9
+    assert [(v.stream, v.generation, v.verdict.health) for v in project.control.verdicts("flights")] == [
+        ("raw_flights", 1, Health.OK)
+    ]
 
 
-def test_killing_the_trigger_stops_nothing() -> None:
-    async def scenario() -> None:
-        project = started()
-        await trigger(project).on_kill()
+async def test_killing_the_trigger_stops_nothing() -> None:
+    project = started()
+    await trigger(project).on_kill()
 
-        assert project.drivers.alive == ["local.flights.g1"]
-
-    run(scenario())
+    assert project.drivers.alive == ["local.flights.g1"]
 
 
 def test_a_triggerer_that_pauses_and_restarts_stops_and_submits_nothing_and_the_next_one_goes_on() -> None:
@@ -210,18 +195,15 @@ def test_two_triggerers_with_the_same_watch_say_the_same_and_record_one_end() ->
     assert len(project.control.verdicts("flights")) == 1
 
 
-def test_a_unit_whose_spec_and_dag_are_gone_is_watched_to_its_end_and_can_be_stopped() -> None:
-    async def scenario() -> None:
-        project = JudgedProject()  # its catalog is empty
-        project.streams.life("flights").start("ada", "launch")
-        install_watcher(project)
-        event = asyncio.create_task(first_event(trigger(project)))
-        await asyncio.sleep(0.01)
-        assert not event.done()
-        assert project.streams.life("flights").stop("ada", "it is gone", 10).dead
-        assert (await event).payload["hint"] == "changed"
-
-    run(scenario())
+async def test_a_unit_whose_spec_and_dag_are_gone_is_watched_to_its_end_and_can_be_stopped() -> None:
+    project = JudgedProject()  # its catalog is empty
+    project.streams.life("flights").start("ada", "launch")
+    install_watcher(project)
+    event = asyncio.create_task(first_event(trigger(project)))
+    await asyncio.sleep(0.01)
+    assert not event.done()
+    assert project.streams.life("flights").stop("ada", "it is gone", 10).dead
+    assert (await event).payload["hint"] == "changed"
 
 
 def test_an_observer_opens_the_project_again_only_when_a_spec_has_changed() -> None:

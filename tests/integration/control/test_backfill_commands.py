@@ -9,15 +9,14 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
-from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject
+from tests.waiting import eventually
 
 BATCH = """
 import json, os, sys, time
@@ -62,7 +61,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
     yield place
     for found in place.project.records.backfills().recent():
         place.project.processes.backfill_lock(found.id).kill()
-    settings.cache_clear()
 
 
 def command(why: str, *more: str) -> list[str]:
@@ -72,14 +70,6 @@ def command(why: str, *more: str) -> list[str]:
 
 def run(why: str, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(why, *more), capture_output=True, text=True, timeout=120, check=False)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    clock = SystemClock()
-    deadline = clock.monotonic() + 60
-    while not condition():
-        assert clock.monotonic() < deadline
-        clock.sleep(0.02)
 
 
 def newest(place: DeparturesProject) -> Backfill | None:
@@ -122,7 +112,7 @@ def test_one_that_was_killed_says_so_and_is_resumed_under_its_key(place: Departu
 def test_the_first_ctrl_c_asks_it_to_stop_and_its_end_is_waited_for(place: DeparturesProject) -> None:
     following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with following:
-        wait_for(lambda: half_done(place))
+        eventually(lambda: half_done(place))
         following.send_signal(signal.SIGINT)
         out, said = following.communicate(timeout=120)
     assert "It stops after the current chunk" in said
@@ -141,7 +131,7 @@ def test_ctrl_c_while_a_resumed_backfill_is_starting_ends_it(place: DeparturesPr
     )
     following = subprocess.Popen(command("look", "--key", "nightly"), stderr=subprocess.PIPE, text=True)
     with following:
-        wait_for(started.exists)
+        eventually(started.exists)
         following.send_signal(signal.SIGINT)
         _, said = following.communicate(timeout=120)
     assert following.returncode != 0, said
@@ -155,7 +145,7 @@ def test_a_backfill_whose_process_has_not_begun_is_in_the_list_and_can_be_cancel
     (place.home / "spark_jobs" / "batch.py").write_text("import time\ntime.sleep(300)\n")
     following = subprocess.Popen(command("look"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with following:
-        wait_for(lambda: newest(place) is not None)
+        eventually(lambda: newest(place) is not None)
         found = newest(place)
         assert found is not None
         listed = subprocess.run(
@@ -188,7 +178,7 @@ def test_cancel_now_kills_the_process_and_records_who_did_it(place: DeparturesPr
     (place.home / "spark_jobs" / "batch.py").write_text(BATCH.replace("cancel_requested_by", "outcome"))
     following = subprocess.Popen(command("wait"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with following:
-        wait_for(lambda: half_done(place))
+        eventually(lambda: half_done(place))
         found = newest(place)
         assert found is not None
         cancel = [*SLUICE, "backfill", "cancel", found.id, "--now"]

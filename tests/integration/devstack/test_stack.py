@@ -24,7 +24,8 @@ from sluice.launch.processes import STACK_MARK, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.streams.life.launcher import DriverState
-from tests.integration.launch.drivers import OBEDIENT, Drivers, alive, eventually
+from tests.integration.launch.drivers import OBEDIENT, Drivers, alive
+from tests.waiting import eventually
 
 WORKERS = {"spark-worker-1", "spark-worker-2"}
 COMPONENTS = {"broker", "spark-master", *WORKERS, "api-server", "scheduler", "dag-processor", "triggerer"}

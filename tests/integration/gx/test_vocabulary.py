@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -108,12 +107,10 @@ def test_all_that_is_wrong_comes_at_once(bench: Bench) -> None:
 
 
 @pytest.fixture
-def place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("SLUICE_HOME", str(bench.home))
     monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
-    settings.cache_clear()
-    yield bench
-    settings.cache_clear()
+    return bench
 
 
 def test_the_command_refuses_an_unknown_expectation_like_any_other_fault(place: Bench) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kafka.protocol.metadata import ApiVersionsResponse
 
-from tests.unit.kafka.wire import serving
+from tests.unit.kafka.wire import exactly, serving
 
 _METADATA, _API_VERSIONS = 3, 18
 
@@ -87,18 +87,8 @@ class OlderProtocol:
 
 
 def _frame(connection: socket.socket) -> bytes:
-    header = _exactly(connection, 4)
-    return _exactly(connection, struct.unpack(">i", header)[0]) if header else b""
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            return b""
-        data += more
-    return data
+    header = exactly(connection, 4)
+    return exactly(connection, struct.unpack(">i", header)[0]) if header else b""
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess
 
 
 @pytest.fixture
-def specs(embedded: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def specs(embedded: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a private project with one principal, on a cluster without any; return the folder of principals."""
     home = settings().home
     for folder in ("include", "spark_jobs"):
@@ -73,8 +73,7 @@ def specs(embedded: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         for credential in cluster.credentials():
             if credential.user != USER:
                 cluster.drop_password(credential.user, credential.mechanism)
-    yield folder
-    settings.cache_clear()
+    return folder
 
 
 def lets_in(broker: BrokerProcess, password: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from sluice.errors import RefusedError, SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
+from tests.editing import copy_project, edit
 
 DEPLOYMENT = """\
 name: elsewhere
@@ -26,22 +25,18 @@ replication: 1
 
 
 @pytest.fixture
-def name(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def name(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a private project whose only topic, raw table apart, has a name of its own; return it."""
-    home = settings().home
-    for folder in ("include", "spark_jobs"):
-        ignored = shutil.ignore_patterns("sluice", "__pycache__")
-        shutil.copytree(home / folder, tmp_path / folder, ignore=ignored)
+    copy_project(tmp_path)
     (tmp_path / "include/deployments/elsewhere.yaml").write_text(DEPLOYMENT.format(bootstrap=broker.bootstrap))
     for path, field in (("topics", "name"), ("feeds", "topic"), ("pipelines", "source")):
         (spec,) = (tmp_path / "include" / path).glob("*.yaml")
-        spec.write_text(spec.read_text().replace(f"{field}: flights\n", f"{field}: {topic_name}\n", 1))
+        edit(spec, f"{field}: flights\n", f"{field}: {topic_name}\n")
     (tmp_path / "include/topics/flights.yaml").rename(tmp_path / f"include/topics/{topic_name}.yaml")
     for key, value in (("HOME", str(tmp_path)), ("STATE", "state"), ("DEPLOYMENT", "elsewhere")):
         monkeypatch.setenv(f"SLUICE_{key}", value)
     settings.cache_clear()
-    yield topic_name
-    settings.cache_clear()
+    return topic_name
 
 
 def run(app: object, *arguments: str) -> str:
@@ -95,8 +90,7 @@ def test_what_is_not_safe_is_applied_on_the_word_of_whoever_read_the_plan(name: 
 def test_records_go_only_where_the_topic_is_named(name: str, broker: BrokerProcess) -> None:
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         administration.create([TopicCreation(name, 4, 1, {"retention.ms": "-1"})])
-    spec = settings().home / f"include/topics/{name}.yaml"
-    spec.write_text(spec.read_text().replace("retention: forever ", "retention: 30 days "))
+    edit(settings().home / f"include/topics/{name}.yaml", "retention: forever ", "retention: 30 days ")
     read = json.loads(run(topics.app, "plan", "-o", "json"))["id"]
     assert f"!! {name}: retention.ms is -1, declared 2592000000 [loss: less is kept" in run(topics.app, "plan")
     with pytest.raises(RefusedError, match="need --plan"):

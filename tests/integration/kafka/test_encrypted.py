@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
@@ -17,12 +16,12 @@ from sluice.kafka.client.credentials import encrypted
 from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.kafka.reader import KafkaPythonReader
-from sluice.launch.processes import wait_until
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.certificates import make_authority
 from tests.integration.brokers import free_ports, running
 from tests.integration.wiretap import Wiretap, advertise, wiretapped
+from tests.waiting import eventually
 
 TOPIC, VALUE = "letters", b'{"text":"a record that nobody else should read"}'
 
@@ -93,7 +92,7 @@ def started(broker: BrokerProcess) -> Iterator[None]:
     """Run a broker that is not the one that its folder would be made for today."""
     process = subprocess.Popen(broker.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert wait_until(broker.is_listening, SystemClock(), deadline_seconds=60)
+        eventually(broker.is_listening, seconds=60)
         yield
     finally:
         process.terminate()

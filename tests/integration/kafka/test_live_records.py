@@ -24,6 +24,7 @@ from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 from tests.integration.brokers import free_ports, running
+from tests.waiting import eventually
 
 DEADLINE_SECONDS = 120.0
 
@@ -128,18 +129,11 @@ def test_a_broker_that_goes_and_comes_back_costs_nothing(tmp_path: Path, topic_n
         create(broker, topic_name)
         send(broker, topic_name, {"k": "a", "v": 1})
         follower.start()
-        wait(lambda: values.keys_held() == {("a",)})
-    wait(lambda: bool(follower.condition.trouble))
+        eventually(lambda: values.keys_held() == {("a",)})
+    eventually(lambda: bool(follower.condition.trouble))
     assert values.keys_held() == {("a",)}, "what was read stays"
     with running(broker):
         send(broker, topic_name, {"k": "b", "v": 2})
-        wait(lambda: values.keys_held() == {("a",), ("b",)})
-        wait(lambda: not follower.condition.trouble)
+        eventually(lambda: values.keys_held() == {("a",), ("b",)})
+        eventually(lambda: not follower.condition.trouble)
         follower.stop()
-
-
-def wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from kafka import KafkaProducer
@@ -13,12 +13,6 @@ from sluice.kafka.newest_keys import KafkaPythonKeyReader
 from sluice.provisioning.growth.keys import most_of_each, moves, partition_of
 from sluice.topics.administration import TopicCreation
 from tests.suites.topic_keys_suite import Fill, KeyReaderSuite
-
-
-@pytest.fixture
-def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
-    with KafkaPythonAdministration([broker.bootstrap]) as administration:
-        yield administration
 
 
 class TestKafkaPythonKeyReader(KeyReaderSuite):

@@ -11,10 +11,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from sluice.clock import Clock, SystemClock
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.launch.processes import wait_until
 from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.brokers import RunningCluster, running_cluster
 from tests.twins.plan_machine import PlanMachine
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
 
@@ -42,7 +42,7 @@ class SteadyAdministration(KafkaPythonAdministration):
                 return False
             return answers == answers[:1] * ALIKE
 
-        assert wait_until(agreed, SystemClock(), deadline_seconds=120), "the brokers do not agree"
+        eventually(agreed, "the brokers do not agree")
         return answers[0]
 
 

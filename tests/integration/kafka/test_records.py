@@ -19,12 +19,6 @@ NOBODY = "127.0.0.1:1"
 
 
 @pytest.fixture
-def administration(broker: BrokerProcess) -> Iterator[KafkaPythonAdministration]:
-    with KafkaPythonAdministration([broker.bootstrap]) as administration:
-        yield administration
-
-
-@pytest.fixture
 def reader(broker: BrokerProcess) -> Iterator[KafkaPythonRecords]:
     with KafkaPythonRecords([broker.bootstrap]) as reader:
         yield reader

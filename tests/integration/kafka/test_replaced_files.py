@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.devstack.own_jar import PATTERN
 from sluice.kafka.client.credentials import encrypted
 from sluice.kafka.client.java_client import java_settings
-from sluice.launch.processes import wait_until
 from sluice.settings import settings
 from tests.certificates import Issued, TestAuthority, make_authority, replaced
 from tests.tls_listener import TlsListener, tls_listener
+from tests.waiting import eventually
 
 SECONDS = 40
 KEY_PASSWORD = "of the key"  # noqa: S105 - of a test
@@ -56,7 +55,7 @@ def connecting(folder: Path, broker: TlsListener, client: Mapping[str, str]) -> 
 
 
 def seen(broker: TlsListener, count: int) -> None:
-    assert wait_until(lambda: len(broker.names) >= count, SystemClock(), deadline_seconds=SECONDS)
+    eventually(lambda: len(broker.names) >= count, seconds=SECONDS)
 
 
 def replace_by(own: Issued, other: Issued) -> None:
@@ -77,7 +76,7 @@ def test_a_running_client_shows_the_certificate_that_replaced_its_own(
         seen(broker, unusable_from + 3)
         assert set(broker.names) == {"older"}, "files that cannot be used leave those of before in force"
         replace_by(own, authority.issue("newer", password=KEY_PASSWORD))
-        assert wait_until(lambda: "newer" in broker.names, SystemClock(), deadline_seconds=SECONDS)
+        eventually(lambda: "newer" in broker.names, seconds=SECONDS)
         from_then_on = len(broker.names)
         seen(broker, from_then_on + 2)
         assert set(broker.names[from_then_on:]) == {"newer"}

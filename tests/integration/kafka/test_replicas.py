@@ -11,10 +11,8 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
-from sluice.clock import SystemClock
 from sluice.errors import RefusedError
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.launch.processes import wait_until
 from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.execution import ApplyOptions
 from sluice.provisioning.plans.approval import Approval
@@ -26,6 +24,7 @@ from sluice.topics.administration import TopicCreation
 from sluice.topics.replica_administration import THROTTLED
 from tests.integration.brokers import RunningCluster, running_cluster
 from tests.suites.kafka_replicas_suite import KafkaReplicasSuite
+from tests.waiting import eventually
 
 SPREAD = {"failure-domains": ["fault", "update"]}
 
@@ -64,7 +63,7 @@ def declared(**topics: TopicShape) -> Declared:
 def approve(wanted: Declared, administration: KafkaPythonAdministration, pace: MoveOptions | None = None) -> None:
     """Plan and apply, as often as the plan is out of date: brokers learn of a new topic one after the other."""
     options = ApplyOptions(pace or MoveOptions())
-    assert wait_until(lambda: approved(wanted, administration, options), SystemClock(), deadline_seconds=60)
+    eventually(lambda: approved(wanted, administration, options), seconds=60)
 
 
 def approved(wanted: Declared, administration: KafkaPythonAdministration, options: ApplyOptions) -> bool:
@@ -258,7 +257,7 @@ def test_a_replica_that_is_out_of_sync_stays_in_the_list(
     was = administration.describe([topic_name])[topic_name].replicas
     cluster.kill(3)
     try:
-        assert wait_until(lambda: 3 not in administration.brokers(), SystemClock(), deadline_seconds=120)
+        eventually(lambda: 3 not in administration.brokers())
         found = current_plan(wanted, administration)
         assert not found.refused
         assert not any(isinstance(item.detail, Reassignment) for item in found.changes)

@@ -26,6 +26,7 @@ from sluice.errors import SpecError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
+from tests.editing import edit
 from tests.integration.brokers import free_ports, running
 from tests.unit.specs.bench import Bench, sound_project
 
@@ -64,9 +65,8 @@ def prepared(home: Path, broker: BrokerProcess, topic: str, monkeypatch: pytest.
 
 
 @pytest.fixture
-def place(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    yield prepared(tmp_path, broker, topic_name, monkeypatch)
-    settings.cache_clear()
+def place(broker: BrokerProcess, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return prepared(tmp_path, broker, topic_name, monkeypatch)
 
 
 BOUND = {"message.timestamp.after.max.ms": "600000"}
@@ -137,7 +137,7 @@ def test_a_difference_is_an_exit_code_of_its_own(place: Place) -> None:
     file.rename(file.with_name(f"{place.topic}.yaml"))
     for path in ("topics", "feeds", "pipelines"):
         for spec in (place.bench.include / path).glob("*.yaml"):
-            spec.write_text(spec.read_text().replace(": orders\n", f": {place.topic}\n"))
+            edit(spec, ": orders\n", f": {place.topic}\n")
     assert said("check") == "1 topic is as declared.\n"
     with KafkaPythonAdministration([place.broker.bootstrap]) as administration:
         administration.set_configs(place.topic, {"retention.ms": "1000"})
@@ -245,4 +245,3 @@ def test_it_follows_through_a_restart_of_the_broker_until_it_is_interrupted(
                 process.send_signal(signal.SIGINT)
                 assert process.wait(30) == 0
         assert (lines.empty(), notes.empty()) == (True, True)
-    settings.cache_clear()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from sluice.clock import SystemClock
-from sluice.launch.processes import wait_until
 from sluice.streams.life.launcher import Job
+from tests.waiting import eventually
 
 _PROLOGUE = """
 import json, os, pathlib, signal, subprocess, sys, time
@@ -98,10 +96,6 @@ class Drivers:
         eventually(lambda: len(self.runs()) > 0)
         (run,) = self.runs()
         return run
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=seconds), f"not within {seconds} s"
 
 
 def alive(pid: object) -> bool:

@@ -24,9 +24,9 @@ from tests.integration.launch.drivers import (
     UNMARKED,
     Drivers,
     alive,
-    eventually,
 )
 from tests.integration.launch.keepers import KEY, keeper_of, state
+from tests.waiting import eventually
 
 
 def test_the_end_of_a_driver_takes_its_children_along_whatever_group_they_hid_in(

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.launch.engine import WarmEngine
 from sluice.launch.engine_client import EngineClient
-from sluice.launch.processes import wait_until
 from sluice.streams.life.launcher import Job
+from tests.waiting import eventually
 
 STAND_IN = """
 import json, signal, sys
@@ -48,10 +47,6 @@ def answering(engine: WarmEngine) -> EngineClient:
     client = engine.client()
     assert client is not None
     return client
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=60)
 
 
 def test_where_none_lives_nobody_attaches_and_nothing_is_to_be_settled(engine: WarmEngine) -> None:

@@ -18,10 +18,10 @@ from tests.integration.launch.drivers import (
     FAILING,
     OBEDIENT,
     Drivers,
-    eventually,
     exiting,
 )
 from tests.integration.launch.keepers import KEY, state
+from tests.waiting import eventually
 
 
 def test_eight_racing_submits_start_one_driver(launcher: LocalLauncher, drivers: Drivers) -> None:

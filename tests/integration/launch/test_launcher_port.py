@@ -17,10 +17,11 @@ from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_capacity
 from sluice.streams.failures.capacity import ResourceRequest
 from sluice.streams.life.launcher import DriverReport, DriverState, Job, Launcher
-from tests.integration.launch.drivers import OBEDIENT, Drivers, eventually
+from tests.integration.launch.drivers import OBEDIENT, Drivers
 from tests.suites.launcher_suite import LauncherSuite, RoomSuite
 from tests.twins.drivers import DictionaryLauncher
 from tests.twins.spark_master import MasterPage, serving, worker
+from tests.waiting import eventually
 
 
 class Processes:

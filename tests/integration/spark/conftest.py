@@ -39,6 +39,7 @@ from tests.integration.spark.backfill.backfills import Drained
 from tests.oracle import as_known, flights
 
 _DAYS = ("2013-01-01", "2013-01-02")
+TRANSFORM = "spark_jobs/transforms/departures.py"
 BAD_VALUES = {
     "tombstone": None,
     "empty": b"",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sluice.cli.streams.commands import app
-from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.streams.failures.advice import advice
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.attempts import Desired
+from tests.editing import edit
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
+from tests.waiting import eventually
 
 DRIVER = """
 import signal, sys, threading
@@ -43,12 +44,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("SLUICE_HOME", str(home))
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv("SLUICE_DEPLOYMENT", raising=False)
-    settings.cache_clear()
     yield home
     project = Project.open_tolerant(settings())
     for attempt in project.records.registry().attempts("flights"):
         project.processes.launcher().kill(attempt.key)
-    settings.cache_clear()
 
 
 def sluice_streams(*arguments: str) -> Result:
@@ -62,18 +61,10 @@ def shown() -> dict[str, Any]:
     return found
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    clock = SystemClock()
-    deadline = clock.monotonic() + 60
-    while not condition():
-        assert clock.monotonic() < deadline
-        clock.sleep(0.02)
-
-
 def wait_until_it_listens(generation: int = 1) -> None:
     """Wait until a driver can be asked to stop: before that it knows no way to end but at once."""
     log = Project.open_tolerant(settings()).processes.launcher().log(f"local.flights.g{generation}")
-    wait_for(lambda: "driver" in log.read_text())
+    eventually(lambda: "driver" in log.read_text())
 
 
 @pytest.mark.usefixtures("home")
@@ -114,7 +105,7 @@ def test_logs_are_those_of_the_latest_attempt_and_followed_to_the_drivers_end() 
     sluice_streams("start", "flights")
     project = Project.open_strict(settings())
     log = project.processes.launcher().log("local.flights.g1")
-    wait_for(lambda: "driver" in log.read_text())
+    eventually(lambda: "driver" in log.read_text())
     project.streams.life("flights").stop("test", "end of log", 20)
     assert sluice_streams("logs", "flights", "-f").stdout.endswith("driver --unit flights --generation 1\nended\n")
 
@@ -147,7 +138,7 @@ def test_a_driver_that_died_is_shown_with_its_exit_code_and_where_to_read_why(ho
     attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
     project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
-    wait_for(lambda: project.processes.launcher().find(attempt.key).dead)
+    eventually(lambda: project.processes.launcher().find(attempt.key).dead)
     project.streams.life("flights").record_end()
     verdict = shown()["streams"]["departures"]
     assert verdict["health"] == "STOPPED"
@@ -171,7 +162,7 @@ def test_what_is_halted_says_why_in_every_face_and_is_resumed(home: Path) -> Non
     attempt = project.streams.life("flights").claim().attempt
     assert attempt is not None
     project.processes.launcher().submit(attempt.key, project.processes.driver(attempt))
-    wait_for(lambda: project.processes.launcher().find(attempt.key).dead)
+    eventually(lambda: project.processes.launcher().find(attempt.key).dead)
 
     found = shown()
 
@@ -228,8 +219,7 @@ def test_a_cluster_without_room_is_said_to_have_none_and_the_driver_starts_when_
 
 
 def test_a_unit_whose_raw_table_nobody_fills_says_what_to_start(home: Path) -> None:
-    spec = home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(spec.read_text().replace("driver: flights ", "driver: board "))
+    edit(home / "include/pipelines/departures.yaml", "driver: flights ", "driver: board ")
     said = sluice_streams("start", "board").stdout
     assert "board: started, as generation 1" in said
     assert "nobody has requested flights to run: `sluice streams start flights`" in " ".join(said.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,16 +13,13 @@ from sluice.audit.act import Act, ActOutcome
 from sluice.audit.log import AuditLog
 from sluice.audit.recording import remark
 from sluice.errors import RefusedError
-from sluice.settings import settings
 from tests.twins.clock import START
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 def acts(state: Path) -> tuple[Act, ...]:

@@ -88,23 +88,20 @@ def resumed(task: RoundOperator, method: str, arguments: dict[str, Any] | None) 
     return cast(Found, task.resume_execution(method, arguments, cast(Context, {"ti": None})))
 
 
-def test_who_waits_no_longer_is_not_told() -> None:
+async def test_who_waits_no_longer_is_not_told() -> None:
     go_on, done = threading.Event(), threading.Event()
 
     def work() -> None:
         go_on.wait(10)
         done.set()
 
-    async def give_up() -> None:
-        waiting = asyncio.create_task(in_daemon(work))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        go_on.set()
-        assert await asyncio.to_thread(done.wait, 10)
-
-    asyncio.run(give_up())
+    waiting = asyncio.create_task(in_daemon(work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    go_on.set()
+    assert await asyncio.to_thread(done.wait, 10)
 
 
 def test_the_reconciler_begins_in_the_triggerer_as_the_scheduler_reads_it() -> None:

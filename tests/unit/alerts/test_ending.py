@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from sluice.alerts.ending import ABOUT_STREAMS, ABOUT_UNITS, ends
+from sluice.alerts.conditions import ABOUT_STREAMS, ABOUT_UNITS, ends
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.health.health import Health
 from sluice.streams.health.verdict import Verdict

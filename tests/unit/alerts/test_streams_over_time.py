@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from sluice.alerts.alert import Alert, Level
-from sluice.alerts.conditions import PATIENCE, conditions_of
+from sluice.alerts.conditions import ABOUT_STREAMS, PATIENCE, conditions_of, ends
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
-from sluice.alerts.ending import ABOUT_STREAMS, ends
 from sluice.alerts.incidents import open_incidents
 from sluice.alerts.rounds import Begin, End, steps
 from sluice.specs.catalog.catalog import Catalog, Unit

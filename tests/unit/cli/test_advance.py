@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from sluice.delta.log import read_log
 from sluice.errors import RefusedError, SpecError
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
 from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
-from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
 FAR = datetime(2020, 1, 1, tzinfo=UTC)
@@ -31,7 +29,7 @@ def decisions(place: DeparturesProject) -> list[AdvanceEntry]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """Four settled hours, and a record of 2020 that nothing bears out."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
     place.commit(
@@ -39,8 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
             "settle:departures", 1, "a", hour(0), hour(4), {"flights": ExaminedSource({"flights/0": 9}, ("t",), CLOCKS)}
         )
     )
-    yield place
-    settings.cache_clear()
+    return place
 
 
 def advance(*arguments: str) -> Result:

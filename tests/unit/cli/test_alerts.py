@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,16 +11,13 @@ from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.cli.alerts import app, find_alert
 from sluice.errors import NotReadyError, SpecError
-from sluice.settings import settings
 from tests.unit.alerts.examples import NOW, history_of, make_alert
 
 
 @pytest.fixture(autouse=True)
-def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield Journal(tmp_path / "alerts")
-    settings.cache_clear()
+    return Journal(tmp_path / "alerts")
 
 
 def sluice_alerts(*arguments: str) -> str:

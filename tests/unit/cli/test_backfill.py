@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,18 @@ from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.entries import DirtyEntry
-from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
 DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-01")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """Four closed hours; the third is dirty."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
     place.stream(4, {0: 2, 1: 3, 3: 5})
     place.commit(DirtyEntry("departures", 1, 4, {"flights/0": 4}, (hour(2),), "dropped"))
-    yield place
-    settings.cache_clear()
+    return place
 
 
 def sluice_backfill(*arguments: str) -> Result:

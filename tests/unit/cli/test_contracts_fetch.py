@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from typer.testing import CliRunner, Result
 from sluice.cli.main import app
 from sluice.errors import SpecError, UnreachableError
 from sluice.kafka.schema_registry import SchemaRegistry
-from sluice.settings import settings
+from tests.http_servers import QuietHandler, answering
 from tests.unit.specs.bench import Bench, sound_project
 
 ONE = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -41,42 +40,30 @@ class Server(ThreadingHTTPServer):
             self.answers[f"{path}/{number}"] = {"subject": subject, "version": number, **version}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: Server
 
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         wanted = f"Basic {base64.b64encode(self.server.login.encode()).decode()}"
         if self.server.login and self.headers.get("Authorization") != wanted:
             self.send_error(401)
         elif self.path not in self.server.answers:
             self.send_error(404)
         else:
-            body = json.dumps(self.server.answers[self.path]).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+            self.respond(200, json.dumps(self.server.answers[self.path]).encode())
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as found:
-        thread = Thread(target=found.serve_forever)
-        thread.start()
+    found = Server()
+    with answering(found):
         yield found
-        found.shutdown()
-        thread.join()
 
 
 @pytest.fixture
-def bench(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    yield sound_project(tmp_path)  # type: ignore[arg-type]
-    settings.cache_clear()
+    return sound_project(tmp_path)  # type: ignore[arg-type]
 
 
 def avro(key: int, schema: dict[str, Any]) -> dict[str, Any]:

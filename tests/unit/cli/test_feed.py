@@ -16,7 +16,6 @@ from sluice.cli.terminal.interruption import stopping_on_signals
 from sluice.cli.views.follow_view import FollowPrinter, position_text
 from sluice.errors import SluiceError
 from sluice.feeds.following.manifest import MOST_GAPS, FollowManifest, FollowManifestStore, Gap
-from sluice.settings import settings
 from tests.twins.clock import START, ManualClock
 
 FEED = """\
@@ -47,7 +46,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (include / "feeds" / "flights.yaml").write_text((source / "include" / "feeds" / "flights.yaml").read_text())
     (include / "feeds" / "posts.yaml").write_text(FEED)
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
     return tmp_path
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from typer.testing import CliRunner
 from sluice.cli import control, intervals
 from sluice.errors import SpecError
 from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, VerifiedEntry
-from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """Six hours: two closed by the stream, one stale, one dirty, one corrected after a verify, one still to close."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
     place.stream(1, {0: 2}, code="other code")
@@ -42,8 +40,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
             "ok",
         ),
     )
-    yield place
-    settings.cache_clear()
+    return place
 
 
 def sluice_intervals(*arguments: str) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from sluice.delta.log import append_entry
 from sluice.delta.reading import read_rows
 from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.intervals.entries import ExaminedSource, SettleEntry
-from sluice.settings import settings
+from tests.editing import edit
 from tests.twins.departures_project import DeparturesProject, hour
 
 Given = tuple[int, str, int]
@@ -42,8 +41,7 @@ class Bench:
 
     def __init__(self, place: DeparturesProject) -> None:
         self.place = place
-        spec = place.home / "include" / "pipelines" / "departures.yaml"
-        spec.write_text(spec.read_text(encoding="utf-8").replace("keep: open", "keep: all"), encoding="utf-8")
+        edit(place.home / "include/pipelines/departures.yaml", "keep: open", "keep: all")
         write_deltalake(str(place.table), rows((0, "AA", 1), (1, "AA", 2), (2, "UA", 3)))
         append_entry(place.table, SETTLED)
         self.live = place.project.folder.table("departures_live")
@@ -57,9 +55,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    yield Bench(DeparturesProject.create(tmp_path, monkeypatch))
-    settings.cache_clear()
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(DeparturesProject.create(tmp_path, monkeypatch))
 
 
 def rebuild(*arguments: str) -> Result:
@@ -107,8 +104,7 @@ def test_what_cannot_be_rebuilt_is_refused_by_name(bench: Bench) -> None:
         rebuild("--table", "nothing")
     with pytest.raises(NotReadyError, match="there is no table"):
         rebuild()
-    spec = bench.place.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(spec.read_text(encoding="utf-8").replace("keep: all", "keep: open"), encoding="utf-8")
+    edit(bench.place.home / "include/pipelines/departures.yaml", "keep: all", "keep: open")
     with pytest.raises(RefusedError, match="departures_live has `keep: open`"):
         rebuild()
 

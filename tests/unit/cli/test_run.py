@@ -17,7 +17,6 @@ from sluice.errors import SpecError
 from sluice.interactive.trial import broker_time
 from sluice.quality.preview import JudgedLine, Preview
 from sluice.quality.reasons import Outcome, Reason
-from sluice.settings import settings
 from sluice.specs.model.model import TopicSpec
 from sluice.specs.reading.faults import SpecFaults
 from tests.twins.clock import ManualClock
@@ -168,11 +167,7 @@ def test_wrong_arguments_are_refused_before_anything_starts(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
     monkeypatch.setenv("SLUICE_HOME", str(bench.home))
-    settings.cache_clear()
     app = typer.Typer()
     app.command()(run)
-    try:
-        with pytest.raises(SpecError, match=words):
-            CliRunner().invoke(app, arguments, catch_exceptions=False)
-    finally:
-        settings.cache_clear()
+    with pytest.raises(SpecError, match=words):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)

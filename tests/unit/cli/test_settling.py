@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +15,6 @@ from sluice.delta.log import append_entry
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
 from sluice.intervals.entries import AdvanceEntry, ExaminedSource, SettleEntry
 from sluice.project.settlers import settler_source
-from sluice.settings import settings
 from sluice.settling.status import HeldAdvance, SettlingStatus, to_record
 from sluice.streams.health.health import Health
 from tests.twins.departures_project import DeparturesProject, hour
@@ -39,10 +37,8 @@ STATUS = SettlingStatus(
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
-    place = DeparturesProject.create(tmp_path, monkeypatch)
-    yield place
-    settings.cache_clear()
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
+    return DeparturesProject.create(tmp_path, monkeypatch)
 
 
 def report(place: DeparturesProject, status: SettlingStatus) -> None:

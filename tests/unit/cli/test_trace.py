@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,6 +38,7 @@ from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import Part
 from sluice.tracing.storage import StorageState
 from sluice.tracing.trace import PipelineTrace, Trace
+from tests.editing import edit
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import InMemoryRecords
 from tests.unit.cli.test_graph import SCHEMA
@@ -158,9 +158,8 @@ def row_of(topic_id: str, offset: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
-    yield Traced(tmp_path, monkeypatch)
-    settings.cache_clear()
+def traced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Traced:
+    return Traced(tmp_path, monkeypatch)
 
 
 def said(trace: Trace, capsys: pytest.CaptureFixture[str], *, masked: bool = False) -> str:
@@ -324,8 +323,7 @@ def test_one_unreadable_log_hides_nothing_else(traced: Traced) -> None:
     traced.settle_hours(NOON + HOUR)
     folder = traced.project.folder.table("days")
     traced.settle("days", DAY, DAY + 24 * HOUR, 24 * HOUR, ExaminedSource())
-    log = folder / "_delta_log" / f"{1:020}.json"
-    log.write_text(log.read_text().replace('\\"sluice\\":2', '\\"sluice\\":99'))
+    edit(folder / "_delta_log" / f"{1:020}.json", '\\"sluice\\":2', '\\"sluice\\":99')
     sales = traced.sales(0)
     assert [each.part for each in sales.intervals] == [Part.TAKEN]
     assert "ledger schema 99" in sales.notes[0]

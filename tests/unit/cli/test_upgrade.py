@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.trial import RowDifference
 from sluice.launch.rehearsal import Rehearsal
 from sluice.project.project import Project
-from sluice.settings import settings
 from sluice.specs.model.model import PipelineSpec
 from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.life.launcher import Job
@@ -77,9 +75,8 @@ class Bench(FlightsUnit):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    yield Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
-    settings.cache_clear()
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
 
 
 def upgrade(*arguments: str) -> Result:
@@ -229,7 +226,6 @@ def test_a_unit_that_never_ran_has_no_start_to_rehearse_and_nothing_to_compare_w
     assert "nothing was tried: no interval is closed yet" in said
     assert "flights has no driver that lives" in words()
     assert "intervals none is closed yet." in words()
-    settings.cache_clear()
 
 
 def test_a_trial_that_finds_the_same_exits_with_zero(bench: Bench) -> None:

@@ -12,12 +12,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from sluice.clock import SystemClock
 from sluice.console.app import create_console
 from sluice.console.context import page_context
 from sluice.console.context.access import login_free_gate
 from sluice.console.context.topic_snapshot import TopicSnapshot
-from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.provisioning.plans.changes import Unable
@@ -35,6 +33,7 @@ from tests.twins.console_fleet import (
     topic_of,
 )
 from tests.unit.console.conftest import UNITS, FakeVisitor
+from tests.waiting import eventually
 
 Console = Callable[[FakeVisitor | None], TestClient]
 
@@ -151,7 +150,7 @@ def test_what_the_service_of_a_cluster_does_not_do_is_on_the_page_with_what_to_d
     snapshot = TopicSnapshot(Plan(unable=(unable,)), {}, {}, {})
     monkeypatch.setattr(page_context, "take_topic_snapshot", lambda _project: snapshot)
     shown = "partitions 1 2 not done here it is done elsewhere: run there"
-    assert wait_until(lambda: shown in text_of(visitor, "/topics"), SystemClock(), deadline_seconds=20)
+    eventually(lambda: shown in text_of(visitor, "/topics"), seconds=20)
 
 
 def test_a_settled_table_shows_what_is_due_and_what_holds_it(visitor: TestClient) -> None:

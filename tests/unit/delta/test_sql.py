@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,12 +60,11 @@ def test_what_is_wrong_or_leads_elsewhere_is_refused(tables: dict[str, Path], st
 
 
 @pytest.fixture
-def state(tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state(tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert tables
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 def test_the_command_answers_as_a_table_and_as_a_document(state: Path) -> None:

@@ -21,6 +21,7 @@ from sluice.delta.upkeep import UpkeepDone, UpkeepPolicy, join_small_files, look
 from sluice.delta.writer_log import FencedError, WriterLog
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.intervals.entries import StreamEntry
+from tests.editing import edit
 
 SCHEMA = Schema([Field("n", PrimitiveType("long"))]).to_json()
 WRITER = "raw_flights:id:0"
@@ -298,8 +299,7 @@ def test_the_log_of_a_table_whose_entries_cannot_be_copied_is_not_cut(table: Pat
     archive_log(table)
     fill(opened(table))
     before = commits(table)
-    broken = max((table / "_delta_log").glob("*.json"))
-    broken.write_text(broken.read_text().replace('\\"kind\\":\\"stream\\"', '\\"kind\\":\\"brook\\"'))
+    edit(max((table / "_delta_log").glob("*.json")), '\\"kind\\":\\"stream\\"', '\\"kind\\":\\"brook\\"')
     age(table, 2 * DAY)
     with pytest.raises(CorruptionError):
         look_after(table, now(), policy=POLICY)

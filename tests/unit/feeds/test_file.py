@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from sluice.feeds.sources import load_source
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.reading.faults import SpecFaults
 from sluice.specs.rules.rules import RULES
+from tests.editing import copy_project, edit
 from tests.twins.feed_topic import InMemoryTopic
 from tests.unit.feeds.feed_bench import SPEC, TOPIC, MemoryStore, day, feed, file_source, flights
 
@@ -114,8 +114,7 @@ def test_lines_that_are_added_are_sent_and_a_day_that_was_sent_is_not_added_to()
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A project with a feed over a file."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     (tmp_path / "include" / "data").mkdir()
     lines = b"\n".join(record.payload for record in flights(1)) + b"\n"
     (tmp_path / "include" / "data" / "week.jsonl").write_bytes(lines)
@@ -148,8 +147,7 @@ def test_a_feed_of_a_project_is_read_with_the_times_of_its_topic(home: Path) -> 
     ],
 )
 def test_a_wrong_feed_is_told_at_its_line(home: Path, old: str, new: str, said: str) -> None:
-    file = home / "include" / "feeds" / "week.yaml"
-    file.write_text(file.read_text().replace(old, new))
+    edit(home / "include/feeds/week.yaml", old, new)
     assert [fault for fault in faults(home) if said in fault], faults(home)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from sluice.feeds.record import FeedSource
 from sluice.feeds.sources import load_source
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.reading.faults import SpecFaults
+from tests.editing import copy_project
 from tests.twins.feed_topic import InMemoryTopic
 from tests.unit.feeds.feed_bench import DyingProducer, KilledError, MemoryStore, feed
 
@@ -52,8 +52,7 @@ simulate:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A project with a simulated feed."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     (tmp_path / "include" / "topics" / "posts.yaml").write_text(TOPIC)
     (tmp_path / "include" / "feeds" / "posts.yaml").write_text(FEED)
     return tmp_path

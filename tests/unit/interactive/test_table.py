@@ -8,7 +8,6 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +21,7 @@ import sluice
 from sluice.errors import NotReadyError, SpecError
 from sluice.interactive.table import Table, tables_of
 from sluice.project.project import Project
-from sluice.settings import Settings, settings
+from sluice.settings import Settings
 from sluice.specs.code.closure import import_closure
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, sound_project
@@ -35,14 +34,13 @@ BY_DELTA_RS = {"to_pandas", "to_pyarrow_table", "to_pyarrow_dataset"}
 
 
 @pytest.fixture
-def departures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def departures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The table of the shipped pipeline, with one row in each of two versions."""
     folder = DeparturesProject.create(tmp_path, monkeypatch).table
     for origin, departed in (("EWR", 3), ("JFK", 4)):
         row = {"hour": pa.array([HOUR], pa.timestamp("us", "UTC")), "origin": [origin], "departed": [departed]}
         write_deltalake(str(folder), pa.table(row), partition_by=["hour"], mode="append")
-    yield folder
-    settings.cache_clear()
+    return folder
 
 
 @pytest.mark.parametrize(

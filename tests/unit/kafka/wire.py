@@ -90,18 +90,19 @@ def converse(wire: Wire, connection: socket.socket) -> None:
     """Answer what comes over a connection until it ends."""
     if wire.tls is not None:
         connection = wire.tls.wrap_socket(connection, server_side=True)
-    while header := connection.recv(4, socket.MSG_WAITALL) if wire.tls is None else _exactly(connection, 4):
+    while header := connection.recv(4, socket.MSG_WAITALL) if wire.tls is None else exactly(connection, 4):
         (size,) = struct.unpack(">i", header)
         if not 0 < size < 100_000:  # as a broker does with what is no request
             return
-        body = _exactly(connection, size)
+        body = exactly(connection, size)
         key, version, correlation = struct.unpack(">hhi", body[:8])
         answer = wire.answer(key, version, body)
         answer.with_header(correlation_id=correlation)
         connection.sendall(answer.encode(header=True, framed=True))
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def exactly(connection: socket.socket, size: int) -> bytes:
+    """Return so many bytes of a connection; none if it ends before."""
     data = b""
     while len(data) < size and (more := connection.recv(size - len(data))):
         data += more

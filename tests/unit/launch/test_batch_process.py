@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.cli.views.backfill_progress import ProgressLine
+from sluice.cli.views.backfill_run import ProgressLine
 from sluice.clock import SystemClock
 from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.launch.backfill_lock import BackfillLock

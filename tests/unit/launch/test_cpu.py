@@ -3,9 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sluice.clock import SystemClock
 from sluice.launch.cpu import TreeCpu
-from sluice.launch.processes import wait_until
+from tests.waiting import eventually
 
 BURN = "sum(range(20_000_000))"
 
@@ -28,4 +27,4 @@ def test_of_a_process_that_is_gone_nothing_is_known() -> None:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     counter = TreeCpu(process.pid)
     process.communicate(b"\n")
-    assert wait_until(lambda: counter.seconds() is None, SystemClock(), deadline_seconds=120)
+    eventually(lambda: counter.seconds() is None)

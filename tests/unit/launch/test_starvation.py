@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.intervals.backfill import progress
 from sluice.launch.backfill_lock import Holder
 from sluice.launch.cpu import TreeCpu
 from sluice.launch.keeper import start_ticks
-from sluice.launch.processes import wait_until
 from sluice.launch.starvation import holders_starvation, starvation_of
+from tests.waiting import eventually
 
 SLEEPS = "import time; time.sleep(600)"
 WITH_CHILD = f"import os, subprocess, sys; os.nice(7); subprocess.run([sys.executable, '-c', '{SLEEPS}'])"
@@ -60,7 +59,7 @@ def has_child(process: subprocess.Popen[bytes]) -> bool:
 
 
 def test_one_with_a_jvm_says_so_with_its_own_niceness(with_child: subprocess.Popen[bytes]) -> None:
-    assert wait_until(lambda: has_child(with_child), SystemClock(), deadline_seconds=60)
+    eventually(lambda: has_child(with_child), seconds=60)
     said = holders_starvation(holder_of(with_child))
     assert "of processor time in" in said
     assert "(niceness 7)" in said
@@ -78,7 +77,7 @@ def test_one_that_has_not_claimed_its_range_says_so(single: subprocess.Popen[byt
 def test_nothing_is_said_of_none_of_another_machines_or_of_a_reused_number(
     with_child: subprocess.Popen[bytes],
 ) -> None:
-    assert wait_until(lambda: has_child(with_child), SystemClock(), deadline_seconds=60)
+    eventually(lambda: has_child(with_child), seconds=60)
     holder = holder_of(with_child)
     others = (None, replace(holder, host="elsewhere"), replace(holder, ticks=1))
     assert [holders_starvation(each) for each in others] == ["", "", ""]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,11 @@ from openlineage.client.event_v2 import RunEvent
 from openlineage.client.serde import Serde
 
 from sluice.lineage.emitter import Emitter, lineage
-from sluice.settings import settings
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.attempts import AttemptState
 from tests.twins.lineage_server import LineageServer, lineage_server
 from tests.unit.lineage.subjects import STREAM, attempt
+from tests.waiting import eventually
 
 DEADLINE_SECONDS = 120.0
 START, END = STREAM.started(attempt()), STREAM.ended(attempt(AttemptState.ENDED, FailureClass.STOPPED))
@@ -60,13 +60,6 @@ def offer(emitter: Emitter, *events: RunEvent, expendable: bool = False) -> None
         emitter.offer(lambda event=event: [event], expendable=expendable)  # type: ignore[misc]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
-
-
 def test_events_arrive_in_their_order_as_they_were_made(server: LineageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", server.address)
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "top-secret")
@@ -85,16 +78,12 @@ def test_the_projects_own_file_configures_it(
     server: LineageServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    try:
-        assert lineage() is None
-        file = tmp_path / "openlineage.yml"
-        file.write_text(f"transport:\n  type: http\n  url: {server.address}\n")
-        emitter = configured()
-        offer(emitter, START)
-        emitter.close(DEADLINE_SECONDS)
-    finally:
-        settings.cache_clear()
+    assert lineage() is None
+    file = tmp_path / "openlineage.yml"
+    file.write_text(f"transport:\n  type: http\n  url: {server.address}\n")
+    emitter = configured()
+    offer(emitter, START)
+    emitter.close(DEADLINE_SECONDS)
     assert server.types == [("stream.departures", "START")]
 
 
@@ -153,10 +142,10 @@ def test_a_server_that_fails_is_told_of_once_and_so_is_its_return(
     server.status = 500
     emitter = configured()
     offer(emitter, *[START] * 3)
-    until(lambda: emitter.dropped == 3)
+    eventually(lambda: emitter.dropped == 3)
     server.status = 201
     offer(emitter, END, END)
-    until(lambda: len(server.events) == 2)
+    eventually(lambda: len(server.events) == 2)
     server.status = 500
     offer(emitter, START)
     emitter.close(DEADLINE_SECONDS)
@@ -177,7 +166,7 @@ def test_what_is_logged_of_a_refusal_holds_no_password(
     configure(monkeypatch, server)
     emitter = configured()
     offer(emitter, START)
-    until(lambda: "401" in caplog.text)
+    eventually(lambda: "401" in caplog.text)
     assert "pass-word" not in caplog.text
 
 
@@ -188,7 +177,7 @@ def test_retries_of_the_transport_are_not_logged_one_by_one(
     configure(monkeypatch, server, total=2, connect=2, backoff_factor=0)
     emitter = configured()
     offer(emitter, START)
-    until(lambda: "Connection refused" in caplog.text)  # said after the event was counted
+    eventually(lambda: "Connection refused" in caplog.text)  # said after the event was counted
     assert emitter.dropped == 1
     assert "Retrying" not in caplog.text
 
@@ -249,10 +238,6 @@ def test_a_configuration_that_does_not_stand_is_told_of_and_nothing_is_sent(
 ) -> None:
     (tmp_path / "openlineage.yml").write_text(text)
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    try:
-        emitter = configured()
-        offer(emitter, START, END)
-        until(lambda: emitter.dropped == 2 and why in caplog.text)
-    finally:
-        settings.cache_clear()
+    emitter = configured()
+    offer(emitter, START, END)
+    eventually(lambda: emitter.dropped == 2 and why in caplog.text)

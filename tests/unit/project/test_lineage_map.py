@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -33,12 +32,9 @@ CATALOG = load_catalog(Path(__file__).parents[3] / "include")
 
 
 @pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
     monkeypatch.delenv("OPENLINEAGE_NAMESPACE", raising=False)
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
 
 
 def mapped(pipeline: PipelineSpec | None = None) -> LineageMap:

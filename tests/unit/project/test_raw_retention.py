@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -35,7 +34,7 @@ HOURS = 10 * 24
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """A project whose raw table keeps four days, and whose streams have read all ten of them."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
     keep(place, "4 days")
@@ -43,8 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Departure
     for stream in ("departures", "departures_live"):
         read(place, stream, HOURS)
     settle(place, HOURS)
-    yield place
-    settings.cache_clear()
+    return place
 
 
 def keep(place: DeparturesProject, retention: str) -> None:

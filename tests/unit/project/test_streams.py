@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from deltalake.schema import PrimitiveType
 from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
 from sluice.intervals.entries import AttemptEntry
-from sluice.settings import settings
 from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
 
@@ -21,9 +19,8 @@ STREAMS = ("departures", "departures_live", "raw_flights")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
-    yield DeparturesProject.create(tmp_path, monkeypatch)
-    settings.cache_clear()
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
+    return DeparturesProject.create(tmp_path, monkeypatch)
 
 
 def read(place: DeparturesProject, stream: str, *, committed: int, planned: int) -> Path:

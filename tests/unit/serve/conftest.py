@@ -11,7 +11,7 @@ from fastapi import HTTPException, Request
 from fastapi.testclient import TestClient
 
 from sluice.console.context.access import Visitor
-from sluice.live.source import LiveSource, SourceRead
+from sluice.live.source import LiveSource
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
 from sluice.serve import pages as pages_module
@@ -21,24 +21,14 @@ from sluice.specs.load import load_catalog
 from sluice.specs.model.model import PipelineSpec
 from tests.twins.clock import ManualClock
 from tests.twins.project import InMemoryProject
-from tests.unit.serve.live_page import NOON, HubByHand, hub_of, paged_pipeline
+from tests.unit.serve.live_page import NOON, HubByHand, SilentSource, hub_of, paged_pipeline
 
 INCLUDE = Path(__file__).parents[3] / "include"
 RULE = {"name": "long_delays", "output": "departures_live", "when": {"delay_max_min": {"above": 60}}}
 
 
-class Silent:
-    """A source that says nothing."""
-
-    def read(self, seconds: float) -> SourceRead:
-        raise AssertionError(f"the hub was not started, and nobody reads for {seconds} s")
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 def silent(_project: Project, _output: LiveOutput) -> LiveSource:
-    return Silent()
+    return SilentSource()
 
 
 def with_rules(*rules: dict[str, object]) -> PipelineSpec:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from math import pi, sin
 from typing import Any, cast
 
-import uvicorn
 from yaml import safe_load
 
-from sluice.clock import Clock, SystemClock
+from sluice.clock import Clock
 from sluice.console.context.access import login_free_gate
-from sluice.launch.ports import HOST
-from sluice.launch.processes import wait_until
 from sluice.live.source import LiveSource, Row, SourceRead
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
@@ -25,6 +22,7 @@ from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub, Live, LiveOutput
 from sluice.serve.pages import Pages, ServedPage
 from sluice.specs.model.model import PipelineSpec
+from tests.http_servers import serving_app
 from tests.twins.project import InMemoryProject
 
 NOON = datetime(2013, 1, 21, 12, tzinfo=UTC)
@@ -74,6 +72,15 @@ PANELS = safe_load("""
 SUM = {"kind": "number", "title": "Sum", "output": "departures_live", "value": "departed", "aggregate": "sum"}
 PLANES = {"kind": "number", "title": "Planes", "output": "planes_latest", "aggregate": "count"}
 AIRLINES = ("United", "JetBlue", "ExpressJet", "Delta", "American", "Envoy", "US Airways", "Southwest", "AirTran")
+
+
+async def take(stream: AsyncIterator[bytes], kind: str) -> dict[str, Any]:
+    """Return the next event of a kind, with its id."""
+    while True:
+        text = (await asyncio.wait_for(anext(stream), 10)).decode()
+        lines = dict(line.split(": ", 1) for line in text.strip().splitlines())
+        if lines.get("event") == kind:
+            return {"id": lines.get("id", ""), **json.loads(lines["data"])}
 
 
 class SilentSource:
@@ -171,14 +178,5 @@ def page_of(hub: HubByHand) -> ServedPage:
 @contextmanager
 def serving_page(hub: HubByHand, clock: Clock, port: int = 0) -> Iterator[str]:
     """Serve the page of a hub without a login; give its address."""
-    app = create_serve(hub, login_free_gate, clock=clock)
-    config = uvicorn.Config(app, host=HOST, port=port, log_level="warning", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert wait_until(lambda: server.started, SystemClock(), deadline_seconds=120)
-        yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(30)
+    with serving_app(create_serve(hub, login_free_gate, clock=clock), port) as address:
+        yield address

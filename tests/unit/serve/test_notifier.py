@@ -107,7 +107,7 @@ def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp
 
 
 def turn(number: int) -> Alert:
-    """Return what is told of the record with this number: every other one ends what the one before began."""
+    """Return the alert of the record with this number: every other one ends what the one before began."""
     value = replace(VALUE, at=START + timedelta(seconds=number))
     event = replace(HOLDS if number % 2 == 0 else OVER, value=value)
     return alert_of(PIPELINE, event, PAGE, ManualClock())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -22,6 +20,7 @@ from sluice.serve.app import STATIC
 from sluice.serve.events import events
 from sluice.serve.hub import Hub, Live
 from tests.unit.console.conftest import FakeVisitor
+from tests.unit.serve.live_page import take
 
 Browser = Callable[[Visitor | None], TestClient]
 AT = datetime(2013, 1, 1, 12, tzinfo=UTC)
@@ -129,15 +128,6 @@ def test_too_many_listeners_are_refused(browser: Browser, monkeypatch: pytest.Mo
     assert browser(FakeVisitor()).get(f"{API}/events").status_code == 503
 
 
-async def take(stream: AsyncIterator[bytes], kind: str) -> dict[str, Any]:
-    """Return the next event of a kind, with its id."""
-    while True:
-        text = (await asyncio.wait_for(anext(stream), 10)).decode()
-        lines = dict(line.split(": ", 1) for line in text.strip().splitlines())
-        if lines.get("event") == kind:
-            return {"id": lines.get("id", ""), **json.loads(lines["data"])}
-
-
 def listen(hub: Hub, last: str = "", **wanted: str) -> AsyncIterator[bytes]:
     return events(live(hub), last, 100, wanted, nullcontext())
 
@@ -146,83 +136,65 @@ def origins(event: dict[str, Any]) -> list[str]:
     return [value["fields"]["origin"] for value in event["values"]]
 
 
-def test_events_begin_with_what_there_is_and_go_on_with_what_changes(hub: Hub) -> None:
-    async def scenario() -> None:
-        put(hub, "JFK", 1)
-        stream = listen(hub)
-        assert origins(await take(stream, "reset")) == ["JFK"]
-        put(hub, "EWR", 2)
-        put(hub, "JFK", 3)
-        change = await take(stream, "change")
-        assert origins(change) == ["EWR", "JFK"]
-        assert change["values"][1]["fields"]["delay_max_min"] == 3
-
-    asyncio.run(scenario())
+async def test_events_begin_with_what_there_is_and_go_on_with_what_changes(hub: Hub) -> None:
+    put(hub, "JFK", 1)
+    stream = listen(hub)
+    assert origins(await take(stream, "reset")) == ["JFK"]
+    put(hub, "EWR", 2)
+    put(hub, "JFK", 3)
+    change = await take(stream, "change")
+    assert origins(change) == ["EWR", "JFK"]
+    assert change["values"][1]["fields"]["delay_max_min"] == 3
 
 
-def test_who_comes_back_gets_what_changed_meanwhile(hub: Hub) -> None:
-    async def scenario() -> None:
-        put(hub, "JFK", 1)
-        known = (await take(listen(hub), "reset"))["id"]
-        put(hub, "EWR", 2)
-        live(hub).follower.values.remove(("2013-01-01T12:00:00Z", "JFK", "AA"))
-        change = await take(listen(hub, known), "change")
-        assert origins(change) == ["EWR"]
-        assert change["gone"] == [["2013-01-01T12:00:00Z", "JFK", "AA"]]
-
-    asyncio.run(scenario())
+async def test_who_comes_back_gets_what_changed_meanwhile(hub: Hub) -> None:
+    put(hub, "JFK", 1)
+    known = (await take(listen(hub), "reset"))["id"]
+    put(hub, "EWR", 2)
+    live(hub).follower.values.remove(("2013-01-01T12:00:00Z", "JFK", "AA"))
+    change = await take(listen(hub, known), "change")
+    assert origins(change) == ["EWR"]
+    assert change["gone"] == [["2013-01-01T12:00:00Z", "JFK", "AA"]]
 
 
 @pytest.mark.parametrize("last", ["", "nonsense", "123-4", "-", "x-99999999"])
-def test_an_unknown_id_begins_anew(hub: Hub, last: str) -> None:
-    async def scenario() -> None:
-        put(hub, "JFK", 1)
-        assert origins(await take(listen(hub, last), "reset")) == ["JFK"]
-
-    asyncio.run(scenario())
+async def test_an_unknown_id_begins_anew(hub: Hub, last: str) -> None:
+    put(hub, "JFK", 1)
+    assert origins(await take(listen(hub, last), "reset")) == ["JFK"]
 
 
-def test_who_wants_a_part_hears_of_that_part_and_when_a_value_leaves_it(hub: Hub) -> None:
-    async def scenario() -> None:
-        put(hub, "JFK", 1)
-        stream = listen(hub, delay_max_min="1")
-        assert origins(await take(stream, "reset")) == ["JFK"]
-        put(hub, "JFK", 2)
-        change = await take(stream, "change")
-        assert (change["values"], len(change["gone"])) == ([], 1)
-
-    asyncio.run(scenario())
+async def test_who_wants_a_part_hears_of_that_part_and_when_a_value_leaves_it(hub: Hub) -> None:
+    put(hub, "JFK", 1)
+    stream = listen(hub, delay_max_min="1")
+    assert origins(await take(stream, "reset")) == ["JFK"]
+    put(hub, "JFK", 2)
+    change = await take(stream, "change")
+    assert (change["values"], len(change["gone"])) == ([], 1)
 
 
-def test_a_burst_is_one_event_for_a_slow_listener(hub: Hub) -> None:
-    async def scenario() -> None:
-        put(hub, "JFK", 0)
-        stream = listen(hub)
-        await take(stream, "reset")
-        for delay in range(1, 500):
-            put(hub, "JFK", delay)
-        change = await take(stream, "change")
-        assert [value["fields"]["delay_max_min"] for value in change["values"]] == [499]
-
-    asyncio.run(scenario())
+async def test_a_burst_is_one_event_for_a_slow_listener(hub: Hub) -> None:
+    put(hub, "JFK", 0)
+    stream = listen(hub)
+    await take(stream, "reset")
+    for delay in range(1, 500):
+        put(hub, "JFK", delay)
+    change = await take(stream, "change")
+    assert [value["fields"]["delay_max_min"] for value in change["values"]] == [499]
 
 
-def test_silence_has_a_heartbeat_and_an_end_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silence_has_a_heartbeat_and_an_end_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_module, "HEARTBEAT_SECONDS", 0.01)
 
-    async def scenario() -> None:
-        stream = listen(hub)
-        await take(stream, "reset")
-        assert (await anext(stream)).startswith(b": ")
-        served = live(hub)
-        hub.stop()
-        assert await take(stream, "end") == {"id": ""}
-        assert len(served.changes) == 1
-        with pytest.raises(StopAsyncIteration):
-            await anext(stream)
-        assert len(served.changes) == 0
-
-    asyncio.run(scenario())
+    stream = listen(hub)
+    await take(stream, "reset")
+    assert (await anext(stream)).startswith(b": ")
+    served = live(hub)
+    hub.stop()
+    assert await take(stream, "end") == {"id": ""}
+    assert len(served.changes) == 1
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+    assert len(served.changes) == 0
 
 
 def test_a_changed_spec_is_followed_anew_and_an_unchanged_one_is_left_alone(hub: Hub) -> None:

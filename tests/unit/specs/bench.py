@@ -8,7 +8,7 @@ from sluice.specs.load import Scan, scan
 
 TOPIC_FILE, PIPELINE_FILE = "include/topics/orders.yaml", "include/pipelines/sales.yaml"
 FEED_FILE, DEPLOYMENT_FILE = "include/feeds/replay.yaml", "include/deployments/prod.yaml"
-TRANSFORM_FILE = "spark_jobs/transforms/sales.py"
+TRANSFORM_FILE, STREAM_FILE = "spark_jobs/transforms/sales.py", "include/access/stream.yaml"
 
 TOPIC = """\
 name: orders
@@ -62,6 +62,13 @@ kafka:
   bootstrap: [kafka:9092]
   client:
     client.id: shop
+"""
+STREAM = """\
+name: stream
+user: sluice-stream
+role: stream
+hosts: [10.0.0.7]
+scram: {password_variable: SLUICE_PASSWORD_STREAM}
 """
 TRANSFORM = '''\
 """Sales per hour."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
+from tests.editing import copy_project, edit
 
 PROJECT = Path(__file__).parents[3]
 
@@ -16,8 +16,7 @@ PROJECT = Path(__file__).parents[3]
 @pytest.fixture
 def include(tmp_path: Path) -> Path:
     """A copy of the shipped project that a test may break."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     return tmp_path / "include"
 
 
@@ -38,8 +37,7 @@ def test_a_sound_unit_names_its_streams_and_owners(include: Path) -> None:
     ],
 )
 def test_one_broken_spec_breaks_its_whole_unit(include: Path, file: str, text: str, broken_text: str) -> None:
-    path = include / file
-    path.write_text(path.read_text().replace(text, broken_text))
+    edit(include / file, text, broken_text)
 
     unit = declared_units(scan(include), include)["flights"]
 
@@ -51,7 +49,7 @@ def test_a_broken_spec_leaves_other_units_sound(include: Path) -> None:
     path = include / "pipelines" / "departures.yaml"
     other = path.read_text().replace("departures", "arrivals", 1).replace("table: departures", "table: arrivals")
     (include / "pipelines" / "arrivals.yaml").write_text(other.replace("driver: flights", "driver: arrivals"))
-    path.write_text(path.read_text().replace("source: flights", "source: fligths"))
+    edit(path, "source: flights", "source: fligths")
 
     units = declared_units(scan(include), include)
 
@@ -61,8 +59,7 @@ def test_a_broken_spec_leaves_other_units_sound(include: Path) -> None:
 
 def test_a_broken_topic_breaks_the_unit_of_its_raw_stream(include: Path) -> None:
     (include / "pipelines" / "departures.yaml").unlink()
-    topic = include / "topics" / "flights.yaml"
-    topic.write_text(topic.read_text().replace("partitions: 4", "partitions: many"))
+    edit(include / "topics" / "flights.yaml", "partitions: 4", "partitions: many")
 
     unit = declared_units(scan(include), include)["flights"]
 

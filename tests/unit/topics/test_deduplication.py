@@ -63,27 +63,6 @@ def _wake(draw: st.DrawFn, topic: Topic, zombies: list[tuple[int, int, list[tupl
         del rest[:some]
 
 
-@given(histories())
-def test_every_record_is_taken_exactly_once(history: tuple[Topic, list[str]]) -> None:
-    topic, expected = history
-    assert sorted(topic.consumed()) == sorted(expected)
-
-
-@given(histories(), st.data())
-def test_a_consumer_that_keeps_its_state_with_its_offsets_may_restart_anywhere(
-    history: tuple[Topic, list[str]], data: st.DataObject
-) -> None:
-    topic, expected = history
-    taken, state = [], None
-    for number, log in enumerate(topic.partitions):
-        cut = data.draw(st.integers(0, len(log)))
-        for part in (log[:cut], log[cut:]):
-            memory = Deduplication(state)
-            taken += [d.id for d in part if memory.is_new(str(number), d)]
-            state = json.loads(json.dumps(memory.state()))
-    assert sorted(taken) == sorted(expected)
-
-
 def test_whoever_takes_everything_is_convicted() -> None:
     topic = Topic()
     topic.send(1, 2, [(0, "a"), (0, "b")])
@@ -183,14 +162,16 @@ def realtime_histories(draw: st.DrawFn) -> tuple[Topic, list[str]]:
     return topic, [f"flights/{s}-{o}" for s in (0, 1) for o in range(length) if target_of(s, o)]
 
 
-@given(realtime_histories())
-def test_in_real_time_every_record_is_taken_exactly_once(history: tuple[Topic, list[str]]) -> None:
+@given(histories() | realtime_histories())
+def test_every_record_is_taken_exactly_once(history: tuple[Topic, list[str]]) -> None:
     topic, expected = history
     assert sorted(topic.consumed()) == sorted(expected)
 
 
-@given(realtime_histories(), st.data())
-def test_in_real_time_a_consumer_may_restart_anywhere(history: tuple[Topic, list[str]], data: st.DataObject) -> None:
+@given(histories() | realtime_histories(), st.data())
+def test_a_consumer_that_keeps_its_state_with_its_offsets_may_restart_anywhere(
+    history: tuple[Topic, list[str]], data: st.DataObject
+) -> None:
     topic, expected = history
     taken, state = [], None
     for number, log in enumerate(topic.partitions):

@@ -276,7 +276,7 @@ NO_RECORDS = {
     ),
     "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
-    *("spark/backfill/record_rows.py", "spark/tables/partition_files.py"),  # the last: the schema of a table
+    *("spark/backfill/record_rows.py", "spark/tables/output.py"),  # the last: the schema of a table
 }
 SHARED = {"topics/json_object.py"}
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partialmethod
 from typing import Any
@@ -26,19 +26,31 @@ from sluice.airflow import runtime
 from sluice.airflow.alerts.delivery import Find
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, DagSubject, dag_alert, printable, task_alert
-from sluice.airflow.alerts.task_evidence import task_facts
 from sluice.airflow.alerts.unit_evidence import UnitFacts, unit_evidence
+from sluice.airflow.links import address_of
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, DeliveryResult, already_known, already_notified
 from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import is_repetition, open_incidents
 from sluice.clock import Clock, SystemClock
-from sluice.settings import settings
+from sluice.settings import StateFolder, settings
 from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.5
+
+
+def task_facts(task: Any, folder: StateFolder) -> Iterator[str]:  # noqa: ANN401 - any operator
+    """Yield one fact per page and report."""
+    for link in getattr(task, "operator_extra_links", ()):
+        if not type(link).__module__.startswith("sluice."):
+            continue  # others ask Airflow for what they show, which may not answer now
+        if page := link.get_link(task, ti_key=None):
+            yield f"{link.name}: {address_of(page)}"
+    backfill_id = getattr(task, "backfill_id", None)
+    if isinstance(backfill_id, str):
+        yield f"reports of backfill {backfill_id}: {folder.backfill(backfill_id)}"
 
 
 class FailureNotifier(BaseNotifier):

@@ -1,6 +1,6 @@
 """Which run of Airflow's a batch belongs to, in the words and by the ids of Airflow's own OpenLineage provider.
 
-The provider need not be installed. Where it is, it tells of the same runs, and lineage shows a batch below its task.
+The provider need not be installed. Where it is, it reports the same runs, and lineage shows a batch below its task.
 """
 
 from __future__ import annotations

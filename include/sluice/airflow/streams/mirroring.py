@@ -1,6 +1,6 @@
 """Shows positions of streams in consumer groups, for tools that read them there. Nothing of Sluice ever reads them.
 
-Spark keeps its position in the checkpoint and commits to no group. Whoever watches has just read it anyway; it is
+Spark keeps its position in the checkpoint and commits to no group. The watcher has just read it anyway; it is
 written only when it has changed, and whatever goes wrong is a warning: no verdict depends on it, and no stream knows.
 """
 

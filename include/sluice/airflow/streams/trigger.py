@@ -40,5 +40,5 @@ class StreamTrigger(BaseTrigger):
         """Stop nothing. Only a stop on record ends a driver.
 
         Airflow promises that this fires only when a person acts on the task, but it also fires when a trigger moves to
-        another triggerer (apache/airflow#73454): whoever stopped the driver here would stop it for a slow triggerer.
+        another triggerer (apache/airflow#73454): a stop of the driver here would be for a slow triggerer.
         """

@@ -13,7 +13,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from sluice.airflow import runtime
 from sluice.airflow.rounds import FAILED, PATIENCE, in_daemon
-from sluice.clock import Clock, SystemClock
+from sluice.clock import SystemClock
 from sluice.errors import SluiceError
 from sluice.provisioning.growth.adoption import FIX, Followed, Growth, GrowthAdoption
 
@@ -26,10 +26,6 @@ class GrowthOperator(BaseOperator):
 
     Skipped if nothing has grown. Red when the time is over.
     """
-
-    def __init__(self, *, clock: Clock | None = None, **arguments: Any) -> None:  # noqa: ANN401 - BaseOperator's
-        super().__init__(**arguments)
-        self._clock = clock or SystemClock()
 
     def execute(self, context: Context) -> None:
         """Check, and wait on if a stream has not taken it. It does not return then.
@@ -46,7 +42,7 @@ class GrowthOperator(BaseOperator):
         if waiting == []:
             return
         until = datetime.fromisoformat(grown["at"]) + timedelta(minutes=float(context["params"]["follow_minutes"]))
-        left = until - self._clock.now()
+        left = until - SystemClock().now()
         if left <= timedelta():
             unknown = "how their streams take it could not be observed"
             what = unknown if waiting is None else "; ".join(map(str, waiting))

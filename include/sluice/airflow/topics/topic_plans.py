@@ -41,7 +41,7 @@ def impacts_of(project: Project, plan: Plan) -> Impacts:
 
 
 def apply_to(project: Project, approval: Approval | None, *, drain_minutes: float | None = None) -> Plan:
-    """Apply what is safe, or the approved plan, and return what was done. The log tells of what takes its time.
+    """Apply what is safe, or the approved plan, and return what was done. The log says what takes time.
 
     Args:
         project: gives specs and cluster.

@@ -79,7 +79,7 @@ class DagRuns:
 
 
 async def airflow_gate(user: GetUserDep) -> Visitor:
-    """Admit whoever has logged in and may use Airflow's pages.
+    """Admit users who have logged in and may use Airflow's pages.
 
     Raises:
         HTTPException: 401 or 403.

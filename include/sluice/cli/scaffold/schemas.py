@@ -83,7 +83,7 @@ def avro_draft(topic: str, data: bytes, shown: str) -> SchemaDraft:
             content = json.dumps(parse_object(schema_of_file(data)), indent=2, ensure_ascii=False).encode() + b"\n"
         except ValueError as error:
             raise SpecError(
-                f"{shown} is a damaged Avro file: {error}.", fix="write it anew, or pass a .avsc."
+                f"{shown} is a damaged Avro file: {error}.", fix="write it again, or pass a .avsc."
             ) from None
         said = (_OF_FILE, _FRAMES)
     _refuse_large_schema(content, shown)

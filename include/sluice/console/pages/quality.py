@@ -10,15 +10,18 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from sluice.console.charts.chart import Chart
+from sluice.console.charts.limits import Limits
+from sluice.console.charts.lines import ChartLine, lines
+from sluice.console.charts.time_axis import seconds_of
 from sluice.console.context.access import VisitorDep, readable
 from sluice.console.context.page_context import ContextDep, SpecName
 from sluice.console.html.paging import PageNumber, paged
-from sluice.console.html.quality_charts import expectation_chart
 from sluice.console.html.site import page
 from sluice.errors import SluiceError, SpecError
 from sluice.project.project import Project
 from sluice.quality.cases import LIVE
 from sluice.quality.gate import GateResult
+from sluice.quality.intervals import ExpectationResult, IntervalCheckResult
 from sluice.reports.history import summary
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id
 from sluice.specs.expectations.model import Expectation, Subject
@@ -95,3 +98,21 @@ def _history(project: Project, spec: PipelineSpec) -> Sequence[tuple[Expectation
         (each, expectation_chart(f"{each.expect}: {each.subject}", by_key[each.key]), summary(by_key[each.key]))
         for each in about
     ]
+
+
+def expectation_chart(title: str, results: Sequence[IntervalCheckResult]) -> Chart | None:
+    """Return the chart of results in the order of time; None if fewer than two intervals have a number."""
+    if sum(each.value is not None for each in results) <= 1:
+        return None
+    points = [(seconds_of(each.start), each.value) for each in results]
+    limits = [
+        Limits(
+            seconds_of(each.start),
+            each.low,
+            each.high,
+            exceeded=each.verdict is ExpectationResult.FAILS,
+            words=f"{each.verdict}: {each.checked.observed}",
+        )
+        for each in results
+    ]
+    return lines(title, [ChartLine("", points)], most=len(points), limits=limits)

@@ -1,7 +1,7 @@
 """The floor of a raw table, in the table itself, and the records below it, which are removed.
 
-The floor is an application transaction, as the marks of generations are: every version of the table says it, whoever
-appends meanwhile meets no conflict, and no upkeep of the log forgets it. It is on record before the first record goes,
+The floor is an application transaction, as the marks of generations are: every version of the table says it, an
+append meanwhile meets no conflict, and no upkeep of the log forgets it. It is on record before the first record goes,
 so a reader sees records missing in no version that does not say so.
 """
 
@@ -61,7 +61,7 @@ def is_older(folder: Folder, floor: datetime, margin: timedelta) -> bool:
 def remove_below(folder: Folder, floor: RawFloor, margin: timedelta) -> int:
     """Remove the records below the floor of a table, and return how many there were. May be repeated.
 
-    Whoever appends wins: 0 is returned if records that belong to it came again and again, and the next round does it.
+    An append wins: 0 is returned if records that belong to it came again and again, and the next round does it.
 
     A record goes if it happened before the floor and its timestamp in Kafka is older, too, by a margin. So what came
     late stays as long as what happened when it came, files of today are not rewritten, and a record whose own time is

@@ -28,7 +28,7 @@ _JAAS = re.compile(rf'{re.escape(_SCRAM)} required username="{USER}" password="(
 _TLS = "tls"
 _FILE = "admin.properties"
 _DRAFT = "admin.properties.new"
-_HEADING = "# The administrator of this folder's Kafka: whoever reads this may do everything there.\n"
+_HEADING = "# The administrator of this folder's Kafka: who reads this may do everything there.\n"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """An embedded broker: one KRaft node from jars, on 127.0.0.1 only.
 
 Its folder is all it has: `prepare` writes the configuration and formats the data once; a restart, also on other ports,
-finds its records again. Whoever runs `command()` owns the process: supervisord in a stack, a fixture in tests.
+finds its records again. The caller that runs `command()` owns the process: supervisord in a stack, a fixture in tests.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class BrokerProcess:
     def prepare(self, environment: Mapping[str, str] | None = None) -> None:
         """Write the configuration and, the first time, format the data. Repeating it changes nothing.
 
-        A cluster that has data and has not met its administrator runs for a moment to be told of him. Its processes get
+        A cluster that has data and has not met its administrator runs for a moment to learn of it. Its processes get
         the environment given, or ours.
 
         Raises:

@@ -55,7 +55,7 @@ def retaining_topics(project: Project) -> list[str]:
 def retain(project: Project, name: str, now: datetime) -> Retained:
     """Raise the floor of a topic's raw table as far as its age and its readers allow, and remove what lies below.
 
-    May be repeated. Whoever was killed between the two leaves a floor, and the next round removes what is below it.
+    May be repeated. A process that dies between the two leaves a floor, and the next round removes what is below it.
 
     Args:
         project: specs and places.

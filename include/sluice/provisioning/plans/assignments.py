@@ -143,7 +143,7 @@ def _planned(
     declared: Declared, actual: ActualCluster, topology: Topology, names: Sequence[str]
 ) -> tuple[dict[str, Assignment], dict[str, tuple[str, str]]]:
     """Return the assignments that the checker has proved, and why and what to do where there is none."""
-    # Whoever only parses a DAG file must not pay for numpy's import.
+    # Parsing a DAG file must not pay for numpy's import.
     from sluice.provisioning.placement.check import check_placement  # noqa: PLC0415
     from sluice.provisioning.placement.explanation import explain_infeasible  # noqa: PLC0415
     from sluice.provisioning.placement.planner import plan_placement  # noqa: PLC0415

@@ -172,29 +172,8 @@ class PlannedChange:
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A difference that no plan removes: why, and what to do instead. The other attributes are those of a change."""
-
-    subject: str
-    value: str
-    current: str
-    wanted: str
-    why: str
-    fix: str
-
-    @classmethod
-    def of(cls, change: PlannedChange, why: str, fix: str) -> Self:
-        """Return a change as one that is refused."""
-        return cls(change.subject, change.value, change.current, change.wanted, why, fix)
-
-    def __str__(self) -> str:
-        """Return it in one clause, without why."""
-        return f"{self.subject}: {self.value} is {self.current}, declared {self.wanted}"
-
-
-@dataclass(frozen=True)
-class Unable:
-    """What is declared and cannot be done by Kafka's protocol at this service: nothing of it is attempted.
+class _Remaining:
+    """A difference that no plan removes.
 
     Attributes:
         subject: the topic, or the principal as `User:name`.
@@ -202,7 +181,7 @@ class Unable:
         current: what the cluster has, as far as it can be seen.
         wanted: what the specs declare.
         why: a clause without an end.
-        fix: what to do in the service instead, likewise.
+        fix: what to do instead, likewise.
     """
 
     subject: str
@@ -215,6 +194,22 @@ class Unable:
     def __str__(self) -> str:
         """Return it in one clause, without why."""
         return f"{self.subject}: {self.value} is {self.current}, declared {self.wanted}"
+
+
+class Refused(_Remaining):
+    """A difference that no plan may remove."""
+
+    @classmethod
+    def of(cls, change: PlannedChange, why: str, fix: str) -> Self:
+        """Return a change as one that is refused."""
+        return cls(change.subject, change.value, change.current, change.wanted, why, fix)
+
+
+class Unable(_Remaining):
+    """What is declared and cannot be done by Kafka's protocol at this service: nothing of it is attempted.
+
+    `fix` is what to do in the service.
+    """
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def lower_in_steps(
     """Set one retention after another, and yield each once the broker has deleted what it lets go.
 
     Before each step the rest is planned again, as records come and age while it waits. It may be killed anywhere, and
-    whoever asks for no more leaves the rest of the steps to the next plan.
+    a caller that asks for no more leaves the rest of the steps to the next plan.
 
     Raises:
         RefusedError: the cluster refused. What was set before stays.

@@ -85,7 +85,7 @@ def run_backfill(
 def _recorded(run: _Run, request: Request, lineage: BatchLineage) -> Result:
     """Run a claimed backfill, and put on record how it ended."""
     backfill, backfills = run.backfill, run.backfills
-    where = run.spark.conf.get(SESSION, "")  # now: whoever reports a dead JVM cannot ask it
+    where = run.spark.conf.get(SESSION, "")  # now: a dead JVM cannot be asked
     try:
         with jvm_watched():
             result = run.run()

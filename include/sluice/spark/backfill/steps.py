@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -13,9 +14,12 @@ import structlog
 from pyspark.sql import DataFrame
 
 from sluice.delta.log import append_entry
+from sluice.delta.raw.raw_records import DeltaRawRecords
 from sluice.errors import RefusedError, SluiceError
 from sluice.gx.gate import run_gate
+from sluice.intervals.alignment import contiguous
 from sluice.intervals.backfill.backfills import Backfill
+from sluice.intervals.backfill.conservation import KafkaRecords, compare_with_kafka
 from sluice.intervals.backfill.parity import ParityOutcome, with_samples
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
@@ -23,15 +27,45 @@ from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
+from sluice.settling.rules import SettlingRules
 from sluice.spark.backfill.examination import ChunkExaminer, ExaminedChunk
 from sluice.spark.backfill.publishing import Publication
-from sluice.spark.backfill.raw_check import check_raw
 from sluice.spark.backfill.results import ChunkResult, ResultFolder
 from sluice.spark.backfill.trial import try_chunk
 from sluice.spark.checks.interval_quality import IntervalQuality
 from sluice.spark.tables.raw_table import joined_reach
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import ExpectationsSpec
+
+_PATIENCE_SECONDS = 5.0
+
+
+def _check_raw(project: Project, examiner: ChunkExaminer, rows: Sequence[LedgerRow], seed: str) -> RawParity | None:
+    """Compare the records that some intervals are made of with Kafka; it may be out of reach, which is then said.
+
+    Args:
+        project: knows the way to Kafka.
+        examiner: has pinned the raw tables.
+        rows: the intervals.
+        seed: chooses the records whose bytes are compared.
+    """
+    each = (_check_topic(project, examiner, rows, seed, topic) for topic in examiner.code.sources)
+    return RawParity.joined(each)
+
+
+def _check_topic(
+    project: Project, examiner: ChunkExaminer, rows: Sequence[LedgerRow], seed: str, topic: str
+) -> RawParity:
+    raw, rules = examiner.raw[topic], SettlingRules.of(examiner.code.pipeline, topic)
+    times = [rules.read_range(intervals) for intervals in contiguous(row.interval for row in rows)]
+    with ExitStack() as opened:
+
+        def kafka() -> KafkaRecords:
+            return opened.enter_context(project.kafka.stored_records(topic, patience_seconds=_PATIENCE_SECONDS))
+
+        records = DeltaRawRecords(raw.folder, raw.version)
+        return compare_with_kafka(records, kafka, raw.position, times, topic=topic, seed=seed)
+
 
 log = structlog.get_logger()
 
@@ -151,7 +185,7 @@ class Steps:
     def _examined_with_raw(self, chunk: Chunk) -> tuple[ExaminedChunk, RawParity | None]:
         """Examine a chunk; meanwhile a thread compares the raw table with Kafka, and waits for that, not for Spark."""
         with ThreadPoolExecutor(1, thread_name_prefix="raw-check") as beside:
-            raw = beside.submit(check_raw, self.project, self.examiner, chunk.rows, self.backfill.id)
+            raw = beside.submit(_check_raw, self.project, self.examiner, chunk.rows, self.backfill.id)
             examined = self.examiner.examine(Mode.VERIFY, chunk.rows, chunk.number)
             return examined, raw.result()
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
@@ -18,6 +20,7 @@ from sluice.spark.records.decoding import decode
 from sluice.spark.session.class_archive import CLASS_OPTIONS, QUICKLY
 from sluice.spark.session.preset import effective_settings
 from sluice.spark.session.session import session_with
+from sluice.spark.sinks.collected import in_files
 from sluice.specs.model.model import TopicValue
 from sluice.specs.model.resources import Resources
 
@@ -26,6 +29,12 @@ _VALUE = TopicValue.model_validate({"fields": _FIELDS, "event_time": "at", "arri
 _LINES = [f'{{"key":"{n % 3}","number":{n},"at":"2013-01-01T{n % 24:02}:00:00Z"}}' for n in range(48)]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
+_ENCRYPTED = {
+    "security.protocol": "SASL_SSL",
+    "ssl.engine.factory.class": "sluice.kafka.ReplacedFiles",
+    "sasl.mechanism": "SCRAM-SHA-512",
+    "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required username=a password=b;",
+}
 
 
 def main(jars: Path, folder: Path) -> None:
@@ -38,7 +47,8 @@ def main(jars: Path, folder: Path) -> None:
     listing = {CLASS_OPTIONS: f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable {QUICKLY}'}
     settings = effective_settings(Resources(), jars=jars, warehouse=folder / "warehouse", overrides=listing)
     spark = session_with("sluice-classes", settings)
-    _clients(spark)
+    _clients(spark, {})
+    _clients(spark, _ENCRYPTED)
     _stream(spark, folder)
     _batch(spark, folder)
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark gives no other way to a class of Java
@@ -50,13 +60,14 @@ def main(jars: Path, folder: Path) -> None:
     sys.exit(gateway.proc.wait())
 
 
-def _clients(spark: SparkSession) -> None:
+def _clients(spark: SparkSession, connection: Mapping[str, str]) -> None:
     """Build the clients that a Kafka source and sink have."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark gives no other way to a class of Java
     options = jvm.java.util.HashMap()
-    options.put("bootstrap.servers", "127.0.0.1:9")
-    for side, name in (("key", _DESERIALIZER), ("value", _DESERIALIZER)):
-        options.put(f"{side}.deserializer", name)
+    for name, value in {"bootstrap.servers": "127.0.0.1:9", **connection}.items():
+        options.put(name, value)
+    for side in ("key", "value"):
+        options.put(f"{side}.deserializer", _DESERIALIZER)
         options.put(f"{side}.serializer", _SERIALIZER)
     clients = jvm.org.apache.kafka.clients
     clients.admin.AdminClient.create(options).close()
@@ -75,19 +86,21 @@ def _hourly(records: DataFrame) -> DataFrame:
 
 
 def _stream(spark: SparkSession, folder: Path) -> None:
-    """Run a stateful query into a Delta table, and a stateless one beside it."""
+    """Run a stateful query whose rows are collected, and a stateless one whose rows are written to files."""
     (folder / "lines").mkdir()
     (folder / "lines" / "first.txt").write_text("\n".join(_LINES), encoding="utf-8")
 
-    def append(rows: DataFrame, batch: int) -> None:
-        partitioned = rows.select(F.col("window.start").alias("hour"), "key", "rows", "sum")
-        writer = partitioned.write.format("delta").mode("append").partitionBy("hour")
-        writer.option("txnAppId", "training").option("txnVersion", batch).save(str(folder / "table"))
+    def collect(rows: DataFrame, _batch: int) -> None:
+        partitioned = rows.select(F.col("window.start").alias("hour"), "key", "rows", "sum").toArrow()
+        write_deltalake(str(folder / "table"), partitioned, mode="append", partition_by=["hour"])
+
+    def stage(rows: DataFrame, _batch: int) -> None:
+        write_deltalake(str(folder / "raw"), in_files(rows, folder / "staged").to_table(), mode="append")
 
     records = _decoded(spark.readStream.text(str(folder / "lines"))).withWatermark("at", "1 hour")
     for name, query in (
-        ("windows", _hourly(records).writeStream.foreachBatch(append)),
-        ("raw", records.writeStream.format("delta").option("path", str(folder / "raw"))),
+        ("windows", _hourly(records).writeStream.foreachBatch(collect)),
+        ("raw", records.writeStream.foreachBatch(stage)),
     ):
         checkpoint = query.option("checkpointLocation", str(folder / "checkpoints" / name))
         checkpoint.trigger(availableNow=True).start().awaitTermination()

@@ -1,6 +1,6 @@
 """Main of the warm engine: a Spark session that small batches share, until it has been idle for a while.
 
-Started by whoever runs a small batch, and ended by `sluice down`.
+Started by the first small batch, and ended by `sluice down`.
 """
 
 from __future__ import annotations

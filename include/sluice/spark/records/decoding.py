@@ -59,11 +59,6 @@ _TYPES: dict[FieldType, DataType] = {
 }
 
 
-def columns_schema(columns: dict[str, FieldType]) -> StructType:
-    """Return the Spark schema of declared columns that are flat, all nullable."""
-    return StructType([StructField(name, _TYPES[kind]) for name, kind in columns.items()])
-
-
 def value_schema(value: TopicValue) -> StructType:
     """Return the Spark schema of a value's declared fields, all nullable."""
     return _struct(value.fields)

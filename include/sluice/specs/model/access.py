@@ -193,7 +193,7 @@ class PrincipalSpec(Spec):
         if user not in (ANYTHING, ANONYMOUS) and not _USER.fullmatch(user):
             raise ValueError(f"{user[:60]!r} is no user; write its name without `User:`")
         if user in (ANYTHING, ANONYMOUS):
-            who = "everybody" if user == ANYTHING else "whoever does not say who it is"
+            who = "everybody" if user == ANYTHING else "every client that does not log in"
             _ask_for(Widening.PRINCIPAL, f"{user} is {who}", info)
         return user
 

@@ -124,7 +124,7 @@ class AbsentTopic(Spec):
 def one_topic(source: object) -> object:
     """Refuse a list of topics, in other words than that it is no text."""
     if isinstance(source, list):
-        raise ValueError(  # noqa: TRY004 - pydantic tells of a ValueError only
+        raise ValueError(  # noqa: TRY004 - pydantic reports a ValueError only
             "found a list; name one topic, or write `sources:` with a name for each"
         )
     return source

@@ -1,6 +1,6 @@
 """How much of the time in which a stream was wanted it was available, from what is on record, as a pure fold.
 
-A stream is wanted from a request to run until a request to stop, whoever made it. While it is wanted, it is
+A stream is wanted from a request to run until a request to stop, by any user. While it is wanted, it is
 
 * **available** if its driver lives and the newest verdict of its generation is OK, IDLE or LAGGING: it reads and
   commits. How late is too late is for a deadline to say; the time in which it was LAGGING is counted beside;

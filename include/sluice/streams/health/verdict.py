@@ -89,7 +89,7 @@ def judge(
 
     Args:
         observed: what was seen.
-        window: the past, this observation included; omitted: what this observation alone tells of it.
+        window: the past, this observation included; omitted: what this observation alone says.
         lagging_since: when it was found to fall behind, if LAGGING is the verdict on record for this generation.
         patience: how long records may wait without a commit while the stream's cadence is not known.
         raw: the judgement on the raw stream that a settled table rests on; None: it is not known.

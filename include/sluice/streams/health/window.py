@@ -99,7 +99,7 @@ class Window(NamedTuple):
         high: the highest committed offset per `topic/partition`.
         topic_id: of the topic that those offsets count in.
         waiting_since: the first observation that saw a record beyond the present position; None if the newest saw none.
-        epoch: the reset epoch that it tells of.
+        epoch: the reset epoch that it is about.
     """
 
     batches: Series[CommitSample] = NO_BATCHES

@@ -29,6 +29,7 @@ from sluice.specs.model.sources import TimeRules
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from sluice.topics.records import RecordPosition
+from tests.editing import edit
 from tests.integration.spark.conftest import DriverPlace, values_of
 from tests.oracle import differences, flights
 
@@ -112,8 +113,9 @@ def test_a_restart_makes_no_duplicate_and_a_transform_can_drop_retries_alike_in_
     text = (folder / "departures.py").read_text()
     assert "flights.groupBy(" in text
     (folder / "once.py").write_text(text.replace("flights.groupBy(", "flights.dropDuplicates().groupBy("))
-    spec = own.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(spec.read_text().replace("transform: departures:departures", "transform: once:departures"))
+    edit(
+        own.home / "include/pipelines/departures.yaml", "transform: departures:departures", "transform: once:departures"
+    )
     monkeypatch.setattr(transforms, "__path__", [*transforms.__path__, str(folder)])
 
     table = flights("2013-01-01", "2013-01-02")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -27,7 +26,6 @@ from sluice.quality.intervals import ExpectationResult, judge_interval
 from sluice.quality.measured import Measured
 from sluice.quality.results import StoredResult
 from sluice.quality.suggestion import as_yaml
-from sluice.settings import settings
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.profile import profile_of
@@ -40,6 +38,7 @@ from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, HistoricalBounds, Severity, Subject
 from sluice.specs.load import scan
 from sluice.specs.rules.rules import RULES
+from tests.editing import copy_project
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import flights
 
@@ -220,8 +219,7 @@ def test_an_offset_that_is_missing_or_there_twice_is_found_where_it_is(drained: 
 def test_what_is_proposed_is_sound_and_holds(drained: Drained, tmp_path: Path) -> None:
     proposed = as_yaml(profile_of(drained.project, drained.spark, "departures"))
     include = tmp_path / "include"
-    shutil.copytree(settings().home / "include", include, ignore=shutil.ignore_patterns("sluice", "__pycache__"))
-    shutil.copytree(settings().home / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     (include / "expectations" / "departures.yaml").write_text(proposed)
     found = scan(include, rules=(*RULES, expectations_are_known))
     assert found.faults == ()

@@ -17,8 +17,7 @@ from pyspark.sql.types import StructType
 
 from sluice.delta.table import ensure_table
 from sluice.spark.tables import output as output_module
-from sluice.spark.tables.output import OutputTable
-from sluice.spark.tables.partition_files import MOST_FILES, rows_of_files
+from sluice.spark.tables.output import MOST_FILES, OutputTable, rows_of_files
 from sluice.specs.model.outputs import IntervalsOutput
 
 HOUR = timedelta(hours=1)

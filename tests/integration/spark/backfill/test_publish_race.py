@@ -16,12 +16,10 @@ from deltalake.exceptions import CommitFailedError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry
-from sluice.launch.processes import wait_until
 from sluice.spark.backfill.publishing import Publication
 from sluice.spark.backfill.staging import Stage
 from sluice.spark.records.content import content_of
@@ -144,7 +142,3 @@ def newest_owner(drained: Drained) -> str:
     current = drained.ledger.rows[TARGET].current
     assert current is not None
     return current.owner
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=seconds)

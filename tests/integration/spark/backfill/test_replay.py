@@ -32,6 +32,7 @@ from sluice.spark.checks.census import take_census
 from sluice.spark.checks.quarantine import quarantine_of
 from sluice.specs.model.patches import Replacement
 from sluice.topics.administration import TopicCreation
+from tests.editing import edit
 from tests.integration.brokers import free_ports, running
 from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, values_of
@@ -66,8 +67,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
     with running(broker):
         records = publish(broker.bootstrap)
         place = DriverPlace(folder / "state").with_own_project()
-        topic = place.home / "include" / "topics" / "flights.yaml"
-        topic.write_text(topic.read_text().replace("[EWR, JFK, LGA]", "[EWR, JFK]"))
+        edit(place.home / "include/topics/flights.yaml", "[EWR, JFK, LGA]", "[EWR, JFK]")
         endpoints = Endpoints(kafka_bootstrap=(broker.bootstrap,), airflow_url="")
         write_endpoints(Settings(state=place.state).folder, endpoints)
         finished = place.run()

@@ -28,8 +28,9 @@ from sluice.intervals.entries import Content, DirtyEntry
 from sluice.intervals.ledger import State
 from sluice.spark.backfill.results import ResultFolder
 from sluice.spark.records.pipeline import PipelineCode
+from tests.editing import edit
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
-from tests.integration.spark.conftest import DriverPlace
+from tests.integration.spark.conftest import TRANSFORM, DriverPlace
 from tests.oracle import flights
 
 pytestmark = pytest.mark.timeout(600)
@@ -202,12 +203,11 @@ def test_the_command_tries_what_is_on_disk_and_shows_what_differs(drained_state:
         return ended.returncode, json.loads(ended.stdout or "{}") | {"said": ended.stderr}
 
     assert upgrade("--try")[1]["pipelines"]["departures"]["skipped"].startswith("the code on disk")
-    transform = own.home / "spark_jobs" / "transforms" / "departures.py"
-    transform.write_text(transform.read_text().replace("DELAYED_FROM_MINUTES = 15", "DELAYED_FROM_MINUTES = 20"))
+    edit(own.home / TRANSFORM, "DELAYED_FROM_MINUTES = 15", "DELAYED_FROM_MINUTES = 20")
     code, found = upgrade("--try")
     assert code == 1, found
     tried = found["pipelines"]["departures"]
     assert (tried["exit_code"], len(tried["intervals"])) == (0, 24)
     shown = upgrade()[1]["pipelines"]["departures"]
-    assert shown["changes"]["modules"] == ["spark_jobs/transforms/departures.py"]
+    assert shown["changes"]["modules"] == [TRANSFORM]
     assert (shown["trial"]["outcome"], shown["trial"]["compared"]) == ("changed", 24)

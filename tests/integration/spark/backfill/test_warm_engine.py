@@ -9,23 +9,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.failpoints import marker
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.request import Mode
 from sluice.launch.engine import WarmEngine
-from sluice.launch.processes import wait_until
 from sluice.settings import Settings, settings
 from sluice.spark.session.warm import engine_of, start_engine
 from tests.integration.spark.backfill.backfills import RANGE, Drained
 from tests.integration.spark.backfill.test_backfill_crashes import check_kills
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
 
@@ -47,10 +46,6 @@ def served(engine: WarmEngine) -> int:
     client = engine.client()
     assert client is not None
     return int(client.status()["served"])
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=120)
 
 
 def asleep(pid: int) -> bool:

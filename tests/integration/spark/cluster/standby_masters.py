@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.clock import SystemClock
 from sluice.devstack.spark_cluster import MASTER, SparkCluster
 from sluice.errors import UnreachableError
 from sluice.launch.master import leading_capacity
 from sluice.launch.ports import HOST
-from sluice.launch.processes import wait_until
 from tests.integration.brokers import free_ports
 from tests.integration.clusters import RunningCluster
+from tests.waiting import eventually
 
 ZOOKEEPER, SECOND_MASTER = "zookeeper", "spark-master-2"
 _MASTER_CLASS, _ZOOKEEPER_CLASS = (
@@ -98,7 +97,7 @@ def running_standby_cluster(folder: Path, workers: int) -> Iterator[tuple[Standb
     try:
         running.start(ZOOKEEPER)
         running.start(MASTER)
-        assert wait_until(lambda: cluster.registered() >= 0, SystemClock(), deadline_seconds=120), "no master leads"
+        eventually(lambda: cluster.registered() >= 0, "no master leads")
         for name in (SECOND_MASTER, *cluster.worker_names):
             running.start(name)
         cluster.wait_ready(60)

@@ -10,15 +10,14 @@ import pytest
 
 from sluice.devstack.kafka.admin import administrator
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.settings import settings
 from sluice.spark.records.kafka_source import KafkaTopic, read_between
 from sluice.spark.session.session import session
 from sluice.specs.model.resources import Resources
-from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import free_ports, running
 from tests.integration.clusters import running_cluster
+from tests.integration.spark.connections.round_trip import new_topic
 
 RECORDS = 20
 
@@ -39,13 +38,10 @@ def test_executors_read_from_brokers_that_encrypt(tmp_path: Path, topic_name: st
     broker = BrokerProcess(tmp_path / "kafka", *free_ports(), settings().jars, admin=admin)
     broker.prepare()
     with running(broker), running_cluster(tmp_path / "cluster", 1) as cluster:
-        with KafkaPythonAdministration([broker.bootstrap], broker.client) as administration:
-            administration.create([TopicCreation(topic_name, 1, 1)])
-            topic_id = administration.describe([topic_name])[topic_name].topic_id
+        topic = new_topic(broker.bootstrap, topic_name, broker.client)
         with KafkaPythonProducer([broker.bootstrap], topic_name, broker.client) as producer:
             sent = [producer.send(None, b"value") for _ in range(RECORDS)]
             assert [each.wait().offset for each in sent] == list(range(RECORDS))
-        topic = KafkaTopic((broker.bootstrap,), topic_name, topic_id, dict(broker.client), 1)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             reading = pool.submit(read_by_executors, cluster.cluster.master, topic, tmp_path / "warehouse")
             assert reading.result(240) == RECORDS

@@ -14,6 +14,7 @@ from sluice.launch.master import read_capacity
 from sluice.specs.catalog.needs import need_of
 from sluice.streams.failures.capacity import ResourceRequest, shortage
 from sluice.streams.failures.exits import ExitCode
+from tests.editing import edit
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.cluster.test_standalone import UNIT, Stream, place_on
 from tests.integration.spark.conftest import Feed
@@ -48,7 +49,7 @@ def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -
     place = place_on(tmp_path, own_broker, cluster).with_own_project()
     pipeline = place.home / "include" / "pipelines" / "departures.yaml"
     size = f"cores: {2 * EACH}, executor_cores: {EACH}, executor_memory: 500m"
-    pipeline.write_text(pipeline.read_text().replace("cores: 2", size))
+    edit(pipeline, "cores: 2", size)
     stream = Stream(place)
     yield stream
     stream.project.processes.launcher().kill(f"local.{UNIT}.g1")

@@ -14,6 +14,7 @@ from sluice.clock import SystemClock
 from sluice.delta.reading import open_table
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
+from tests.editing import edit
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.cluster.test_standalone import UNIT, Stream, place_on
 from tests.integration.spark.conftest import Feed
@@ -38,10 +39,8 @@ def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
 @pytest.fixture
 def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -> Iterator[Stream]:
     place = place_on(tmp_path, own_broker, cluster).with_own_project()
-    pipeline = place.home / "include" / "pipelines" / "departures.yaml"
-    pipeline.write_text(pipeline.read_text().replace("cores: 2", f"cores: {{least: {LEAST}, most: {MOST}}}"))
-    topic = place.home / "include" / "topics" / "flights.yaml"
-    topic.write_text(topic.read_text().replace("raw:\n", f"raw:\n  min_partitions: {TASKS}\n"))
+    edit(place.home / "include/pipelines/departures.yaml", "cores: 2", f"cores: {{least: {LEAST}, most: {MOST}}}")
+    edit(place.home / "include/topics/flights.yaml", "raw:\n", f"raw:\n  min_partitions: {TASKS}\n")
     stream = Stream(place)
     yield stream
     stream.project.processes.launcher().kill(f"local.{UNIT}.g1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,11 +17,9 @@ from sluice.kafka.client.login import LoginRefusedError
 from sluice.kafka.client.tokens import TokenRefusedError
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.settings import settings
-from sluice.spark.records.kafka_source import KafkaTopic, read_between, read_stream
-from sluice.spark.sinks.topic_output import TopicRecords
-from sluice.topics.administration import TopicCreation
 from tests.certificates import make_authority
 from tests.integration.secured import running_secured
+from tests.integration.spark.connections.round_trip import new_topic, write_and_read
 from tests.token_issuer import TokenIssuer, issuing
 
 SECRET = "a secret of the client"  # noqa: S105 - of a test
@@ -56,15 +54,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenPlace]:
         yield TokenPlace(broker.tls, str(authority.ca), issuer)
 
 
-def create(place: TokenPlace, name: str) -> KafkaTopic:
-    with KafkaPythonAdministration([place.address], place.client()) as administration:
-        administration.create([TopicCreation(name, 1, 1)])
-        topic_id = administration.describe([name])[name].topic_id
-    return KafkaTopic((place.address,), name, topic_id, place.client(), 1)
-
-
 def test_python_logs_in_by_a_token(place: TokenPlace, topic_name: str) -> None:
-    create(place, topic_name)
+    new_topic(place.address, topic_name, place.client())
     with KafkaPythonProducer([place.address], topic_name, place.client()) as producer:
         assert producer.send(b"key", b"value").wait().offset == 0
     assert place.issuer.asked[-1] == {"grant_type": "client_credentials", "scope": "kafka"}
@@ -92,19 +83,6 @@ def test_spark_writes_and_reads_by_tokens_and_tells_no_secret(
     jvm: Any = spark.sparkContext._jvm
     name, _, value = java_options(place.issuer.endpoint).removeprefix("-D").partition("=")
     jvm.java.lang.System.setProperty(name, value)  # the session of all tests is there already
-    topic = create(place, topic_name)
-    records = spark.range(100).selectExpr("cast(cast(id as string) as binary) as value")
-    TopicRecords(topic, cast("Any", None), cast("Any", None), "code")._send(records)
-    batch = read_between(spark, topic, {f"{topic_name}/0": 0}, {f"{topic_name}/0": 100})
-    assert batch.count() == 100
-    query = (
-        read_stream(spark, topic)
-        .writeStream.format("delta")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(tmp_path / "table"))
-    )
-    assert query.awaitTermination(120)
-    assert spark.read.format("delta").load(str(tmp_path / "table")).count() == 100
-    told = batch._jdf.queryExecution().toString() + query._jsq.explainInternal(True) + "".join(capfd.readouterr())
+    plans = write_and_read(spark, new_topic(place.address, topic_name, place.client()), tmp_path)
+    told = plans + "".join(capfd.readouterr())
     assert not [secret for secret in (SECRET, *place.issuer.given) if secret in told]

@@ -20,6 +20,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.checkpoint import Checkpoint
+from tests.editing import edit
 from tests.integration.spark.conftest import Feed, place_at
 from tests.oracle import departures, differences
 
@@ -83,8 +84,7 @@ def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
     assert len(guarded.table("flights_raw")) == feed.sent + len(DRIFTED)
     assert [Checkpoint(folder).newest_committed() for folder in checkpoints] == before
 
-    spec = guarded.home / "include" / "pipelines" / "departures.yaml"
-    spec.write_text(spec.read_text().replace("circuit_breaker: {share: 0.5, records: 50}\n", ""))
+    edit(guarded.home / "include/pipelines/departures.yaml", "circuit_breaker: {share: 0.5, records: 50}\n", "")
     allowed = guarded.run(generation=4)
     assert allowed.returncode == ExitCode.STOPPED, allowed.stdout[-2000:]
     assert differences(guarded.table("departures"), departures("2013-01-01", "2013-01-02")) == []

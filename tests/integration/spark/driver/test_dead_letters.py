@@ -19,6 +19,7 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.expectations.model import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode
 from sluice.tracing.address import RecordAddress
+from tests.editing import edit
 from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
 from tests.integration.spark.driver.deliveries import CAP, consumed_raw, only_delays
 
@@ -109,8 +110,8 @@ def test_each_quarantined_record_is_told_once_whatever_dies(
 ) -> None:
     assert two_days
     own = only_delays(place, OUTPUTS.format(topic=topic_name))
-    spec = own.home / "include" / "pipelines" / "delays.yaml"
-    spec.write_text(spec.read_text().replace(f"max_records_per_batch: {CAP}\n", ""))  # all letters are of one batch
+    # All letters are of one batch.
+    edit(own.home / "include/pipelines/delays.yaml", f"max_records_per_batch: {CAP}\n", "")
     failpoint = f"after_write_before_commit@{topic_name}"
     killed = own.run(failpoint=failpoint, generation=1)
     assert killed.returncode == -9, killed.stdout[-3000:] + killed.stderr[-3000:]

@@ -12,6 +12,7 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.life.driver_files import ended_alone
+from tests.editing import edit
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.oracle import departures, differences
 
@@ -38,7 +39,7 @@ def test_a_transform_that_fails_at_a_record_leaves_the_raw_stream_beside_it_whol
 ) -> None:
     transform = fresh.home / "spark_jobs" / "transforms" / "departures.py"
     zero = 'F.col("dep_delay_min") - F.col("dep_delay_min")'
-    transform.write_text(transform.read_text().replace("F.max(delay)", f"F.max(delay / ({zero}))"))
+    edit(transform, "F.max(delay)", f"F.max(delay / ({zero}))")
     feed = Feed(own_broker.bootstrap)
     feed.send(0.2)
     pipelines = progress_of(fresh, "departures", "departures_live")

@@ -14,23 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.processes import descendants, wait_until
+from sluice.launch.processes import descendants
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
-from tests.integration.spark.conftest import DriverPlace
-
-
-@pytest.fixture
-def own(place: DriverPlace, drained_state: Path, monkeypatch: pytest.MonkeyPatch) -> DriverPlace:
-    """A project to be broken, whose streams have read everything once, and a launcher's folder."""
-    shutil.copytree(drained_state, place.state, dirs_exist_ok=True)
-    folder = place.state / "drivers" / "local.flights.g2"
-    folder.mkdir(parents=True)
-    monkeypatch.setenv("SLUICE_DRIVER", str(folder))
-    return place.with_own_project()
+from tests.editing import edit
+from tests.integration.spark.conftest import TRANSFORM, DriverPlace
+from tests.waiting import eventually
 
 
 def last_words(place: DriverPlace) -> Failure | None:
@@ -52,11 +43,11 @@ def cut_newest_offsets(place: DriverPlace) -> None:
 
 
 def name_a_column_that_is_not_there(place: DriverPlace) -> None:
-    edit_transform(place, 'F.count_if(F.col("cancelled"))', 'F.count_if(F.col("canceled"))')
+    edit(place.home / TRANSFORM, 'F.count_if(F.col("cancelled"))', 'F.count_if(F.col("canceled"))')
 
 
 def fail_on_a_record(place: DriverPlace) -> None:
-    edit_transform(place, "F.max(delay)", 'F.max(delay / (F.col("dep_delay_min") - F.col("dep_delay_min")))')
+    edit(place.home / TRANSFORM, "F.max(delay)", 'F.max(delay / (F.col("dep_delay_min") - F.col("dep_delay_min")))')
     for read_before in ("checkpoints", "tables"):
         shutil.rmtree(place.state / read_before)
 
@@ -66,12 +57,6 @@ def lose_the_broker(place: DriverPlace) -> None:
         free.bind(("127.0.0.1", 0))
         nobody = f"127.0.0.1:{free.getsockname()[1]}"
     write_endpoints(Settings(state=place.state).folder, Endpoints(kafka_bootstrap=(nobody,), airflow_url=""))
-
-
-def edit_transform(place: DriverPlace, old: str, new: str) -> None:
-    file = place.home / "spark_jobs" / "transforms" / "departures.py"
-    assert old in file.read_text()
-    file.write_text(file.read_text().replace(old, new))
 
 
 @pytest.mark.timeout(600)
@@ -119,7 +104,7 @@ def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(own
             stderr=subprocess.STDOUT,
         )
     try:
-        assert wait_until(progress.exists, SystemClock(), deadline_seconds=240)
+        eventually(progress.exists, seconds=240)
         (java,) = [pid for pid in descendants(driver.pid) if "java" in Path(f"/proc/{pid}/comm").read_text()]
         os.kill(java, signal.SIGKILL)
         assert driver.wait(120) == ExitCode.JVM_LOST, log.read_text()[-5000:]

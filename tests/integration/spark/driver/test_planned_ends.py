@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
-from sluice.launch.processes import wait_until
 from sluice.spark.driver import driver as driver_module
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.unit_streams import unit_streams
@@ -23,6 +21,7 @@ from sluice.streams.life.launcher import Launcher
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
 from tests.oracle import departures, differences
+from tests.waiting import eventually
 
 SOON = RunPlan(None, timedelta(seconds=15))
 
@@ -62,7 +61,7 @@ def test_records_that_come_between_the_decision_to_end_and_the_end_are_read_once
 
 def completes(launcher: Launcher, key: str) -> None:
     """Wait until a driver ends, and make sure that it ended as its schedule says."""
-    assert wait_until(lambda: launcher.find(key).dead, SystemClock(), deadline_seconds=300), "it goes on"
+    eventually(lambda: launcher.find(key).dead, "it goes on", seconds=300)
     assert launcher.find(key).exit_code == ExitCode.COMPLETED, launcher.log(key).read_text()[-3000:]
 
 

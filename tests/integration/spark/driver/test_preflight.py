@@ -15,19 +15,10 @@ from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from sluice.streams.life.driver_files import warnings_of
-from tests.integration.spark.conftest import DriverPlace
+from tests.editing import edit
+from tests.integration.spark.conftest import TRANSFORM, DriverPlace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("two_days")]
-
-
-@pytest.fixture
-def own(place: DriverPlace, drained_state: Path, monkeypatch: pytest.MonkeyPatch) -> DriverPlace:
-    """A project to be broken, whose streams have read everything once, and a launcher's folder."""
-    shutil.copytree(drained_state, place.state, dirs_exist_ok=True)
-    folder = place.state / "drivers" / "local.flights.g2"
-    folder.mkdir(parents=True)
-    monkeypatch.setenv("SLUICE_DRIVER", str(folder))
-    return place.with_own_project()
 
 
 def said(place: DriverPlace) -> Failure:
@@ -36,26 +27,19 @@ def said(place: DriverPlace) -> Failure:
     return found
 
 
-def edit(file: Path, old: str, new: str) -> None:
-    assert old in file.read_text()
-    file.write_text(file.read_text().replace(old, new, 1))
-
-
-def edit_transform(place: DriverPlace, old: str, new: str) -> None:
-    edit(place.home / "spark_jobs" / "transforms" / "departures.py", old, new)
-
-
 def add_a_column(place: DriverPlace) -> None:
     """To the rows of both outputs, as a constant of which no state knows."""
-    edit_transform(place, '"delay_max_min",\n    )', '"delay_max_min",\n        F.lit(1).alias("oops"),\n    )')
+    edit(place.home / TRANSFORM, '"delay_max_min",\n    )', '"delay_max_min",\n        F.lit(1).alias("oops"),\n    )')
 
 
 def add_an_aggregate(place: DriverPlace) -> None:
     """To the rows of both outputs, and to the state."""
-    edit_transform(
-        place, 'F.max(delay).alias("delay_max_min")', 'F.max(delay).alias("delay_max_min"), F.min(delay).alias("oops")'
+    edit(
+        place.home / TRANSFORM,
+        'F.max(delay).alias("delay_max_min")',
+        'F.max(delay).alias("delay_max_min"), F.min(delay).alias("oops")',
     )
-    edit_transform(place, '"delay_max_min",\n    )', '"delay_max_min",\n        "oops",\n    )')
+    edit(place.home / TRANSFORM, '"delay_max_min",\n    )', '"delay_max_min",\n        "oops",\n    )')
 
 
 def add_an_output_whose_table_is_another(place: DriverPlace) -> None:
@@ -134,7 +118,7 @@ def test_a_rehearsal_beside_a_driver_says_whether_the_next_one_would_start_and_c
     assert (other.exit_code, other.why) == (0, ""), "its live stream would begin again"
     assert kept(own) == before
 
-    edit_transform(own, '"oops",', '"oopsie",')
+    edit(own.home / TRANSFORM, '"oops",', '"oopsie",')
     bad = rehearse(processes.rehearsal("flights", 3), folder)
     assert bad.failure is not None, bad.log.read_text()[-2000:]
     assert (bad.exit_code, bad.failure.kind) == (ExitCode.CODE, FailureClass.CODE)

@@ -19,7 +19,6 @@ from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.request import Mode, Only
 from sluice.intervals.ledger import LedgerRow
-from sluice.launch.processes import wait_until
 from sluice.specs.model.start import Edge
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.resetting import Resetting, Target
@@ -30,6 +29,7 @@ from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.deliveries import consumed, only_delays, records_of
 from tests.oracle import departures, differences, differing_hours
+from tests.waiting import eventually
 
 DAYS = ("2013-01-01", "2013-01-02")
 
@@ -250,7 +250,7 @@ def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
     assert closed
     with closing(KafkaAdminClient(bootstrap_servers=bench.broker.bootstrap)) as client:
         client.delete_topics(["flights"])
-    assert wait_until(lambda: not exists(place), SystemClock(), deadline_seconds=120)
+    eventually(lambda: not exists(place))
     create(place)
     bench.feed.send_rest()  # more than was read of the old topic: no offset is out of range
     run(place, 2, expected=ExitCode.DATA_LOSS)

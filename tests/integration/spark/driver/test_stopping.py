@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sluice.clock import SystemClock
-from sluice.launch.processes import descendants, wait_until
+from sluice.launch.processes import descendants
 from sluice.settings import settings
 from sluice.streams.failures.exits import ExitCode
+from tests.waiting import eventually
 
 
 def catches(pid: int, number: int) -> bool:
@@ -29,7 +29,7 @@ def test_a_stop_that_comes_before_the_session_is_obeyed_and_is_no_kill(tmp_path:
         start_new_session=True,
     )
     try:
-        assert wait_until(lambda: catches(driver.pid, signal.SIGTERM), SystemClock(), deadline_seconds=120)
+        eventually(lambda: catches(driver.pid, signal.SIGTERM))
         assert not descendants(driver.pid), "it listens only once its JVM runs"
         driver.send_signal(signal.SIGTERM)
         assert driver.wait(60) == ExitCode.STOPPED

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import State
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import Feed, place_at
+from tests.editing import edit
+from tests.integration.spark.conftest import TRANSFORM, Feed, place_at
 
 
 @pytest.mark.verify
@@ -25,8 +26,7 @@ def test_what_was_settled_before_an_upgrade_is_stale_and_nothing_is_the_work_of_
     settled = own.project().tables.ledger("departures").closed_until
     assert settled is not None
 
-    transform = own.home / "spark_jobs" / "transforms" / "departures.py"
-    transform.write_text(transform.read_text().replace("DELAYED_FROM_MINUTES = 15", "DELAYED_FROM_MINUTES = 20"))
+    edit(own.home / TRANSFORM, "DELAYED_FROM_MINUTES = 15", "DELAYED_FROM_MINUTES = 20")
     new = own.project().code_of("departures")
     feed.send_rest()
     upgraded = own.run(generation=2)

@@ -26,6 +26,7 @@ from sluice.specs.model.sources import TimeRules
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.avro_oracle import BrokenError, Reading, encode
+from tests.editing import edit
 from tests.integration.spark.conftest import DriverPlace, values_of
 from tests.oracle import departures, differences, flights
 
@@ -296,7 +297,7 @@ def test_a_stream_of_framed_avro_under_two_versions_gives_what_the_oracle_gives(
         (contract / f"{number}.avsc").write_text(json.dumps(schema))
     topic = own.home / "include" / "topics" / "flights.yaml"
     framed = "format: avro\n  framing: confluent\n  schemas: {7: 1, 70000: 2}"
-    topic.write_text(topic.read_text().replace("format: json", framed))
+    edit(topic, "format: json", framed)
     write_endpoints(
         Settings(state=own.state).folder, Endpoints(kafka_bootstrap=(own_broker.bootstrap,), airflow_url="")
     )

@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,12 @@ from py4j.clientserver import ClientServer, JavaParameters
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.launch.engine_client import EngineAddress, EngineClient
 from sluice.launch.ports import HOST
-from sluice.launch.processes import wait_until
 from sluice.spark.session.engine_server import MAX_ATTACHED, EngineServer
 from tests.twins.clock import ManualClock
+from tests.waiting import eventually
 
 TOKEN = "7d" * 32
 IDLE = 600.0
@@ -73,10 +72,6 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
     server.drain()
     thread.join(60)
     assert not thread.is_alive()
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    assert wait_until(condition, SystemClock(), deadline_seconds=60)
 
 
 def running(spark: SparkSession, batch: Batch) -> int:

@@ -11,7 +11,6 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 import sluice
-from sluice.settings import settings
 from tests.twins.departures_project import DeparturesProject, hour
 
 
@@ -28,4 +27,3 @@ def test_a_table_is_read_at_its_version_by_the_active_session_and_by_the_one_giv
     page = Path(__file__).parents[4] / "docs" / "notebooks.md"
     (example,) = [text for text in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) if ".spark(" in text]
     exec(compile(example, str(page), "exec"), {})  # noqa: S102 - our own page
-    settings.cache_clear()

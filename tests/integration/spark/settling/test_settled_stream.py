@@ -31,6 +31,7 @@ from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
+from tests.editing import edit
 from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
@@ -161,7 +162,7 @@ def test_a_topic_that_is_silent_settles_its_last_interval(place: DriverPlace, tw
     own = place.with_own_project()
     spec = own.home / "include" / "pipelines" / "departures.yaml"
     # Five seconds after the newest arrival, which lies on the hour, one more interval is complete: the last with rows.
-    spec.write_text(spec.read_text().replace("disorder: 15 minutes", "disorder: 3605 seconds\n  idle: 2 seconds"))
+    edit(spec, "disorder: 15 minutes", "disorder: 3605 seconds\n  idle: 2 seconds")
 
     def status() -> SettlingStatus | None:
         return settling_status(own.project().folder.settling_file("departures"))

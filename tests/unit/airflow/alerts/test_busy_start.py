@@ -35,7 +35,6 @@ def test_the_dag_processor_is_asked_nothing_that_it_does_not_answer(
 ) -> None:
     """It kept the callback waiting until it killed it, and the alert was lost with it."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
     supervised_by(ToDagProcessor, monkeypatch)
 
     def get_dr_count(**_asked: object) -> int:
@@ -56,7 +55,6 @@ def test_the_dag_processor_is_asked_nothing_that_it_does_not_answer(
     FailureNotifier(find=lambda _channel: []).notify({"ti": ti, "dag": dag, "dag_run": dag_run})  # type: ignore[typeddict-item]
     (alert,) = Journal(settings().folder.alerts).read().alerts
     assert (alert.dag_id, alert.successes) == ("repair_intervals", None)
-    settings.cache_clear()
 
 
 @pytest.mark.parametrize("build", [build_reconcile_dag, build_repair_dag])

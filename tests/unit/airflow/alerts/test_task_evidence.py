@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from sluice.airflow.alerts.task_evidence import task_facts
+from sluice.airflow.alerts.alerting import task_facts
 from sluice.airflow.links import DriverLogLink, SparkUiLink
 from sluice.settings import StateFolder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -22,11 +21,9 @@ from tests.unit.alerts.examples import NOW, make_alert
 
 
 @pytest.fixture
-def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    settings.cache_clear()
-    yield Journal(settings().folder.alerts)
-    settings.cache_clear()
+    return Journal(settings().folder.alerts)
 
 
 def test_the_run_that_tells_of_a_halt_has_the_same_id_whenever_it_is_triggered() -> None:

@@ -25,7 +25,7 @@ from sluice.streams.life.attempts import AttemptState, Desired
 from tests.twins.clock import ManualClock
 from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
-from tests.unit.airflow.streams.watching import EAGER, ScriptedObserver, cancel, dead, run, start, until
+from tests.unit.airflow.streams.watching import EAGER, ScriptedObserver, cancel, dead, start, until
 
 HOURLY, IDLE = RunPlan("0 * * * *"), RunPlan(None, timedelta(minutes=30))
 HOUR = 3600.0
@@ -180,24 +180,21 @@ def test_a_unit_that_is_idle_is_watched_and_started_by_what_a_watcher_sees() -> 
     assert world.drivers.started == ["local.flights.g1", "local.flights.g2"]
 
 
-def test_a_watch_waits_for_records_without_a_closer_look_and_is_woken_by_them() -> None:
-    async def scenario() -> None:
-        clock, observer = ManualClock(), ScriptedObserver()
-        ended = dead("flights")
-        assert ended.attempt is not None
-        idle = replace(
-            ended,
-            plan=IDLE,
-            attempt=replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.IDLE, exit_code=24),
-        )
-        observer.statuses["flights"] = idle
-        watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, settling=EAGER, clock=clock)
-        flights = start(watcher, "flights")
-        await until(lambda: len(observer.observations) > 3)
-        assert not flights.done()
-        assert len(observer.threads) == 1, "a second thread looked closer"
-        observer.statuses["flights"] = replace(idle, unread_since=clock.now())
-        assert await flights is Hint.CHANGED
-        await cancel(flights)
-
-    run(scenario())
+async def test_a_watch_waits_for_records_without_a_closer_look_and_is_woken_by_them() -> None:
+    clock, observer = ManualClock(), ScriptedObserver()
+    ended = dead("flights")
+    assert ended.attempt is not None
+    idle = replace(
+        ended,
+        plan=IDLE,
+        attempt=replace(ended.attempt, ended_at=clock.now(), failure=FailureClass.IDLE, exit_code=24),
+    )
+    observer.statuses["flights"] = idle
+    watcher = Watcher(observer, observations=EAGER, verdicts=EAGER, settling=EAGER, clock=clock)
+    flights = start(watcher, "flights")
+    await until(lambda: len(observer.observations) > 3)
+    assert not flights.done()
+    assert len(observer.threads) == 1, "a second thread looked closer"
+    observer.statuses["flights"] = replace(idle, unread_since=clock.now())
+    assert await flights is Hint.CHANGED
+    await cancel(flights)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from sluice.airflow.streams.watcher import Hint, Watch, Watcher
 from sluice.errors import UnreachableError
@@ -73,10 +72,6 @@ class ScriptedObserver:
         if self.broken_verdicts & set(seen):
             raise UnreachableError("the control database does not answer.")
         self.recorded += seen
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, DEADLINE_SECONDS))
 
 
 async def until(condition: Callable[[], bool]) -> None:

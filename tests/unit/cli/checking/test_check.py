@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,12 +19,10 @@ RUNNER = CliRunner()
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
-    settings.cache_clear()
-    yield sound_project(tmp_path)
-    settings.cache_clear()
+    return sound_project(tmp_path)
 
 
 def run(*arguments: str) -> Result:

@@ -13,7 +13,7 @@ from sluice.cli.scaffold.examples import example_files, example_names, examples_
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.cli.stack.example import scenario_settings
 from sluice.errors import SpecError
-from sluice.settings import Settings, settings
+from sluice.settings import Settings
 from sluice.specs.load import load_catalog, scan
 
 FOLDER = examples_folder()
@@ -26,7 +26,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "shop"
     write_project(home, project_files("shop", __version__))
     monkeypatch.setenv("SLUICE_HOME", str(home))
-    settings.cache_clear()
     return home
 
 

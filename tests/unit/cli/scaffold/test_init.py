@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,12 @@ SAMPLE = b'{"order": 1, "at": "2026-01-01T12:00:00Z", "price": 2}\n'
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A new project, which is the current folder."""
     run("init", str(tmp_path / "shop"))
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.delenv("SLUICE_HOME", raising=False)
-    settings.cache_clear()
-    yield tmp_path / "shop"
-    settings.cache_clear()
+    return tmp_path / "shop"
 
 
 def run(*arguments: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from sluice.cli.scaffold.topics import time_of, topic_text
 from sluice.errors import SpecError
 from sluice.provisioning.importing.columns import DELIMITERS
 from sluice.provisioning.importing.texts import takes
-from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TopicSpec, TopicValue
 from sluice.specs.reading.document import parse_document
@@ -42,13 +40,11 @@ LEVELS = "2026-01-01 12:00:00,123 INFO  started\n2026-01-01 12:00:01,456 ERROR i
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "include").mkdir()
     (tmp_path / "dags").mkdir()
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 def new(home: Path, sample: str | bytes, *options: str) -> tuple[TopicSpec, str, str]:

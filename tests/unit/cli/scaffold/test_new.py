@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,13 +17,13 @@ from sluice.cli.scaffold.topics import guess_fields, sample_of, time_of, topic_t
 from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.feeds.lines import feed_lines_hold
 from sluice.feeds.sources import load_source
-from sluice.settings import settings
 from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.model import FieldType, TopicSpec
 from sluice.specs.reading.document import parse_document
 from sluice.specs.rules.rules import RULES
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import parse_fields
+from tests.editing import copy_project
 
 PROJECT = Path(__file__).parents[4]
 RECORDS = [
@@ -35,14 +33,11 @@ RECORDS = [
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the project's specs."""
-    shutil.copytree(PROJECT / "include", tmp_path / "include", ignore=shutil.ignore_patterns("sluice"))
-    shutil.copytree(PROJECT / "spark_jobs", tmp_path / "spark_jobs")
+    copy_project(tmp_path)
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 def new(*arguments: str, stdin: str = "") -> list[str]:

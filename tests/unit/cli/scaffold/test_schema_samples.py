@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 from sluice.cli.main import app
 from sluice.cli.scaffold.samples import SampleChoices, SampleFormat, draft_of
 from sluice.errors import RefusedError, SluiceError, SpecError
-from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TopicSpec
 
@@ -110,13 +108,11 @@ def container(schema: bytes, *, negative: bool = False) -> bytes:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("include", "dags"):
         (tmp_path / folder).mkdir()
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
+    return tmp_path
 
 
 def new(home: Path, file: str, sample: bytes, *options: str) -> tuple[TopicSpec, str]:

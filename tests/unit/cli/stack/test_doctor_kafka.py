@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,15 @@ from typer.testing import CliRunner, Result
 
 from sluice.cli.stack.doctor import doctor
 from sluice.errors import SpecError
-from sluice.settings import settings
 from tests.unit.kafka.wire import Wire, serving, wired
 from tests.unit.specs.bench import DEPLOYMENT_FILE, Bench, sound_project
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     monkeypatch.setenv("SLUICE_DEPLOYMENT", "elsewhere")
-    settings.cache_clear()
-    yield sound_project(tmp_path)
-    settings.cache_clear()
+    return sound_project(tmp_path)
 
 
 def run(*arguments: str) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from sluice.cli import intervals
 from sluice.cli.streams.commands import app
 from sluice.delta.reading import read_rows
 from sluice.errors import RefusedError, SpecError
-from sluice.settings import settings
 from sluice.streams.position.epochs import Epochs
 from tests.twins.departures_project import MIDNIGHT, DeparturesProject, hour
 from tests.twins.flights_unit import FlightsUnit
@@ -61,9 +59,8 @@ class Bench(FlightsUnit):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    yield Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
-    settings.cache_clear()
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
 
 
 def heal(*arguments: str) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from sluice.cli.streams.commands import app
 from sluice.cli.streams.reset import parse_target
 from sluice.cli.terminal import user
 from sluice.errors import RefusedError, SpecError
-from sluice.settings import settings
 from sluice.specs.model.access import Role
 from sluice.specs.model.start import Edge
 from sluice.streams.position.epochs import Epochs
@@ -43,9 +41,8 @@ class Bench(FlightsUnit):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    yield Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
-    settings.cache_clear()
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(DeparturesProject.create(tmp_path, monkeypatch), monkeypatch)
 
 
 def run(*arguments: str, typed: str | None = None) -> Result:

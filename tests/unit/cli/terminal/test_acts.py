@@ -19,7 +19,6 @@ from sluice.audit.log import AuditLog
 from sluice.cli.main import app
 from sluice.cli.terminal.acts import ACTS, record_acts
 from sluice.errors import RefusedError
-from sluice.settings import settings
 from tests.unit.specs.bench import sound_project
 
 READING = """
@@ -56,13 +55,11 @@ def test_each_command_is_an_act_or_only_reads() -> None:
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     (tmp_path / "state").mkdir()
-    settings.cache_clear()
-    yield tmp_path / "state"
-    settings.cache_clear()
+    return tmp_path / "state"
 
 
 def acts(state: Path) -> tuple[Act, ...]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -12,7 +11,6 @@ from typer.testing import CliRunner, Result
 from sluice.cli.topics.check import check
 from sluice.errors import NotReadyError
 from sluice.project.kafka import ProjectKafka
-from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, TOPIC_FILE, Bench, sound_project
@@ -30,12 +28,10 @@ class Cluster(InMemoryKafkaAdministration):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
-    settings.cache_clear()
-    yield sound_project(tmp_path)
-    settings.cache_clear()
+    return sound_project(tmp_path)
 
 
 @pytest.fixture

@@ -4,16 +4,15 @@ from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
 
-from sluice.clock import SystemClock
 from sluice.console.context.background_cache import BackgroundCache, CachedValue
-from sluice.launch.processes import wait_until
 from tests.twins.clock import ManualClock
+from tests.waiting import eventually
 
 EVERY = timedelta(seconds=15)
 
 
 def until(memory: BackgroundCache[int], true: Callable[[CachedValue[int]], bool]) -> CachedValue[int]:
-    assert wait_until(lambda: true(memory.get()), SystemClock(), deadline_seconds=120)
+    eventually(lambda: true(memory.get()))
     return memory.get()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.console.html.batch_charts import charts_of
-from sluice.console.html.quality_charts import expectation_chart
+from sluice.console.pages.quality import expectation_chart
 from sluice.quality.check_result import CheckResult
 from sluice.quality.intervals import ExpectationResult, IntervalCheckResult
 from sluice.specs.expectations.model import Severity

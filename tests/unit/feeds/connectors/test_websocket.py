@@ -19,6 +19,7 @@ from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
 from tests.twins.feeds.live_servers import Script, websocket_server
 from tests.twins.feeds.live_source import FIRST, live_event, micros
 from tests.unit.feeds.following.follow_bench import CURSOR, Bench, ids
+from tests.waiting import eventually
 
 EVENTS = [live_event(number).decode() for number in range(40)]
 
@@ -39,13 +40,6 @@ def until(done: Callable[[], bool], seconds: float = 30) -> FollowUntil:
 
 def has(follower: Bench, count: int) -> Callable[[], bool]:
     return lambda: sum(map(len, follower.topic.log)) >= count
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_messages_become_records_and_the_cursor_asks_for_the_rest() -> None:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.connection import client_arguments
 from sluice.kafka.client.credentials import encrypted
 from sluice.kafka.client.login import LoginRefusedError, refuse_login
-from sluice.launch.processes import wait_until
 from tests.certificates import TestAuthority, make_authority
 from tests.tls_listener import tls_listener
+from tests.unit.kafka.wire import serving
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +73,13 @@ def test_a_clients_certificate_that_is_refused_is_named(authority: TestAuthority
 @contextmanager
 def answering(answer: bytes) -> Iterator[str]:
     """Answer whatever comes with the same bytes, and end the connection."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    with connection, suppress(OSError):
-                        connection.recv(4096)
-                        connection.sendall(answer)
+    def handle(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(answer)
 
-        Thread(target=serve, daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
+    with serving(handle) as port:
+        yield f"127.0.0.1:{port}"
 
 
 def test_a_broker_without_tls_is_told_from_one_that_fails(authority: TestAuthority) -> None:
@@ -114,4 +108,4 @@ def test_files_that_are_replaced_are_used_by_the_next_connection(authority: Test
         newer.certificate.replace(own.certificate)
         with administration, pytest.raises(UnreachableError):
             administration.brokers()
-        assert wait_until(lambda: "newer" in there.names, SystemClock(), deadline_seconds=5)
+        eventually(lambda: "newer" in there.names, seconds=5)

@@ -83,7 +83,7 @@ def test_a_principal_that_breaks_a_rule_is_refused(guarded: Bench, case: Case) -
     "case",
     [
         ("user: sluice-stream", "user: '*'", 2, "user", "* is everybody; name it, or add principal to `widens`"),
-        ("user: sluice-stream", "user: ANONYMOUS", 2, "user", "ANONYMOUS is whoever does not say who it is"),
+        ("user: sluice-stream", "user: ANONYMOUS", 2, "user", "ANONYMOUS is every client that does not log in"),
         ("[10.0.0.7]", "[10.0.0.7, '*']", 5, "hosts", "* is every host; name it, or add host to `widens`"),
         ("name: audit", "name: '*'", 7, "extra", "* is every topic; name it, or add resource to `widens`"),
     ],

@@ -37,7 +37,6 @@ outputs:
     keys: [shop]
     create: {partitions: 3, retention: 1 day}
 """
-FIRST_LINE = 11
 
 
 @pytest.fixture

@@ -58,10 +58,7 @@ def contracts(bench: Bench, monkeypatch: pytest.MonkeyPatch, *arguments: str) ->
     with monkeypatch.context() as inside:
         inside.setenv("SLUICE_HOME", str(bench.home))
         settings.cache_clear()
-        try:
-            return CliRunner().invoke(app, ["contracts", *arguments], catch_exceptions=False)
-        finally:
-            settings.cache_clear()
+        return CliRunner().invoke(app, ["contracts", *arguments], catch_exceptions=False)
 
 
 @pytest.fixture

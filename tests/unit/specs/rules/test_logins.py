@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.specs.bench import Bench
+from tests.unit.specs.bench import DEPLOYMENT_FILE, STREAM, STREAM_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
-DEPLOYMENT_FILE = "include/deployments/there.yaml"
 DEPLOYMENT = """\
-name: there
+name: prod
 kafka:
   kind: external
   bootstrap: ["kafka:9092"]
   client: {security.protocol: SSL}
   login: {user: sluice, password_variable: SLUICE_PASSWORD_ALL, mechanism: PLAIN}
   users: {stream: stream}
-"""
-STREAM_FILE = "include/access/stream.yaml"
-STREAM = """\
-name: stream
-user: sluice-stream
-role: stream
-hosts: [10.0.0.7]
-scram: {password_variable: SLUICE_PASSWORD_STREAM}
 """
 
 
@@ -77,7 +68,7 @@ def test_a_login_of_somebody_who_is_not_there_is_refused(secured: Bench, edit: s
     secured.write("include/deployments/other.yaml", "name: other\nkafka: {kind: embedded}\n")
     secured.write(STREAM_FILE, STREAM + edit)
     (fault,) = secured.scan().faults
-    assert "'stream' is not declared for there" in str(fault)
+    assert "'stream' is not declared for prod" in str(fault)
 
 
 def test_nobody_takes_the_embedded_clusters_administrator_away(secured: Bench) -> None:
@@ -85,5 +76,5 @@ def test_nobody_takes_the_embedded_clusters_administrator_away(secured: Bench) -
     secured.write(STREAM_FILE, STREAM.replace("user: sluice-stream", "user: admin"))
     (fault,) = [fault for fault in secured.scan().faults if fault.where == "user"]
     assert "'admin' is the administrator of the embedded cluster of" in str(fault)
-    secured.write(STREAM_FILE, STREAM.replace("user: sluice-stream", "user: admin") + "deployments: [there]\n")
+    secured.write(STREAM_FILE, STREAM.replace("user: sluice-stream", "user: admin") + "deployments: [prod]\n")
     assert secured.scan().faults == ()

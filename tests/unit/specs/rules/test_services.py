@@ -10,16 +10,17 @@ from sluice.kafka.client.connection import client_arguments, producer_arguments
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.deployments.services import SERVICES, KafkaService
-from tests.unit.specs.bench import DEPLOYMENT_FILE, TOPIC_FILE, Bench, sound_project
+from tests.unit.specs.bench import DEPLOYMENT_FILE, STREAM, STREAM_FILE, TOPIC_FILE, Bench, sound_project
 from tests.unit.specs.case import Case, assert_one_fault, words
 
-EVENT_HUBS = """\
+LOGIN = "{user: $ConnectionString, password_variable: SLUICE_PASSWORD_HUBS, mechanism: PLAIN}"
+EVENT_HUBS = f"""\
 name: prod
 kafka:
   kind: external
   profile: event_hubs
   bootstrap: ["shop.servicebus.windows.net:9093"]
-  login: {user: $ConnectionString, password_variable: SLUICE_PASSWORD_HUBS, mechanism: PLAIN}
+  login: {LOGIN}
 """
 CONFLUENT = """\
 name: prod
@@ -29,14 +30,6 @@ kafka:
   profile: confluent_cloud
   bootstrap: ["pkc-1.eu.confluent.cloud:9092"]
   login: {user: KEY, password_variable: SLUICE_PASSWORD_KEY, mechanism: PLAIN}
-"""
-
-STREAM = """\
-name: stream
-user: sluice-stream
-role: stream
-hosts: [10.0.0.7]
-scram: {password_variable: SLUICE_PASSWORD_STREAM}
 """
 
 
@@ -50,9 +43,6 @@ def hubs(bench: Bench) -> Bench:
 def test_a_deployment_that_connects_as_its_service_asks_is_sound(bench: Bench, text: str) -> None:
     bench.write(DEPLOYMENT_FILE, text)
     assert bench.scan().faults == ()
-
-
-LOGIN = "{user: $ConnectionString, password_variable: SLUICE_PASSWORD_HUBS, mechanism: PLAIN}"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +68,7 @@ def test_what_event_hubs_would_refuse_is_refused_at_its_line(hubs: Bench, case: 
 
 
 def test_users_with_passwords_of_kafkas_own_cannot_log_in_at_event_hubs(hubs: Bench) -> None:
-    hubs.write("include/access/stream.yaml", STREAM)
+    hubs.write(STREAM_FILE, STREAM)
     case = (
         "  login:",
         "  users: {stream: stream}\n  login:",
@@ -90,7 +80,7 @@ def test_users_with_passwords_of_kafkas_own_cannot_log_in_at_event_hubs(hubs: Be
 
 
 def test_what_topics_and_principals_declare_is_no_fault_of_a_service_without_it(hubs: Bench) -> None:
-    hubs.write("include/access/stream.yaml", STREAM)
+    hubs.write(STREAM_FILE, STREAM)
     hubs.edit(TOPIC_FILE, "partitions: 2\n", "partitions: 2\nreplication: 3\nplacement: balanced-leaders\n")
     assert hubs.scan().faults == ()
 

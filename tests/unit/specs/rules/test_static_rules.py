@@ -77,33 +77,30 @@ def test_every_form_of_a_static_input_can_be_declared(bench: Bench, declared: st
     assert bench.scan().faults == ()
 
 
-def test_the_content_of_an_input_that_is_read_again_is_no_part_of_the_code(bench: Bench) -> None:
-    def named() -> str:
-        catalog = bench.scan().catalog
-        return pipeline_hash(bench.home, catalog.pipelines["sales"], {"orders": catalog.topics["orders"]})
+def named(bench: Bench) -> str:
+    catalog = bench.scan().catalog
+    return pipeline_hash(bench.home, catalog.pipelines["sales"], {"orders": catalog.topics["orders"]})
 
-    fixed = named()
+
+def test_the_content_of_an_input_that_is_read_again_is_no_part_of_the_code(bench: Bench) -> None:
+    fixed = named(bench)
     bench.write("include/static/shops.csv", "shop,city\nnorth,Bergen\n")
-    assert named() != fixed
+    assert named(bench) != fixed
     bench.edit(PIPELINE_FILE, PATH, f"{PATH}    reload: 10 min\n")
-    reloaded = named()
+    reloaded = named(bench)
     bench.write("include/static/shops.csv", "shop,city\nnorth,Oslo\n")
-    assert named() == reloaded != fixed
+    assert named(bench) == reloaded != fixed
     bench.edit(PIPELINE_FILE, "10 min", "20 min")
-    assert named() == reloaded
+    assert named(bench) == reloaded
 
 
 def test_every_file_of_a_folder_is_part_of_the_code(bench: Bench) -> None:
-    def named() -> str:
-        catalog = bench.scan().catalog
-        return pipeline_hash(bench.home, catalog.pipelines["sales"], {"orders": catalog.topics["orders"]})
-
     bench.edit(PIPELINE_FILE, PATH, "    path: shops\n    format: parquet\n")
     bench.write("include/shops/.keep", "")
     parquet.write_table(pa.table({"shop": ["north"], "city": ["Oslo"]}), bench.include / "shops" / "1.parquet")
-    before = named()
+    before = named(bench)
     parquet.write_table(pa.table({"shop": ["south"], "city": ["Rome"]}), bench.include / "shops" / "2.parquet")
-    assert named() != before
+    assert named(bench) != before
 
 
 def test_streams_and_batches_get_the_connection(bench: Bench) -> None:

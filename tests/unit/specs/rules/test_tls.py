@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sluice.specs.deployments.kafka import ExternalKafka
-from tests.unit.specs.bench import Bench
+from tests.unit.specs.bench import DEPLOYMENT_FILE, STREAM, STREAM_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
-DEPLOYMENT_FILE = "include/deployments/there.yaml"
 DEPLOYMENT = """\
-name: there
+name: prod
 kafka:
   kind: external
   bootstrap: ["kafka:9092"]
@@ -40,7 +39,7 @@ def encrypted(bench: Bench) -> Bench:
 def test_every_key_is_sound_together(encrypted: Bench) -> None:
     scanned = encrypted.scan()
     assert scanned.faults == ()
-    kafka = scanned.catalog.deployments["there"].kafka
+    kafka = scanned.catalog.deployments["prod"].kafka
     assert isinstance(kafka, ExternalKafka)
     assert kafka.tls is not None
     assert kafka.tls.verify_hostname is False
@@ -97,14 +96,12 @@ def test_oauth_without_an_issuer_is_refused(encrypted: Bench) -> None:
 
 
 def test_a_role_without_a_password_gets_no_token(encrypted: Bench) -> None:
-    stream = "name: stream\nuser: sluice-stream\nrole: stream\nhosts: [10.0.0.7]\n"
-    encrypted.write("include/access/stream.yaml", stream)
+    encrypted.write(STREAM_FILE, STREAM.partition("scram:")[0])
     encrypted.write(DEPLOYMENT_FILE, f"{DEPLOYMENT}  users: {{stream: stream}}\n")
     (fault,) = encrypted.scan().faults
     assert fault.where == "kafka.users.stream"
     assert "'stream' has no password, and tokens are given to `login` alone. Fix: name one with `scram`." in str(fault)
-    scram = "scram: {password_variable: SLUICE_PASSWORD_STREAM}\n"
-    encrypted.write("include/access/stream.yaml", f"{stream}{scram}")
+    encrypted.write(STREAM_FILE, STREAM)
     assert encrypted.scan().faults == ()
 
 

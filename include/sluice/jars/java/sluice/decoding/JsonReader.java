@@ -26,28 +26,6 @@ final class JsonReader {
   private static final byte[] INFINITY = {'I', 'n', 'f', 'i', 'n', 'i', 't', 'y'};
   private static final byte[] INF = {'I', 'N', 'F'};
 
-  /** What a value is. */
-  enum Kind {
-    OBJECT("an object"),
-    ARRAY("a list"),
-    TEXT("text"),
-    WHOLE("a whole number"),
-    FRACTION("a fraction"),
-    NOT_FINITE("a fraction"),
-    BOOLEAN("true or false"),
-    NULL("nothing");
-
-    final String words;
-
-    Kind(String words) {
-      this.words = words;
-    }
-
-    boolean isNumber() {
-      return this == WHOLE || this == FRACTION || this == NOT_FINITE;
-    }
-  }
-
   private final Broken broken = new Broken();
   private final List<Names> names = new ArrayList<>();
   private byte[] bytes;
@@ -119,25 +97,25 @@ final class JsonReader {
   }
 
   /** Read the beginning of a value; of one that is no object and no list, all of it. */
-  Kind value() throws Broken {
+  JsonKind value() throws Broken {
     switch (skipBlanks()) {
       case '{':
-        return Kind.OBJECT;
+        return JsonKind.OBJECT;
       case '[':
-        return Kind.ARRAY;
+        return JsonKind.ARRAY;
       case '"':
         readText();
-        return Kind.TEXT;
+        return JsonKind.TEXT;
       case 't':
-        return word(TRUE, Kind.BOOLEAN);
+        return word(TRUE, JsonKind.BOOLEAN);
       case 'f':
-        return word(FALSE, Kind.BOOLEAN);
+        return word(FALSE, JsonKind.BOOLEAN);
       case 'n':
-        return word(NULL, Kind.NULL);
+        return word(NULL, JsonKind.NULL);
       case 'N':
-        return word(NAN, Kind.NOT_FINITE);
+        return word(NAN, JsonKind.NOT_FINITE);
       case 'I':
-        return word(INFINITY, Kind.NOT_FINITE);
+        return word(INFINITY, JsonKind.NOT_FINITE);
       default:
         return number();
     }
@@ -185,12 +163,12 @@ final class JsonReader {
   }
 
   /** Read on to the end of a value whose beginning was read. */
-  void skip(Kind kind) throws Broken {
-    if (kind == Kind.ARRAY) {
+  void skip(JsonKind kind) throws Broken {
+    if (kind == JsonKind.ARRAY) {
       for (boolean more = open(); more; more = next(']')) {
         skip(value());
       }
-    } else if (kind == Kind.OBJECT && open()) {
+    } else if (kind == JsonKind.OBJECT && open()) {
       Names known = names();
       do {
         key();
@@ -216,8 +194,8 @@ final class JsonReader {
   }
 
   /** The text that was read last, or what else there is as it is written. */
-  UTF8String written(Kind kind) throws Broken {
-    if (kind != Kind.OBJECT && kind != Kind.ARRAY) {
+  UTF8String written(JsonKind kind) throws Broken {
+    if (kind != JsonKind.OBJECT && kind != JsonKind.ARRAY) {
       return text();
     }
     int start = place;
@@ -248,8 +226,8 @@ final class JsonReader {
   }
 
   /** The number that was read last. */
-  Double real(Kind kind) {
-    boolean whole = kind == Kind.WHOLE && to - from <= SAFE_DIGITS; // there is no whole number -0
+  Double real(JsonKind kind) {
+    boolean whole = kind == JsonKind.WHOLE && to - from <= SAFE_DIGITS; // there is no whole number -0
     return whole ? Double.valueOf(whole()) : Double.valueOf(string());
   }
 
@@ -270,7 +248,7 @@ final class JsonReader {
     return 0;
   }
 
-  private Kind word(byte[] word, Kind kind) throws Broken {
+  private JsonKind word(byte[] word, JsonKind kind) throws Broken {
     int end = place + word.length;
     if (end > bytes.length || !Arrays.equals(bytes, place, end, word, 0, word.length)) {
       throw broken;
@@ -278,7 +256,7 @@ final class JsonReader {
     from = place;
     to = place = end;
     escaped = false;
-    notFinite |= kind == Kind.NOT_FINITE;
+    notFinite |= kind == JsonKind.NOT_FINITE;
     return kind;
   }
 
@@ -357,7 +335,7 @@ final class JsonReader {
     return UTF8String.fromString(found.toString());
   }
 
-  private Kind number() throws Broken {
+  private JsonKind number() throws Broken {
     from = place;
     escaped = false;
     byte sign = peek();
@@ -365,20 +343,20 @@ final class JsonReader {
       place++;
       if (peek() == 'I') {
         int start = from;
-        word(place + 1 < bytes.length && bytes[place + 1] == 'N' ? INF : INFINITY, Kind.NOT_FINITE);
+        word(place + 1 < bytes.length && bytes[place + 1] == 'N' ? INF : INFINITY, JsonKind.NOT_FINITE);
         from = start;
-        return Kind.NOT_FINITE;
+        return JsonKind.NOT_FINITE;
       }
       if (sign == '+') {
         throw broken;
       }
     }
     int digits = peek() == '0' ? zero() : digits();
-    Kind kind = Kind.WHOLE;
+    JsonKind kind = JsonKind.WHOLE;
     if (peek() == '.') {
       place++;
       digits += digits();
-      kind = Kind.FRACTION;
+      kind = JsonKind.FRACTION;
     }
     if ((peek() | ' ') == 'e') {
       place++;
@@ -386,7 +364,7 @@ final class JsonReader {
         place++;
       }
       digits += digits();
-      kind = Kind.FRACTION;
+      kind = JsonKind.FRACTION;
     }
     if (digits > MOST_DIGITS) {
       throw broken;

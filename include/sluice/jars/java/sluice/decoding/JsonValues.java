@@ -111,37 +111,37 @@ final class JsonValues {
   private void read(ObjectShape.Entry entry, Object[] row) throws JsonReader.Broken {
     int start = json.place();
     if (entry.inside != null) {
-      JsonReader.Kind kind = json.value();
-      if (kind == JsonReader.Kind.OBJECT) {
+      JsonKind kind = json.value();
+      if (kind == JsonKind.OBJECT) {
         object(entry.inside, row);
-      } else if (kind != JsonReader.Kind.NULL) {
+      } else if (kind != JsonKind.NULL) {
         refuse(entry.where + " is " + kind.words + ", and no object");
         json.skip(kind);
       }
     }
     for (int i = 0; i < entry.fields.length; i++) {
       json.back(start);
-      JsonReader.Kind kind = json.value();
+      JsonKind kind = json.value();
       Object found = value(kind, entry.fields[i]);
-      if (found != null || kind == JsonReader.Kind.NULL) { // of a key that is there twice, what could be read is kept
+      if (found != null || kind == JsonKind.NULL) { // of a key that is there twice, what could be read is kept
         row[entry.places[i]] = found;
       }
     }
   }
 
-  private Object value(JsonReader.Kind kind, Declared field) throws JsonReader.Broken {
-    if (kind == JsonReader.Kind.NULL) {
+  private Object value(JsonKind kind, Declared field) throws JsonReader.Broken {
+    if (kind == JsonKind.NULL) {
       return null;
     }
-    if (kind == JsonReader.Kind.NOT_FINITE) {
+    if (kind == JsonKind.NOT_FINITE) {
       blameNonFinite(field);
     }
     Object found =
         switch (field.kind) {
           case STRING -> json.written(kind);
-          case OBJECT -> kind == JsonReader.Kind.OBJECT ? row(field) : null;
-          case ARRAY -> kind == JsonReader.Kind.ARRAY ? array(field) : null;
-          case MAP -> kind == JsonReader.Kind.OBJECT ? map(field) : null;
+          case OBJECT -> kind == JsonKind.OBJECT ? row(field) : null;
+          case ARRAY -> kind == JsonKind.ARRAY ? array(field) : null;
+          case MAP -> kind == JsonKind.OBJECT ? map(field) : null;
           default -> scalar(kind, field);
         };
     if (found == null) {
@@ -151,15 +151,15 @@ final class JsonValues {
     return found;
   }
 
-  private Object scalar(JsonReader.Kind kind, Declared field) {
-    boolean text = kind == JsonReader.Kind.TEXT;
-    boolean whole = kind == JsonReader.Kind.WHOLE;
+  private Object scalar(JsonKind kind, Declared field) {
+    boolean text = kind == JsonKind.TEXT;
+    boolean whole = kind == JsonKind.WHOLE;
     return switch (field.kind) {
       case LONG -> whole ? json.whole() : null;
       case INTEGER -> whole ? Texts.narrow(json.whole()) : null;
       case DOUBLE -> real(kind, field);
-      case DECIMAL -> whole || kind == JsonReader.Kind.FRACTION ? Texts.decimal(field, json.string()) : null;
-      case BOOLEAN -> kind == JsonReader.Kind.BOOLEAN ? json.isTrue() : null;
+      case DECIMAL -> whole || kind == JsonKind.FRACTION ? Texts.decimal(field, json.string()) : null;
+      case BOOLEAN -> kind == JsonKind.BOOLEAN ? json.isTrue() : null;
       case TIMESTAMP -> field.unit != null ? whole ? Texts.counted(field, json.whole()) : null : text ? instant(field) : null;
       case DATE -> text ? Texts.date(field, json.string()) : null;
       default -> text ? Texts.binary(json.string()) : null;
@@ -170,9 +170,9 @@ final class JsonValues {
     return field.time == null ? json.instant(field.zone) : field.time.micros(json.string());
   }
 
-  private Double real(JsonReader.Kind kind, Declared field) {
+  private Double real(JsonKind kind, Declared field) {
     Double found = null;
-    if (kind == JsonReader.Kind.TEXT || kind == JsonReader.Kind.NOT_FINITE) {
+    if (kind == JsonKind.TEXT || kind == JsonKind.NOT_FINITE) {
       found = Texts.isNonFinite(json.string()) ? Texts.nonFinite(json.string()) : null;
     } else if (kind.isNumber()) {
       found = json.real(kind);
@@ -223,8 +223,8 @@ final class JsonValues {
     wrongType = wrongType == null ? detail : wrongType;
   }
 
-  private String form(JsonReader.Kind kind, Declared field) {
-    boolean whole = kind == JsonReader.Kind.WHOLE;
+  private String form(JsonKind kind, Declared field) {
+    boolean whole = kind == JsonKind.WHOLE;
     if (whole && (field.kind == Declared.Kind.LONG || field.unit != null)) {
       return "a number beyond 64 bits";
     }
@@ -232,7 +232,7 @@ final class JsonValues {
       return "a number beyond 32 bits";
     }
     boolean iso = field.kind == Declared.Kind.TIMESTAMP && field.unit == null && field.time == null;
-    if (iso && kind == JsonReader.Kind.TEXT && Instants.isLocal(json.string())) {
+    if (iso && kind == JsonKind.TEXT && Instants.isLocal(json.string())) {
       return "a time without a zone";
     }
     return kind.words + ", and no " + field.wanted();

@@ -56,7 +56,7 @@ public class AtomicLocalFs extends DelegateToFileSystem {
     return Files.isSymbolicLink(local(path)) ? super.getFileLinkStatus(path) : getFileStatus(path);
   }
 
-  /** Rename, and replace what is there if that is wished: whoever looks sees the old file or the new one. */
+  /** Rename, and replace what is there if that is wished: a reader sees the old file or the new one. */
   @Override
   public void renameInternal(Path from, Path to, boolean overwrite) throws IOException {
     if (overwrite) {
