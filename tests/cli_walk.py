@@ -58,6 +58,14 @@ streams upgrade flights --rollback
 intervals list
 intervals show departures 2013-01-01T00:00:00Z
 intervals advance departures
+mirror status
+mirror lag standby
+mirror start standby
+mirror stop standby
+mirror logs standby
+mirror translate standby flights/0=1
+mirror rehearse standby flights
+mirror failover standby flights --why x --yes
 graph
 graph departures -o json
 trace flights/0/1

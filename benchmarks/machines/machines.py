@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.machines import races
+from benchmarks.machines import failover, races
 
 
 def run(what: str = "races", size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     """Run one of the benchmarks of many machines: `races`."""
-    return {"races": races.run}[what](size)
+    return {"failover": failover.run, "races": races.run}[what](size)

@@ -143,6 +143,7 @@ class StateFolder:
         self.alerts = root / "alerts"
         self.audit = root / "audit"
         self.spark = root / "spark"
+        self.mirrors = root / "mirrors"
 
     def table(self, name: str) -> Folder:
         """Return the folder of a Delta table."""
@@ -163,6 +164,10 @@ class StateFolder:
     def quality(self, pipeline: str) -> Path:
         """Return the newest result of a pipeline's expectations on its published table."""
         return self.root / "quality" / pipeline / "latest.json"
+
+    def mirror(self, name: str) -> Path:
+        """Return the folder with what the process of a mirror reads, and the reports of its fail-overs."""
+        return self.mirrors / name
 
     def unit_file(self, unit: str) -> Path:
         """Return the file in which a driver says which executors it has."""

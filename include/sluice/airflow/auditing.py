@@ -19,6 +19,8 @@ ACTING_TASKS: Mapping[str, frozenset[str]] = {
     "topics": frozenset({"approve", "apply"}),
     "stream": frozenset({"claim"}),
     "backfill": frozenset({"run"}),
+    "mirror": frozenset({"act"}),
+    "keep_mirrors": frozenset({"keep"}),
     "replay_case": frozenset({"replay"}),
     "lift_throttles": frozenset({"lift"}),
     "compact_tables": frozenset({"compact", "retain"}),

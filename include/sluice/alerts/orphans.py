@@ -29,8 +29,8 @@ def _declared(alert: Alert, catalog: Catalog) -> bool:
     kind, _, rest = alert.concerns.partition(" ")
     name, _, detail = rest.partition(", ")
     match kind:
-        case "unit":
-            return name in catalog.units()
+        case "unit" | "mirror":
+            return name in (catalog.units() if kind == "unit" else catalog.mirrors)
         case "stream":
             if not any(name in unit.streams for unit in catalog.units().values()):
                 return False

@@ -34,6 +34,7 @@ COMMANDS = {
     "streams": "sluice.cli.streams.commands:app",
     "intervals": "sluice.cli.intervals:app",
     "graph": "sluice.cli.graph:graph",
+    "mirror": "sluice.cli.topics.mirror:app",
     "trace": "sluice.cli.trace:trace",
     "outputs": "sluice.cli.outputs:app",
     "backfill": "sluice.cli.backfill:app",

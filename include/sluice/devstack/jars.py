@@ -169,7 +169,7 @@ def main() -> None:
     try:
         fetched = Jars(place.jars).ensure()
         own = own_jar(place)
-        own.ensure((_ivy().parent, own.folder), environment().get("JAVA_HOME", ""))
+        own.ensure((_ivy().parent, own.folder, place.jars / "kafka"), environment().get("JAVA_HOME", ""))
     except SluiceError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sluice.intervals.raw_floor import RawFloor
 
@@ -130,6 +130,8 @@ class RawPosition:
         holes: what it lacks of that.
         times: how the times of its records were read, see `TopicValue.times`; empty: not known.
         floor: below which retention has removed records; None: it never has.
+        begun: first offset per `topic/partition` of the newest topic that its stream was to read; what lies below are
+            copies of what it has of the former one, or is gone. A partition that is missing begins with its first.
     """
 
     version: int = -1
@@ -137,6 +139,7 @@ class RawPosition:
     holes: tuple[Hole, ...] = ()
     times: str = ""
     floor: RawFloor | None = None
+    begun: Mapping[str, int] = field(default_factory=dict)
 
 
 def covers(offsets: Mapping[str, int], end: Mapping[str, int]) -> bool:

@@ -18,7 +18,7 @@ from sluice.secrecy.secret_values import forms
 from sluice.settings import CONTROL_URL, PACKAGE, Settings, StateFolder, lineage_variables
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.needs import need_of
-from sluice.specs.catalog.variables import variables_of_batch, variables_of_unit
+from sluice.specs.catalog.variables import variables_of_batch, variables_of_mirror, variables_of_unit
 from sluice.specs.code.closure import build_archive
 from sluice.specs.deployments.bucket_address import is_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
@@ -76,6 +76,12 @@ class ProjectProcesses:
             "SLUICE_BATCH_NICENESS": str(self.settings.batch_niceness),
         }
         return Job(argv, own, self.settings.home, inherits=self.inherited_by_unit(unit))
+
+    def mirror(self, name: str) -> Job:
+        """Return the process of a mirror; it reads no control database and takes no cores of a cluster."""
+        argv = (sys.executable, "-m", "sluice.project.mirroring.process", name)
+        inherits = variables_of_mirror(self.catalog, self.catalog.mirrors[name]).names
+        return Job(argv, self._own_settings(), self.settings.home, inherits=inherits)
 
     def batch(self, pipeline: str, arguments: Sequence[str]) -> Job:
         """Return a process of the batch main for a pipeline; it records what it does in the control database."""

@@ -73,7 +73,8 @@ class ProjectTables:
         position = raw_position(self.folder.table(self.catalog.topics[topic].raw.table))
         stream = raw_stream(topic)
         epochs = Epochs(self.folder.checkpoint(stream), objects_in(self.folder.epoch_records(stream)))
-        return replace(position, reach=position.reach.preceded_by(epochs.topics))
+        begun = next((epoch.offsets for epoch in epochs.all() if epoch.topic_id in position.reach.topics[-1:]), {})
+        return replace(position, reach=position.reach.preceded_by(epochs.topics), begun=begun)
 
     def position(self, name: str) -> RawPosition:
         """Return how far something goes that a pipeline reads: a topic's raw table, or a settled table.

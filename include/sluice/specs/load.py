@@ -12,6 +12,7 @@ from types import MappingProxyType
 from sluice.errors import SpecError
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.expectations.model import ExpectationsSpec
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec
@@ -70,7 +71,7 @@ def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:
 
     Args:
         include: the folder with `topics/`, `pipelines/`, `feeds/`, `deployments/`, `expectations/`,
-            `access/`, `alerts/`.
+            `access/`, `alerts/`, `mirrors/`.
         deployment: a deployment that must exist; None asks for none.
 
     Raises:
@@ -183,6 +184,7 @@ def _catalog(specs: Mapping[Key, Spec]) -> Catalog:
         expectations={name: spec for (_, name), spec in specs.items() if isinstance(spec, ExpectationsSpec)},
         access={name: spec for (_, name), spec in specs.items() if isinstance(spec, PrincipalSpec)},
         alerts={name: spec for (_, name), spec in specs.items() if isinstance(spec, AlertPolicySpec)},
+        mirrors={name: spec for (_, name), spec in specs.items() if isinstance(spec, MirrorSpec)},
     )
 
 
@@ -193,6 +195,7 @@ def _add_dependents(unusable: dict[Key, tuple[Fault, ...]], reading: Reading) ->
     while behind := _dependents(table_references(reading), Kind.PIPELINE, unusable):  # of one table after the other
         unusable.update(behind)
     unusable.update(_dependents(reading.references(Kind.SUITE, ("pipeline",)), Kind.PIPELINE, unusable))
+    unusable.update(_dependents(reading.references(Kind.MIRROR, ("source",), ("target",)), Kind.DEPLOYMENT, unusable))
 
 
 def _dependents(

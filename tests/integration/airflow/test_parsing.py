@@ -74,6 +74,26 @@ def with_a_broken_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
     return parse(home, home=home)
 
 
+@pytest.fixture(scope="module")
+def with_a_mirror(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
+    """The shipped project, which copies its flights into the brokers of `compose`."""
+    home = copy_of_the_project(tmp_path_factory.mktemp("mirror"))
+    (home / "include" / "mirrors").mkdir()
+    spec = "name: standby\nsource: local\ntarget: compose\ntopics: [flights]\n"
+    (home / "include" / "mirrors" / "standby.yaml").write_text(spec)
+    return parse(home, home=home)
+
+
+def test_a_mirror_adds_its_own_dag_and_one_for_all(shipped: Parsed, with_a_mirror: Parsed) -> None:
+    added = set(with_a_mirror.dags) - set(shipped.dags)
+    assert {dag_id: with_a_mirror.dags[dag_id]["file"] for dag_id in added} == {
+        "keep_mirrors": "mirrors.py",
+        "mirror_standby": "mirrors.py",
+    }
+    assert (with_a_mirror.errors, with_a_mirror.forbidden) == ({}, [])
+    assert all(with_a_mirror.dags[dag_id]["alerts"] for dag_id in added)
+
+
 def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed) -> None:
     assert sorted(shipped.dags) == [
         "backfill_departures",
@@ -214,14 +234,15 @@ LOOKING = {
     "reconcile_streams": {"decide", "trigger"},
     "repair_intervals": {"decide", "trigger"},
     "keep_ledger": {"keep", "index"},
+    "keep_mirrors": {"look"},
 }
 """What compares, watches and decides, or follows from a task that is in the audit log."""
 
 
-def test_each_task_is_in_the_audit_log_or_only_looks(shipped: Parsed) -> None:
+def test_each_task_is_in_the_audit_log_or_only_looks(shipped: Parsed, with_a_mirror: Parsed) -> None:
     there = {
         (dag_id if dag_id in {*ACTING_TASKS, *LOOKING} else dag_id.partition("_")[0], task)
-        for dag_id, dag in shipped.dags.items()
+        for dag_id, dag in (shipped.dags | with_a_mirror.dags).items()
         for task in dag["tasks"]
     }
     acting = {(dag, task) for dag, tasks in ACTING_TASKS.items() for task in tasks}

@@ -9,6 +9,7 @@ from sluice.alerts.incidents import open_incidents
 from sluice.alerts.orphans import orphaned
 from sluice.settings import Settings
 from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
 from tests.unit.alerts.examples import make_alert
@@ -48,6 +49,13 @@ def over(catalog: Catalog, *alive: str, **fields: object) -> bool:
 @pytest.mark.parametrize("fields", OURS)
 def test_what_is_declared_is_not_over_and_what_is_declared_no_more_is(fields: dict[str, object]) -> None:
     assert not over(WITH_RULES, **fields)
+    assert over(GONE, **fields)
+
+
+def test_a_mirror_that_was_removed_is_over() -> None:
+    fields = {"subject": "mirror standby", "dag_id": "keep_mirrors", "alert_class": AlertClass.DEADLINE}
+    mirror = MirrorSpec(name="standby", source="local", target="compose", topics=("flights",))
+    assert not over(Catalog(mirrors={"standby": mirror}), **fields)
     assert over(GONE, **fields)
 
 

@@ -57,7 +57,7 @@ def is_parsed(dag_id: str) -> bool:
     return get_parsing_context().dag_id in (None, dag_id)
 
 
-_SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quality": "pipeline"}
+_SUBJECTS: Mapping[str, str] = {"stream": "unit", "backfill": "pipeline", "quality": "pipeline", "mirror": "mirror"}
 """What a DAG named `<kind>_<name>` is about."""
 
 

@@ -157,25 +157,25 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
     return reported
 
 
-def notify_recoveries(still: Collection[str], clock: Clock) -> None:
-    """Report the end of drifts that alerts reported. Raises nothing: the next check reports what this one did not."""
+def notify_recoveries(still: Collection[str], clock: Clock, dag_id: str = DAG_ID) -> None:
+    """Report the end of what alerts of a DAG reported. Raises nothing: the next check reports what this one did not."""
     dispatcher = airflow_dispatcher(clock)
-    for subject, alert in dispatcher.read().lasting(DAG_ID).items():
+    for subject, alert in dispatcher.read().lasting(dag_id).items():
         if subject not in still:
-            dispatcher.notify_end(_recovery(subject, alert.alert_class, clock))
+            dispatcher.notify_end(_recovery(subject, alert.alert_class, clock, dag_id))
 
 
-def _recovery(subject: str, alert_class: AlertClass, clock: Clock) -> Alert:
+def _recovery(subject: str, alert_class: AlertClass, clock: Clock, dag_id: str) -> Alert:
     return Alert(
         id=new_id(),
         at=clock.now(),
         level=Level.RECOVERY,
         what=f"{subject[:1].upper()}{subject[1:]} is well again",
-        why=f"The DAG {DAG_ID} has checked it, and nothing is wrong with it any more.",
+        why=f"The DAG {dag_id} has checked it, and nothing is wrong with it any more.",
         evidence=(),
-        where=dag_url(DAG_ID),
+        where=dag_url(dag_id),
         what_to_do="Nothing.",
-        dag_id=DAG_ID,
+        dag_id=dag_id,
         host=socket.gethostname(),
         subject=subject,
         alert_class=alert_class,

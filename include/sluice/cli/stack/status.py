@@ -20,6 +20,7 @@ from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import read_endpoints
 from sluice.launch.engine import WarmEngine
+from sluice.mirrors.lag import MirrorVerdict
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.streams.health.health import Health
@@ -34,7 +35,7 @@ def status(
     every: Annotated[float, typer.Option(min=1, help="Seconds between two refreshes with --watch.")] = 5,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the stack's components and every stream's verdict; with --watch, keep the fleet on screen.
+    """Show the stack's components, and every stream's and mirror's verdict; with --watch, keep the fleet on screen.
 
     Without a terminal, --watch prints a line for each verdict that changes; with -o json, an object.
 
@@ -48,19 +49,22 @@ def status(
     statuses = [status for unit in verdicts if (status := _observed(project, unit)) is not None]
     notes = [*_disk_notes(project), *(note for status in statuses for note in _notes(project, status))]
     unwanted = [status.unit for status in statuses if status.never_requested]
+    mirrors = {name: _mirror(project, name) for name in sorted(project.catalog.mirrors)}
     stack = _stack(project)
     streams = {s: _as_json(unit, verdict) for unit, own in verdicts.items() for s, verdict in own.items()}
 
     def print_status() -> None:
         _print_stack(stack, embedded=project.deployment.kafka.kind != "external")
         _print_streams({unit: own for unit, own in verdicts.items() if unit not in unwanted})
+        _print_mirrors(mirrors)
         for note in notes:
             out_lines.print(note, style="yellow")
         if unwanted:
             names = ", ".join(unwanted)
             out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
 
-    emit(output, {"stack": stack, "streams": streams, "notes": notes}, print_status)
+    of_mirrors = {name: asdict(verdict) for name, verdict in mirrors.items()}
+    emit(output, {"stack": stack, "streams": streams, "mirrors": of_mirrors, "notes": notes}, print_status)
 
 
 def _disk_notes(project: Project) -> Iterator[str]:
@@ -99,6 +103,23 @@ def _print_streams(verdicts: Mapping[str, Mapping[str, Verdict]]) -> None:
     for unit, own in verdicts.items():
         for stream, verdict in own.items():
             table.add_row(stream, unit, styled(verdict.health), escape(verdict.why), escape(verdict.what_to_do))
+    if table.row_count:
+        out.print(table)
+
+
+def _mirror(project: Project, name: str) -> MirrorVerdict:
+    from sluice.project.mirroring.mirrors import ProjectMirrors  # noqa: PLC0415 - most projects have none
+
+    try:
+        return ProjectMirrors(project).verdict(name)[0]
+    except UnreachableError as error:
+        return MirrorVerdict(Health.UNKNOWN, error.message, error.fix)
+
+
+def _print_mirrors(verdicts: Mapping[str, MirrorVerdict]) -> None:
+    table = Table("mirror", "verdict", "why", "what to do")
+    for name, verdict in verdicts.items():
+        table.add_row(name, styled(verdict.health), escape(verdict.said), escape(verdict.what_to_do))
     if table.row_count:
         out.print(table)
 

@@ -11,6 +11,7 @@ ACTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("up", "down", "demo", "serve", "alerts test"), _ALWAYS),
     **dict.fromkeys(("topics apply", "topics cancel", "topics send", "access apply"), _ALWAYS),
     **{f"streams {name}": _ALWAYS for name in ("start", "stop", "restart", "resume", "force", "reset", "heal")},
+    **{f"mirror {name}": _ALWAYS for name in ("start", "stop", "failover")},
     "streams upgrade": ("try_", "promote"),
     "intervals advance": ("confirm_until", "refuse"),
     "outputs rebuild": _ALWAYS,

@@ -63,6 +63,7 @@ feeds = _declared(Kind.FEED)
 examples = _completer(lambda _: example_names(examples_folder()))
 principals = _declared(Kind.PRINCIPAL)
 deployments = _declared(Kind.DEPLOYMENT)
+mirrors = _declared(Kind.MIRROR)
 
 
 @_completer

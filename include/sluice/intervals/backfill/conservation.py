@@ -341,7 +341,8 @@ def _widened(key: PartitionKey, span: OffsetRange, position: RawPosition, topic:
     begin, last = span
     if topic_id not in position.reach.topics[-1:]:
         return span
-    return max(0, begin - _NEIGHBOURS), max(last, min(last + _NEIGHBOURS, end - 1))
+    first = min(begin, position.begun.get(f"{topic}/{partition}", 0))
+    return max(first, begin - _NEIGHBOURS), max(last, min(last + _NEIGHBOURS, end - 1))
 
 
 def _idle(spans: Iterable[PartitionKey], position: RawPosition) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
@@ -35,6 +35,7 @@ class RawTable:
         holes: what it lacks of that, as its log says.
         left_out: records that are passed over, as if they had never been written.
         floor: below which retention has removed records; None: it never has.
+        begun: see `RawPosition`.
     """
 
     folder: Folder
@@ -43,6 +44,7 @@ class RawTable:
     holes: tuple[Hole, ...] = ()
     left_out: RecordPositions = NO_POSITIONS
     floor: RawFloor | None = None
+    begun: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def pin(cls, folder: Folder, position: RawPosition, topic: TopicSpec) -> RawTable:
@@ -56,12 +58,12 @@ class RawTable:
         if position.version < 0:
             raise NotReadyError(f"no stream has filled {folder} yet.", fix="start the stream that writes it.")
         refuse_other_times(folder, position, topic)
-        return cls(folder, position.version, position.reach, position.holes, floor=position.floor)
+        return cls(folder, position.version, position.reach, position.holes, floor=position.floor, begun=position.begun)
 
     @property
     def position(self) -> RawPosition:
         """How far it goes, and what it lacks."""
-        return RawPosition(self.version, self.reach, self.holes, floor=self.floor)
+        return RawPosition(self.version, self.reach, self.holes, floor=self.floor, begun=self.begun)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return all of it."""

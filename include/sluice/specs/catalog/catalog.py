@@ -11,6 +11,7 @@ from sluice.errors import SpecError
 from sluice.specs.catalog.stamping import bounded
 from sluice.specs.catalog.streams import DeclaredStream, raw_stream, raw_stream_of, streams_of, topic_of_raw
 from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec
@@ -68,6 +69,7 @@ class Catalog:
     absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     users: Mapping[str, PrincipalSpec] = field(default_factory=dict)
     alerts: Mapping[str, AlertPolicySpec] = field(default_factory=dict)
+    mirrors: Mapping[str, MirrorSpec] = field(default_factory=dict)
 
     @property
     def interval_pipelines(self) -> Mapping[str, PipelineSpec]:

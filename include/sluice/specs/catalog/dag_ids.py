@@ -5,6 +5,7 @@ from __future__ import annotations
 TOPICS = "topics"
 REPLAY = "replay_case"
 RECONCILE = "reconcile_streams"
+KEEP_MIRRORS = "keep_mirrors"
 
 UPKEEP = ("repair_intervals", "lift_throttles", "keep_ledger", "compact_tables", "remove_old_records")
 EVERYWHERE = (TOPICS, REPLAY, RECONCILE, *UPKEEP)
@@ -24,6 +25,11 @@ def backfill_dag_id(pipeline: str) -> str:
 def quality_dag_id(pipeline: str) -> str:
     """Return the id of the DAG that checks a pipeline's published table."""
     return f"quality_{pipeline}"
+
+
+def mirror_unit(mirror: str) -> str:
+    """Return the name under which the process of a mirror is started and looked after; its DAG has the same id."""
+    return f"mirror_{mirror}"
 
 
 def unit_of(dag_id: str) -> str:

@@ -9,6 +9,7 @@ from sluice.secrecy.secret_values import forms
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.deployments.bucket_address import variables_of_bucket
 from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.deployments.secrecy import connection_variable
 from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec
@@ -61,6 +62,14 @@ def variables_of_batch(catalog: Catalog, deployment: DeploymentSpec, pipeline: P
         secrets=passwords | _of_static_inputs(pipeline),
         beside=frozenset(CLIENT_OF_POSTGRESQL) | variables_of_bucket(deployment.storage),
     )
+
+
+def variables_of_mirror(catalog: Catalog, mirror: MirrorSpec) -> Variables:
+    """Return what the process of a mirror needs: how it logs in at both ends."""
+    ends = [catalog.deployments[name] for name in (mirror.source, mirror.target)]
+    passwords = {end.name: _password_variables(catalog, end, Role.PLANNER) for end in ends}
+    embedded = [passwords[end.name] for end in ends if end.kafka.kind == "embedded"]
+    return Variables(secrets=frozenset().union(*passwords.values()), known_otherwise=frozenset().union(*embedded))
 
 
 def declared(pipelines: Iterable[PipelineSpec]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.specs.deployments.deployment import DeploymentSpec
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.expectations.model import ExpectationsSpec
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.access import PrincipalSpec
@@ -26,6 +27,7 @@ class Kind(StrEnum):
     SUITE = "suite"
     PRINCIPAL = "principal"
     POLICY = "policy"
+    MIRROR = "mirror"
 
     @property
     def folder(self) -> str:
@@ -60,6 +62,7 @@ _MODELS: Mapping[Kind, type[Spec]] = {
     Kind.SUITE: ExpectationsSpec,
     Kind.PRINCIPAL: PrincipalSpec,
     Kind.POLICY: AlertPolicySpec,
+    Kind.MIRROR: MirrorSpec,
 }
 _FOLDERS: Mapping[Kind, str] = {Kind.SUITE: "expectations", Kind.PRINCIPAL: "access", Kind.POLICY: "alerts"}
 

@@ -38,7 +38,7 @@ from sluice.specs.rules import (
     suites,
     table_rules,
 )
-from sluice.specs.rules.connections import client_settings, login_rules
+from sluice.specs.rules.connections import client_settings, login_rules, mirror_rules
 from sluice.specs.rules.contracts import FOLDER, history_of
 from sluice.specs.rules.output_rules import absence, outputs_of, shape_faults, written_table
 from sluice.specs.rules.protobuf_rules import unknown_names
@@ -288,6 +288,10 @@ RULES: tuple[Rule, ...] = (
     alerting_rules.policies_are_of_deployments,
     alerting_rules.policies_name_what_they_have,
     alerting_rules.policies_leave_nothing_out,
+    mirror_rules.mirrors_name_what_exists,
+    mirror_rules.mirrors_join_two_clusters,
+    mirror_rules.mirrors_never_feed_each_other,
+    mirror_rules.copies_have_one_source,
 )
 
 

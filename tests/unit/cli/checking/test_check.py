@@ -35,7 +35,7 @@ def run(*arguments: str) -> Result:
 def test_sound_specs_are_counted() -> None:
     result = run()
     assert result.exit_code == 0
-    counted = "1 topic, 1 pipeline, 1 feed, 1 deployment, 0 suites, 0 principals, 0 policies"
+    counted = "1 topic, 1 pipeline, 1 feed, 1 deployment, 0 suites, 0 principals, 0 policies, 0 mirrors"
     assert result.stderr.splitlines()[-1] == f"All specs are sound: {counted}."
     assert result.stdout == ""
 
@@ -67,7 +67,10 @@ def test_programs_get_json_on_stdout(bench: Bench) -> None:
     assert result.exit_code == 2
     assert json.loads(result.stdout) == {
         "ok": False,
-        "sound": {"topic": 0, "pipeline": 0, "feed": 0, "deployment": 1, "suite": 0, "principal": 0, "policy": 0},
+        "sound": {
+            **dict.fromkeys(("topic", "pipeline", "feed", "suite", "principal", "policy", "mirror"), 0),
+            "deployment": 1,
+        },
         "unchecked": ["feed replay", "pipeline sales"],
         "unguarded": [],
         "shared": [],

@@ -33,6 +33,7 @@ FREE = {
     "topics send": {"file", "key"},
     "topics place": {"topology", "assignment"},
     "access apply": {"plan"},
+    "mirror translate": {"offsets"},
     "streams reset": {"to"},
     "backfill run": {"key"},
     "backfill accept": {"key"},

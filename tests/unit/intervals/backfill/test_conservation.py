@@ -27,6 +27,7 @@ class Bench:
     kafka: InMemoryStoredTopic = field(default_factory=InMemoryStoredTopic)
     holes: tuple[Hole, ...] = ()
     floor: RawFloor | None = None
+    begun: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *ends: int) -> Bench:
@@ -47,7 +48,7 @@ class Bench:
 
     def compared(self, *, seed: str = "b", kafka: KafkaRecords | None = None, times: Interval = HOURS) -> RawParity:
         ends = {f"flights/{partition}": end for partition, end in self.kafka.end.items()}
-        position = RawPosition(7, Reach(ends, (FORMER, TOPIC)), self.holes, floor=self.floor)
+        position = RawPosition(7, Reach(ends, (FORMER, TOPIC)), self.holes, floor=self.floor, begun=self.begun)
         opened = kafka or self.kafka
         return compare_with_kafka(self.raw, lambda: opened, position, [times], topic="flights", seed=seed)
 
@@ -63,6 +64,17 @@ def test_a_sound_table_is_checked_whole_and_its_bytes_at_both_ends_and_in_betwee
     assert bench.kafka.asked == {0: found.compared - 100, 1: 100}
     assert STRETCH * STRETCHES < found.compared - 100 <= SAMPLE
     assert found.lines[1] == f"{found.compared} records compared with Kafka byte by byte"
+
+
+def test_copies_of_a_former_topic_lie_below_where_its_stream_was_to_begin_and_are_not_lost() -> None:
+    bench = Bench.of(2_000)
+    for offset in (*range(700), 900):
+        bench.lose(0, offset)
+    assert bench.compared().faults[RawFaultKind.LOST] > 1
+    bench.begun = {"flights/0": 700}
+    assert bench.compared().examples == (fault(0, 900, RawFaultKind.LOST),), "what is lost behind there is"
+    bench.begun = {"flights/0": 900}
+    assert bench.compared().faults == {RawFaultKind.LOST: 1}, "it is never believed against what the table has"
 
 
 @pytest.mark.parametrize("offset", [0, 1, 999, 1_000, 1_999])

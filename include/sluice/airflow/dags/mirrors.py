@@ -1,0 +1,257 @@
+"""The DAGs of mirrors: `keep_mirrors` keeps them running as desired and alerts, `mirror_<name>` is their form."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable, Param
+from airflow.sdk.exceptions import AirflowFailException
+
+from sluice.airflow import runtime
+from sluice.airflow.alerts.alerting import FailureNotifier
+from sluice.airflow.alerts.failure import printable
+from sluice.airflow.batches.backfill_tasks import run_of
+from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, sluice_dag
+from sluice.airflow.dags.specs import scan_for_dags
+from sluice.airflow.dags.topic_drift import notify_recoveries
+from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.project_operator import ProjectOperator
+from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
+from sluice.airflow.streams.stream_request import NO_REASON
+from sluice.alerts.alert import Level
+from sluice.clock import SystemClock
+from sluice.errors import SluiceError
+from sluice.project.mirroring.failover import Failover, units_of
+from sluice.project.mirroring.mirrors import ProjectMirrors
+from sluice.settings import settings
+from sluice.specs.catalog.dag_ids import KEEP_MIRRORS, mirror_unit
+from sluice.specs.deployments.mirror import MirrorSpec
+from sluice.specs.model.alerting import AlertClass
+from sluice.specs.reading.kinds import Kind
+from sluice.streams.health.health import Health
+from sluice.streams.life.reconcile import ActionKind, reconcile
+
+log = logging.getLogger(__name__)
+
+ACTIONS: Mapping[str, str] = {
+    "rehearse": "Rehearse a fail-over: compare both clusters around the streams' positions; nothing is changed",
+    "start": "Start it, or adopt its process",
+    "stop": "Stop it, and keep it stopped",
+}
+_STOP_SECONDS = 60.0
+_CLASSES: Mapping[Health, AlertClass] = {
+    Health.LAGGING: AlertClass.DEADLINE,
+    Health.STALLED: AlertClass.STALLED,
+    Health.REWOUND: AlertClass.REWOUND,
+    Health.UNKNOWN: AlertClass.UNKNOWN,
+}
+
+
+def build_mirror_dags() -> list[DAG]:
+    """Build the DAGs of all sound mirrors; none, and no `keep_mirrors`, in a project without one."""
+    if not any((settings().home / "include" / Kind.MIRROR.folder).glob("*.yaml")):
+        return []  # the other specs need not be read for that
+    mirrors = scan_for_dags().catalog.mirrors.values()
+    dags = [build_mirror_dag(mirror) for mirror in mirrors if is_parsed(mirror_unit(mirror.name))]
+    return [*dags, build_keep_mirrors_dag()] if is_parsed(KEEP_MIRRORS) else dags
+
+
+def build_keep_mirrors_dag() -> DAG:
+    """Build the DAG that looks after all mirrors."""
+    with sluice_dag(
+        KEEP_MIRRORS,
+        doc=_KEEP,
+        description="Keeps mirrors running as desired; fails for each that is dead, or too far behind.",
+        tags=(Tag.TOPICS, Tag.UPKEEP),
+        schedule=CronTriggerTimetable("* * * * *", timezone="UTC"),
+        dagrun_timeout=timedelta(minutes=10),
+        on_failure_callback=FailureNotifier(Level.DAG, tasks_notify=True),
+    ) as dag:
+        look = RoundOperator(
+            task_id="look",
+            in_triggerer=MirrorTrigger,
+            doc_md="Asks the launcher and both clusters of each mirror. Skipped where all is well.",
+        )
+        KeepMirrorOperator.partial(
+            task_id="keep",
+            map_index_template="{{ task.mirror }}",
+            retries=0,  # the next check decides again
+            doc_md="One for each mirror that is to be started or stopped, or that somebody has to look at.",
+        ).expand_kwargs(look.output)
+    return dag
+
+
+class MirrorTrigger(RoundTrigger):
+    """Looks at all mirrors."""
+
+    def round(self, ti: AskedOfAirflow) -> Found:
+        """Return the arguments of one `KeepMirrorOperator` per mirror with something to do; report what is over."""
+        _ = ti
+        with retried_only_if_unknown():
+            mirrors = ProjectMirrors(runtime.open_project())
+            found = [todo for name in sorted(mirrors.project.catalog.mirrors) if (todo := _todo(mirrors, name))]
+        notify_recoveries({str(each["subject"]) for each in found if each["why"]}, SystemClock(), KEEP_MIRRORS)
+        return found
+
+
+def _todo(mirrors: ProjectMirrors, name: str) -> dict[str, str] | None:
+    """Return what is to be done about a mirror; None if nothing is. `why` is empty where nobody has to look."""
+    said = {"mirror": name, "subject": f"mirror {name}", "action": "", "why": "", "fix": "", "alert_class": ""}
+    try:
+        status = mirrors.life(name).record_end()
+        action = reconcile(status, watched=True, now=mirrors.project.clock.now())
+        if action.kind in {ActionKind.START, ActionKind.STOP}:
+            log.info("%s: %s, because %s", name, action.kind, action.why)
+            return {**said, "action": action.kind.value}
+        verdict, _ = mirrors.verdict(name)
+    except SluiceError as error:
+        log.error("%s: not looked at: %s", name, error)  # noqa: TRY400 - the message says it all
+        return None
+    log.info("%s: %s: %s", name, verdict.health, verdict.said)
+    if not verdict.alerts:
+        return None
+    kind = _CLASSES.get(verdict.health, AlertClass.STOPPED)
+    return {**said, "why": printable(verdict.why), "fix": verdict.what_to_do, "alert_class": kind.value}
+
+
+class KeepMirrorOperator(BaseOperator):
+    """Starts or stops the process of one mirror, or fails with its verdict."""
+
+    def __init__(
+        self,
+        *,
+        mirror: str,
+        subject: str,
+        action: str,
+        why: str,
+        fix: str,
+        alert_class: str,
+        **arguments: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**arguments)
+        self.mirror = mirror
+        self.action = action
+        self.why = why
+        self.fix = fix
+        if alert_class:
+            self.alert_subject = subject
+            self.alert_class = AlertClass(alert_class)
+
+    def execute(self, context: Context) -> None:
+        """Do it.
+
+        Raises:
+            AirflowFailException: somebody has to look at it; or it cannot be started, and why.
+        """
+        _ = context
+        if self.why:
+            found = SluiceError(self.why, fix=self.fix)
+            raise AirflowFailException(str(found)) from found
+        with retried_only_if_unknown():
+            life = ProjectMirrors(runtime.open_project()).life(self.mirror)
+            if self.action == ActionKind.STOP:
+                life.finish_stop(_STOP_SECONDS)
+            elif (claim := life.claim(governed=True)).attempt is not None:
+                life.submit(claim.attempt)
+
+
+def build_mirror_dag(mirror: MirrorSpec) -> DAG:
+    """Build the DAG of one mirror: its form, and its rehearsals by the clock."""
+    cron = mirror.rehearse
+    with sluice_dag(
+        mirror_unit(mirror.name),
+        doc=_MIRROR.format(mirror=mirror),
+        description=f"Copies topics from {mirror.source} to {mirror.target}: start, stop, rehearse a fail-over.",
+        tags=(Tag.TOPICS,),
+        schedule=None if cron is None else CronTriggerTimetable(cron, timezone="UTC"),
+        max_active_runs=4,
+    ) as dag:
+        MirrorOperator(
+            task_id="act",
+            subject=mirror.name,
+            execution_timeout=timedelta(minutes=30),
+            doc_md="Does what the form asks for; a run by the clock rehearses. Red if a rehearsal is not exact.",
+        )
+    give_form(dag, _form())
+    return dag
+
+
+class MirrorOperator(ProjectOperator):
+    """Starts, stops or rehearses."""
+
+    def execute(self, context: Context) -> str:
+        """Do it, and return what came of it in a sentence.
+
+        Raises:
+            AirflowFailException: it was refused, or a copy is missing, differs or is double.
+        """
+        params: Mapping[str, Any] = context["params"]
+        with retried_only_if_unknown():
+            mirrors, by, why = (
+                ProjectMirrors(runtime.open_project()),
+                run_of(context["dag_run"]).by,
+                str(params["reason"]),
+            )
+            mirrors.spec(self.subject)
+            if params["action"] == "start":
+                return mirrors.start(self.subject, by=by, why=why).why
+            if params["action"] == "stop":
+                return str(mirrors.life(self.subject).stop(by, why, _STOP_SECONDS).state)
+            return self._rehearsed(mirrors, params["unit"])
+
+    def _rehearsed(self, mirrors: ProjectMirrors, unit: str | None) -> str:
+        units = [mirrors.project.catalog.unit(unit)] if unit else units_of(mirrors, self.subject)
+        inexact = []
+        for each in units:
+            report = Failover(mirrors, self.subject, each).rehearse()
+            for line in report.lines():
+                self.log.info("%s", line)
+            inexact += [] if report.exact else [each.name]
+        if inexact:
+            raise AirflowFailException(f"The fail-over of {', '.join(inexact)} would not be exact; the log says why.")
+        return f"rehearsed: {', '.join(each.name for each in units) or 'no unit reads its topics alone'}"
+
+
+def _form() -> dict[str, Param]:
+    return {
+        "action": Param(
+            "rehearse",
+            type="string",
+            enum=list(ACTIONS),
+            values_display=dict(ACTIONS),
+            title="Action",
+            description_md="A real fail-over is made on the command line: `sluice mirror failover`.",
+        ),
+        "unit": Param(
+            None,
+            type=["null", "string"],
+            title="Unit",
+            description_md="Whose fail-over is rehearsed; empty: of every unit that reads nothing else.",
+        ),
+        "reason": Param(
+            NO_REASON,
+            type="string",
+            minLength=1,
+            maxLength=500,
+            title="Reason",
+            description_md="Recorded with your name.",
+        ),
+    }
+
+
+_KEEP = """# Mirrors
+
+Each minute it asks, of each mirror, what is desired, whether its process lives, and how far it is behind. A process
+that died is started again, with the backoff of streams; a stop that is not finished is finished. A mirror that is dead
+for good, unknown, or behind more than its spec allows fails by its name, alerts once, and once more when it is over.
+"""
+_MIRROR = """# Mirror `{mirror.name}`
+
+MirrorMaker 2 copies topics from `{mirror.source}` to `{mirror.target}`, outside Airflow; `keep_mirrors` looks after it.
+The form starts and stops it, and rehearses the fail-over of a unit's streams: where they would go on, what would be
+lost or double, and whether every record has one copy that says the same. The reports are in the state folder,
+`mirrors/{mirror.name}/reports`.
+"""

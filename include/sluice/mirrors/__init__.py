@@ -1,0 +1,1 @@
+"""Mirrors between two clusters: what MirrorMaker is told, how far it is behind, and where a stream goes on. Pure."""
