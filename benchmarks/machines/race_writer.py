@@ -12,6 +12,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from sluice.delta.writer_log import WriterLog
+from sluice.errors import UnreachableError
 from sluice.intervals.entries import StreamEntry
 from sluice.storage.bucket_folder import BucketFolder
 from sluice.storage.objects import objects_in
@@ -44,7 +45,7 @@ class RaceWriter:
                 for number in range(made, count):
                     self._commit(log, number)
                     made = number + 1
-            except (DeltaError, OSError) as error:
+            except (DeltaError, OSError, UnreachableError) as error:
                 self.why[f"{type(error).__name__}: {str(error).splitlines()[0][:60]}"] += 1
         return {"again": self._tried - count, "restarts": self._generation - 1, "why": dict(self.why)}
 

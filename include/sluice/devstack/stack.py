@@ -30,7 +30,6 @@ from sluice.devstack.airflow.configuration import (
     engine_environment,
     narrowed,
     stack_environment,
-    worker_environment,
     write_configuration,
 )
 from sluice.devstack.kafka import security
@@ -247,11 +246,7 @@ class Stack:
         spark = self._cluster.commands().items() if self._cluster else ()
         # supervisord has one environment for all that it runs: brokers and Spark get their part of it.
         whole, kept = self._environment(), engine_environment(self._settings)
-        workers = worker_environment(self._settings)
-        cluster = [
-            Program(name, narrowed(command, whole, kept if name == MASTER else workers), _STOP_SECONDS)
-            for name, command in spark
-        ]
+        cluster = [Program(name, narrowed(command, whole, kept), _STOP_SECONDS) for name, command in spark]
         kafka = [Program(name, narrowed(broker.command(), whole, kept), 30) for name, broker in brokers.by_name.items()]
         return [*kafka, *cluster, *airflow]
 

@@ -123,10 +123,10 @@ def test_who_was_overtaken_by_a_newer_generation_writes_nothing(table: Folder, o
 def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     log = opened(1)
     state = log.read()
+    checking = Thread(target=log.check_fence, daemon=True)
     ended: list[bool] = []
 
     def written(delta: DeltaTable, write: Callable[[], object]) -> bool:
-        checking = Thread(target=log.check_fence, daemon=True)
         checking.start()
         checking.join(0.3)
         ended.append(not checking.is_alive())
@@ -135,6 +135,8 @@ def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypat
     monkeypatch.setattr(settled_log, "try_commit", written)
     assert log.commit(state, entry("a", 0, 1), staged(0))
     assert ended == [False]
+    checking.join(60)
+    assert not checking.is_alive()
 
 
 def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Folder, opened: Opened) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment, worker_environment
+from sluice.devstack.airflow.configuration import engine_environment, narrowed, stack_environment
 from sluice.errors import NotConfiguredError
 from sluice.project.project import Project
 from sluice.secrecy.secret_values import forms
@@ -130,17 +130,6 @@ def test_airflow_gets_what_is_sluices_and_the_way_out_and_brokers_get_neither(pr
     removed = {name for flag, name in pairwise(command) if flag == "-u"}
     assert removed == set(airflow) - set(engine)
     assert (command[0], command[-2:]) == ("env", ("java", "-version"))
-
-
-@pytest.mark.usefixtures("poisoned")
-@pytest.mark.parametrize("storage", ["", "storage: s3://bucket/sluice\n"])
-def test_workers_get_the_way_to_a_bucket_if_tables_are_there(tmp_path: Path, storage: str) -> None:
-    deployments = tmp_path / "include" / "deployments"
-    deployments.mkdir(parents=True)
-    (deployments / "local.yaml").write_text(f"name: local\nkafka: {{kind: embedded}}\n{storage}")
-    place = Settings(home=tmp_path)
-    way = worker_environment(place).keys() - engine_environment(place).keys()
-    assert way == ({"AWS_SECRET_ACCESS_KEY"} if storage else set())
 
 
 @pytest.mark.usefixtures("poisoned")

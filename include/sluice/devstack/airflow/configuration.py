@@ -93,16 +93,9 @@ def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, s
 
 
 def engine_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of brokers, and of a Spark cluster's master: no password is in it."""
+    """Return the environment of brokers, and of a Spark cluster's master and workers: no password is in it."""
     variables = inherited()
     return {**variables, "PATH": _path(variables), **carrying(STACK_MARK, str(settings.state))}
-
-
-def worker_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of workers, which is that of executors too: the way to a bucket is in it."""
-    deployment = scan(settings.home / "include").catalog.deployments.get(settings.deployment)
-    bucket = variables_of_bucket(deployment.storage if deployment else None)
-    return {**inherited(bucket), **engine_environment(settings)}
 
 
 def narrowed(command: Sequence[str], whole: Collection[str], kept: Collection[str]) -> tuple[str, ...]:

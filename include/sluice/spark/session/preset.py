@@ -287,8 +287,8 @@ def _of_tokens(kafka: EmbeddedKafka | ExternalKafka) -> str:
 def of_bucket(found: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Return what a session has besides whose tables are in a bucket.
 
-    Credentials stay in the environment: of the driver, and of a cluster's workers, who hand theirs down to executors.
-    Spark would show settings on its pages.
+    Credentials stay in the environment of the driver. Spark itself hands those variables to executors with each task's
+    configuration, which its pages and its event log do not show; they would show a setting of ours.
 
     Args:
         found: its other settings.

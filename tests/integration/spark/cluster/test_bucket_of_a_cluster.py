@@ -1,4 +1,4 @@
-"""Executors of a cluster read and write a bucket, by credentials that only their workers' environment holds."""
+"""Executors of a cluster read and write a bucket, by credentials that only their driver's environment holds."""
 
 from __future__ import annotations
 
@@ -44,9 +44,14 @@ def credentials(store: BucketServer, monkeypatch: pytest.MonkeyPatch) -> tuple[s
 
 
 @pytest.fixture
-def cluster(credentials: tuple[str, ...], tmp_path: Path) -> Iterator[RunningCluster]:
-    assert credentials  # its workers inherit them
+def cluster(credentials: tuple[str, ...], store: BucketServer, tmp_path: Path) -> Iterator[RunningCluster]:
+    """A cluster whose workers know nothing of the bucket."""
+    assert credentials
+    bare = pytest.MonkeyPatch()
+    for name in store.variables:
+        bare.delenv(name)
     with running_cluster(tmp_path / "cluster", 2) as cluster:
+        bare.undo()
         yield cluster
 
 
