@@ -59,7 +59,6 @@ LAYERS = (
     (
         "alerts",
         "containers",
-        "devstack/airflow",
         "feeds/connectors",
         "provisioning/growth",
         "provisioning/importing",
@@ -68,7 +67,8 @@ LAYERS = (
     ),
     ("audit", "cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
     ("control", "control/migrations/versions", "devstack/kafka"),
-    ("control/migrations", "devstack"),
+    ("control/migrations", "devstack/airflow"),
+    ("devstack",),
     ("project",),
     ("airflow", "console/context", "project/tracing", "project/upkeep", "spark/session"),
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.admin import encrypted_client, kafka_client
 from sluice.devstack.kafka.passwords import generated_password, stored_password, stored_source
+from sluice.errors import SluiceError
 from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
 from sluice.secrecy.secret_values import SecretSource
@@ -44,6 +45,13 @@ class ProjectKafka:
             NotReadyError: the embedded stack is not up.
         """
         return self.spec.bootstrap if self.spec.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
+
+    def is_secured(self) -> bool:
+        """Whether the embedded stack is up and requires logins."""
+        try:
+            return self.spec.kind == "embedded" and read_endpoints(self.folder).kafka_secured
+        except SluiceError:
+            return False
 
     def client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
         """Return the settings with which a process of a role connects, under Kafka's names; they may hold a password.
