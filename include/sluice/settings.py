@@ -15,7 +15,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sluice.errors import NotConfiguredError
-from sluice.secrecy.secret_values import how_to_give, is_given, read_secret
+from sluice.secrecy.secret_values import SecretSource, how_to_give, is_given, read_secret, secret_source
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.masters import master_fault
 from sluice.specs.deployments.secrecy import connection_variable
@@ -299,6 +299,15 @@ def password(variable: str) -> str:
             f"the password in {variable} begins or ends with a blank or a line break.", fix="set it without."
         )
     return found
+
+
+def password_source(variable: str) -> SecretSource | None:
+    """Return where a password is read, so that it can be again; None if the variable itself holds it.
+
+    Raises:
+        NotConfiguredError: this process has it in two forms.
+    """
+    return secret_source(variable, os.environ)  # noqa: TID251 - here
 
 
 def _secret(variable: str) -> str | None:

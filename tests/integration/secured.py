@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from sluice.errors import UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from tests.certificates import TestAuthority
 from tests.integration.brokers import free_ports
+from tests.integration.wiretap import Wiretap, advertise, wiretapped
 from tests.token_issuer import AUDIENCE, ISSUER
 
 _HOST = "127.0.0.1"
@@ -75,6 +76,12 @@ class SecuredBroker:
     everything: str
     bootstrap: str
     tls: str
+    taps: tuple[Wiretap, ...] = ()
+
+    def cut(self) -> None:
+        """End the connections of all clients that go through a proxy."""
+        for tap in self.taps:
+            tap.cut()
 
     def client(self, user: str, password: str) -> Mapping[str, str]:
         """Return the settings with which a user connects, under Kafka's names."""
@@ -88,7 +95,13 @@ class SecuredBroker:
 
 @contextmanager
 def running_secured(
-    folder: Path, jars: Path, authority: TestAuthority | None = None, *, token_keys: Path | None = None
+    folder: Path,
+    jars: Path,
+    authority: TestAuthority | None = None,
+    *,
+    token_keys: Path | None = None,
+    tapped: bool = False,
+    further: str = "",
 ) -> Iterator[SecuredBroker]:
     """Run one; on the way out it is gone, whatever happened.
 
@@ -97,31 +110,42 @@ def running_secured(
         jars: the folder with `kafka/`.
         authority: signs the certificates of its third listener; None: that is as open as the first.
         token_keys: by which it verifies the tokens that clients show there instead of a certificate.
+        tapped: whether clients of the second and third listener go through proxies, whose addresses are given then.
+        further: lines of its configuration.
     """
     ports = dict(zip(("open", "secured", "tls", "controller"), free_ports(4), strict=True))
     properties = folder / "server.properties"
     protocol = "PLAINTEXT" if authority is None else "SSL" if token_keys is None else "SASL_SSL"
-    further = "" if authority is None else _encrypted(authority, token_keys)
-    properties.write_text(_PROPERTIES.format(host=_HOST, folder=folder, tls_protocol=protocol, **ports) + further)
+    text = _PROPERTIES.format(host=_HOST, folder=folder, tls_protocol=protocol, **ports)
+    properties.write_text(text + ("" if authority is None else _encrypted(authority, token_keys)) + further)
     allowed = [] if token_keys is None else _allowed(token_keys)
     java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *allowed, "-cp", f"{jars / 'kafka'}/*"]
     format_ = ["kafka.tools.StorageTool", "format", "--cluster-id=MkU3OEVBNTcwNTJENDM2Qg", f"--config={properties}"]
     subprocess.run([*java, *format_], check=True, capture_output=True)
-    with (folder / "output").open("wb") as output:
-        process = subprocess.Popen(
-            [*java, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    broker = SecuredBroker(*(f"{_HOST}:{ports[name]}" for name in ("open", "secured", "tls")))
-    try:
+    with ExitStack() as stack:
+        names = ("secured", "tls") if tapped else ()
+        taps = {name: stack.enter_context(wiretapped(f"{_HOST}:{ports[name]}")) for name in names}
+        for name, tap in taps.items():
+            advertise(properties, name.upper(), tap.address)
+        reached = {name: f"{_HOST}:{port}" for name, port in ports.items()}
+        reached |= {name: tap.address for name, tap in taps.items()}
+        broker = SecuredBroker(reached["open"], reached["secured"], reached["tls"], tuple(taps.values()))
+        with (folder / "output").open("wb") as output:
+            process = subprocess.Popen(
+                [*java, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        stack.callback(_end, process)
         _wait(broker, process, folder / "output")
         yield broker
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _encrypted(authority: TestAuthority, token_keys: Path | None) -> str:

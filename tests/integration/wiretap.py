@@ -28,6 +28,7 @@ class Wiretap:
     address: str
     connections: int = 0
     _passed: list[bytearray] = field(default_factory=list)
+    _sockets: list[socket.socket] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
     @property
@@ -41,11 +42,20 @@ class Wiretap:
         with self._lock:
             return sum(bytes(way).count(secret) * len(secret) for way in self._passed for secret in secrets)
 
-    def opened(self) -> tuple[bytearray, bytearray]:
+    def cut(self) -> None:
+        """End all connections that there are; new ones are let through."""
+        with self._lock:
+            ended, self._sockets = self._sockets, []
+        for each in ended:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def opened(self, *sockets: socket.socket) -> tuple[bytearray, bytearray]:
         """Begin to keep both directions of a connection."""
         with self._lock:
             ways = bytearray(), bytearray()
             self._passed += ways
+            self._sockets += sockets
             self.connections += 1
             return ways
 
@@ -85,7 +95,7 @@ def _accept(server: socket.socket, target: tuple[str, int], tap: Wiretap) -> Non
                 client.close()
                 continue
             upstream.settimeout(None)
-            out, back = tap.opened()
+            out, back = tap.opened(client, upstream)
             for source, sink, way in ((client, upstream, out), (upstream, client, back)):
                 Thread(target=_forward, args=(source, sink, way, tap), daemon=True).start()
 

@@ -157,8 +157,9 @@ class Stack:
     def _start(self, deployment: DeploymentSpec, ports: Ports, spark_workers: int | None) -> Endpoints:
         kafka = deployment.kafka
         try:
-            write_configuration(self._settings, ports.airflow)
-            brokers = embedded_brokers(self._settings, kafka, ports, secured=security.is_secured(self._settings))
+            secured = security.is_secured(self._settings)
+            write_configuration(self._settings, ports.airflow, secured=secured)
+            brokers = embedded_brokers(self._settings, kafka, ports, secured=secured)
             self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
             fresh = not self._adopt(brokers)
         except OSError as error:
@@ -166,14 +167,14 @@ class Stack:
         try:
             if fresh:
                 self._supervisor.start(self._programs(brokers), self._identity(brokers), self._environment())
-            self._start_parts(brokers, AirflowApi(airflow_url(ports.airflow), self._clock))
+            self._start_parts(brokers, url := airflow_url(ports.airflow, secured=secured))
         except BaseException:
             if fresh:
                 self.end()
             raise
         bootstrap = kafka.bootstrap if isinstance(kafka, ExternalKafka) else brokers.bootstrap
         spark = (self._cluster.master, self._cluster.page) if self._cluster else ("", "")
-        endpoints = Endpoints(bootstrap, airflow_url(ports.airflow), *spark, kafka_secured=brokers.admin is not None)
+        endpoints = Endpoints(bootstrap, url, *spark, kafka_secured=brokers.admin is not None)
         write_endpoints(self._folder, endpoints)
         return endpoints
 
@@ -271,7 +272,7 @@ class Stack:
         self.end()
         return False
 
-    def _start_parts(self, brokers: KafkaCluster, airflow: AirflowApi) -> None:
+    def _start_parts(self, brokers: KafkaCluster, url: str) -> None:
         """Start the brokers and, while they start, bring Airflow's database up to date; then start Airflow."""
         migration = self._start_migration()
         try:
@@ -288,6 +289,7 @@ class Stack:
             if migration is not None and migration.poll() is None:
                 migration.kill()
                 migration.wait()
+        airflow = AirflowApi(url, self._clock, place=self._settings)  # the brokers' certificate is there by now
         with self._step("Airflow"):
             self._supervisor.start_programs(COMPONENTS)
             self._wait_for_airflow(airflow)

@@ -9,7 +9,7 @@ from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.kafka.client.credentials import BY_TOKEN, TOKEN_AUTHORITIES, as_user, by_token, encrypted
 from sluice.kafka.client.pem_files import PemFault, pem_faults
-from sluice.settings import is_set, password
+from sluice.settings import is_set, password, password_source
 from sluice.specs.deployments.kafka import ExternalKafka, Login
 
 
@@ -49,10 +49,11 @@ def logged_in(settings: Mapping[str, str], login: Login) -> Mapping[str, str]:
     Raises:
         NotConfiguredError: its password is not set.
     """
-    secret = password(login.password_variable)
+    secret, source = password(login.password_variable), password_source(login.password_variable)
     if login.mechanism == BY_TOKEN and (token := login.token):
-        return by_token(settings, login.user, secret, endpoint=token.endpoint, scope=token.scope, ca=token.ca)
-    return as_user(settings, login.user, secret, login.mechanism)
+        endpoint, scope = token.endpoint, token.scope
+        return by_token(settings, login.user, secret, endpoint=endpoint, scope=scope, ca=token.ca, source=source)
+    return as_user(settings, login.user, secret, login.mechanism, source=source)
 
 
 def _password_variable(kafka: ExternalKafka) -> str | None:

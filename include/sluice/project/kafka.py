@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.devstack.kafka.admin import encrypted_client, kafka_client
-from sluice.devstack.kafka.passwords import generated_password, stored_password
+from sluice.devstack.kafka.passwords import generated_password, stored_password, stored_source
+from sluice.errors import SluiceError
 from sluice.kafka.client.credentials import as_user
 from sluice.launch.endpoints import read_endpoints
-from sluice.settings import StateFolder, is_set, password
+from sluice.secrecy.secret_values import SecretSource
+from sluice.settings import StateFolder, is_set, password, password_source
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 from sluice.specs.model.access import PrincipalSpec, Role
 
@@ -44,6 +46,13 @@ class ProjectKafka:
         """
         return self.spec.bootstrap if self.spec.kind == "external" else read_endpoints(self.folder).kafka_bootstrap
 
+    def is_secured(self) -> bool:
+        """Whether the embedded stack is up and requires logins."""
+        try:
+            return self.spec.kind == "embedded" and read_endpoints(self.folder).kafka_secured
+        except SluiceError:
+            return False
+
     def client(self, role: Role = Role.PLANNER) -> Mapping[str, str]:
         """Return the settings with which a process of a role connects, under Kafka's names; they may hold a password.
 
@@ -64,8 +73,9 @@ class ProjectKafka:
                 return logged_in(plain, login)
         if principal is None or principal.scram is None:
             return plain  # it authenticates in another way
-        secret = self._password(principal.scram.password_variable, stored_password)
-        return as_user(plain, principal.user, secret, principal.scram.mechanism)
+        variable = principal.scram.password_variable
+        secret, source = self._password(variable, stored_password), self._source(variable)
+        return as_user(plain, principal.user, secret, principal.scram.mechanism, source=source)
 
     def administration(self, role: Role = Role.PLANNER, *, patience_seconds: float = 15) -> KafkaPythonAdministration:
         """Return the administration of the cluster. It connects on first use.
@@ -124,3 +134,8 @@ class ProjectKafka:
         if self.spec.kind == "external" or is_set(variable):
             return password(variable)
         return embedded(self.folder.kafka, variable)
+
+    def _source(self, variable: str) -> SecretSource | None:
+        if self.spec.kind == "external" or is_set(variable):
+            return password_source(variable)
+        return stored_source(self.folder.kafka, variable)

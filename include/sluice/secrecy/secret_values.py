@@ -14,8 +14,9 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from sluice.errors import NotConfiguredError
 
@@ -51,6 +52,60 @@ def how_to_give(variable: str, what: str) -> str:
     return f"set {variable} to {what}, {file} to a file that holds it, or {command} to a command that prints it"
 
 
+@dataclass(frozen=True)
+class SecretSource:
+    """Where a secret is that may be another one later; `FORM=where` as text.
+
+    Attributes:
+        form: the variable that says it, with `_FILE` or `_COMMAND` at its end.
+        where: the path of the file, or the command.
+    """
+
+    form: str
+    where: str = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return the one that was written as text."""
+        form, _, where = text.partition("=")
+        return cls(form, where)
+
+    def __str__(self) -> str:
+        return f"{self.form}={self.where}"
+
+    def for_shell(self) -> str:
+        """Return the text with a command whose words are quoted: a shell runs it as it is run without one.
+
+        Raises:
+            NotConfiguredError: it is no command.
+        """
+        return str(self) if self.form.endswith(FILE) else f"{self.form}={shlex.join(_argv(self.form, self.where))}"
+
+    def read(self, seconds: float = _COMMAND_SECONDS) -> str:
+        """Return the secret as it is now, without the line break at its end, and remember it.
+
+        Raises:
+            NotConfiguredError: the file or the command yields none. No error quotes the secret or the command.
+        """
+        of_file = self.form.endswith(FILE)
+        found = _of_file(self.form, self.where) if of_file else _of_command(self.form, self.where, seconds)
+        text = _text(self.form, found)
+        remembered = _read.setdefault(self.form.removesuffix(FILE if of_file else COMMAND), deque(maxlen=_REMEMBERED))
+        if text not in remembered:
+            remembered.append(text)
+        return text
+
+
+def secret_source(variable: str, environment: Mapping[str, str]) -> SecretSource | None:
+    """Return where a secret is read; None if it is not given, or by its very variable, which stays what it is.
+
+    Raises:
+        NotConfiguredError: it is given in two forms.
+    """
+    form = _form(variable, environment)
+    return None if form is None or form == variable else SecretSource(form, environment[form])
+
+
 def read_secret(variable: str, environment: Mapping[str, str], seconds: float = _COMMAND_SECONDS) -> str | None:
     """Return a secret as it is now, without the line break at its end; None if it is not given.
 
@@ -65,22 +120,17 @@ def read_secret(variable: str, environment: Mapping[str, str], seconds: float = 
         NotConfiguredError: it is given in two forms, or its file or command yields none. No error quotes the secret or
             the command.
     """
+    source = secret_source(variable, environment)
+    return (environment.get(variable) or None) if source is None else source.read(seconds)
+
+
+def _form(variable: str, environment: Mapping[str, str]) -> str | None:
     given = [form for form in forms(variable) if environment.get(form)]
     if len(given) > 1:
         raise NotConfiguredError(
             f"{' and '.join(given)} are set, and a secret has one source.", fix="unset all of them but one."
         )
-    if not given:
-        return None
-    (form,) = given
-    if form == variable:
-        return environment[form]
-    found = _of_file(form, environment[form]) if form.endswith(FILE) else _of_command(form, environment[form], seconds)
-    text = _text(form, found)
-    remembered = _read.setdefault(variable, deque(maxlen=_REMEMBERED))
-    if text not in remembered:
-        remembered.append(text)
-    return text
+    return given[0] if given else None
 
 
 def read_so_far() -> Iterator[tuple[str, str]]:
@@ -131,17 +181,8 @@ def _of_command(form: str, command: str, seconds: float) -> bytes:
     reason.
     """
     try:
-        argv = shlex.split(command)
-    except ValueError:
-        argv = []
-    if not argv:
-        raise NotConfiguredError(
-            f"{form} holds no command: it is blank, or a quotation in it does not end.",
-            fix="write a program and its arguments; no shell reads them, so there are no pipes and no variables.",
-        )
-    try:
         process = subprocess.Popen(
-            argv,
+            _argv(form, command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -162,6 +203,19 @@ def _of_command(form: str, command: str, seconds: float) -> bytes:
     if process.returncode and len(found) <= _MAX_BYTES:
         raise NotConfiguredError(f"the command in {form} ended with exit code {process.returncode}.", fix=_BY_HAND)
     return found
+
+
+def _argv(form: str, command: str) -> list[str]:
+    try:
+        argv = shlex.split(command)
+    except ValueError:
+        argv = []
+    if not argv:
+        raise NotConfiguredError(
+            f"{form} holds no command: it is blank, or a quotation in it does not end.",
+            fix="write a program and its arguments; no shell reads them, so there are no pipes and no variables.",
+        )
+    return argv
 
 
 def _printed(process: subprocess.Popen[bytes], seconds: float) -> bytes:

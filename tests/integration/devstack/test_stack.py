@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
 from sluice.devstack.airflow.api import AirflowApi, succeeded
-from sluice.devstack.kafka.admin import administrator, encrypted_client
+from sluice.devstack.kafka.admin import administrator, authority_file, encrypted_client
 from sluice.devstack.stack import component_states, down, up
 from sluice.devstack.supervision import ProgramState
 from sluice.errors import NotReadyError, UnreachableError
@@ -78,7 +80,7 @@ def endpoints(place: Settings) -> Endpoints:
 
 def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, endpoints: Endpoints) -> None:
     assert read_endpoints(place.folder) == endpoints
-    assert AirflowApi(endpoints.airflow_url).unhealthy_components() == ()
+    assert AirflowApi(endpoints.airflow_url, place=place).unhealthy_components() == ()
     assert component_states(place) == dict.fromkeys(COMPONENTS, ProgramState.RUNNING)
     assert all(address.startswith("127.0.0.1:") for address in endpoints.kafka_bootstrap)
 
@@ -100,6 +102,17 @@ def test_kafka_lets_in_whoever_works_for_this_project_and_nobody_else(place: Set
         refuse_login(endpoints.kafka_bootstrap, {})
     with pytest.raises(LoginRefusedError, match="the client names no user"):
         refuse_login(endpoints.kafka_bootstrap, encrypted_client(place.folder.kafka))
+
+
+def test_airflow_lets_nobody_in_without_its_password_and_encrypts(place: Settings, endpoints: Endpoints) -> None:
+    assert endpoints.airflow_url.startswith("https://127.0.0.1:")
+    authority = ssl.create_default_context(cafile=authority_file(place.folder.kafka))
+    with httpx.Client(base_url=endpoints.airflow_url, verify=authority, trust_env=False) as stranger:
+        assert stranger.get("/api/v2/dags").status_code == httpx.codes.UNAUTHORIZED
+        assert stranger.get("/auth/token").status_code == httpx.codes.FORBIDDEN
+        wrong = {"username": "admin", "password": "wrong"}
+        assert stranger.post("/auth/token", json=wrong).status_code == httpx.codes.UNAUTHORIZED
+    assert AirflowApi(endpoints.airflow_url, place=place).runs("none") == []
 
 
 def test_the_password_of_kafkas_administrator_is_in_its_files_alone(place: Settings, endpoints: Endpoints) -> None:
@@ -171,7 +184,7 @@ def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
 @pytest.mark.verify
 def test_a_new_dag_file_is_found_and_the_log_of_its_task_can_be_read(place: Settings, endpoints: Endpoints) -> None:
     (place.home / "dags" / "spoken.py").write_text(DAG)
-    api = AirflowApi(endpoints.airflow_url)
+    api = AirflowApi(endpoints.airflow_url, place=place)
 
     def known() -> bool:
         return bool(api._call("GET", "/dags?dag_id_pattern=spoken")["total_entries"])

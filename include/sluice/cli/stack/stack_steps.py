@@ -52,7 +52,8 @@ class StackSteps:
 
     def start_stack(self) -> None:
         """Start Kafka and Airflow."""
-        self._airflow = AirflowApi(up(self._project.settings, print_component).airflow_url, self._clock)
+        place = self._project.settings
+        self._airflow = AirflowApi(up(place, print_component).airflow_url, self._clock, place=place)
 
     def create_topics(self) -> None:
         """Create the declared topics by their DAG."""

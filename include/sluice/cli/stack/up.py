@@ -8,8 +8,10 @@ import typer
 
 from sluice.cli.terminal.output import err_lines, out_lines
 from sluice.devstack import stack
+from sluice.devstack.airflow.configuration import USER, password_file
 from sluice.devstack.kafka.admin import administrators_file
 from sluice.devstack.kafka.cluster import MAX_BROKERS
+from sluice.launch.endpoints import Endpoints
 from sluice.settings import settings
 
 
@@ -32,7 +34,7 @@ def up(
         bool | None,
         typer.Option(
             "--secure/--no-secure",
-            help="Require authentication, encryption and grants in Kafka. Default: as last time, initially not.",
+            help="Require logins, encryption and, in Kafka, grants. Default: as last time, initially not.",
             show_default=False,
         ),
     ] = None,
@@ -46,12 +48,18 @@ def up(
     there would be fewer brokers than hold data.
     """
     endpoints = stack.up(settings(), print_component, spark_workers=spark_workers, brokers=brokers, secure=secure)
-    out_lines.print(f"Airflow  {endpoints.airflow_url} (no login: only this machine can reach it)")
+    out_lines.print(f"Airflow  {endpoints.airflow_url} ({_login(endpoints)})")
     out_lines.print(f"Kafka    {', '.join(endpoints.kafka_bootstrap)}")
     if endpoints.kafka_secured:
         out_lines.print(f"         encrypted, requires authentication: {administrators_file(settings().folder.kafka)}")
     if endpoints.spark_master:
         out_lines.print(f"Spark    {endpoints.spark_master}, {endpoints.spark_page}")
+
+
+def _login(endpoints: Endpoints) -> str:
+    if endpoints.kafka_secured:
+        return f"user {USER}, password in {password_file(settings())}"
+    return "no login: only this machine can reach it"
 
 
 def down() -> None:

@@ -1,15 +1,23 @@
-"""Airflow's REST API, as far as the command line needs it. The embedded Airflow asks for no login on loopback."""
+"""Airflow's REST API, as far as the command line needs it.
+
+The embedded Airflow asks for no login on loopback; one that is secured asks for its user's password, over TLS.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import ssl
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 from sluice.clock import Clock, SystemClock
-from sluice.errors import SluiceError, UnreachableError
+from sluice.devstack.airflow.configuration import USER, password_file
+from sluice.devstack.kafka.admin import authority_file
+from sluice.errors import NotReadyError, SluiceError, UnreachableError
+from sluice.settings import Settings
 
 _POLL_SECONDS = 0.5
 _PARSE_SECONDS = 90.0
@@ -39,14 +47,52 @@ class DagRun:
     tasks: Mapping[str, str]
 
 
-class AirflowApi:
-    """Triggers DAGs and waits for them."""
+class PasswordLogin(httpx.Auth):
+    """Gets a token for the user's password when the server wants one, and again when that has ended."""
 
-    def __init__(self, url: str, clock: Clock | None = None, transport: httpx.BaseTransport | None = None) -> None:
+    requires_response_body = True
+
+    def __init__(self, url: str, password: str) -> None:
+        self._question = f"{url}/auth/token"
+        self._password = password
+        self._token = ""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """See `httpx.Auth`."""
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        if (yield request).status_code == httpx.codes.UNAUTHORIZED:
+            body = {"username": USER, "password": self._password}
+            answer = yield httpx.Request("POST", self._question, json=body)
+            if answer.is_success:
+                self._token = str(answer.json()["access_token"])
+                request.headers["Authorization"] = f"Bearer {self._token}"
+                yield request
+
+
+class AirflowApi:
+    """Triggers DAGs and waits for them.
+
+    Args:
+        url: of the server.
+        clock: gives the time.
+        transport: omitted: HTTP.
+        place: whose stack it is, where a login and the authority of the certificate are found if the URL is encrypted.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        clock: Clock | None = None,
+        transport: httpx.BaseTransport | None = None,
+        place: Settings | None = None,
+    ) -> None:
         self._url = url
         self._clock = clock or SystemClock()
+        door = {} if place is None or not url.startswith("https:") else _door(url, place)
+        base = f"{url}/api/v2"
         self._client = httpx.Client(
-            base_url=f"{url}/api/v2", timeout=_ANSWER_SECONDS, transport=transport, trust_env=False
+            base_url=base, timeout=_ANSWER_SECONDS, transport=transport, trust_env=False, **door
         )
 
     def trigger(self, dag_id: str, conf: Mapping[str, object] | None = None) -> str:
@@ -149,6 +195,23 @@ class AirflowApi:
             raise UnreachableError(
                 f"Airflow at {self._url} does not answer: {error}.", fix="run `sluice up`."
             ) from error
+
+
+def _door(url: str, place: Settings) -> dict[str, Any]:
+    """Return what a client needs where a login is required.
+
+    Raises:
+        NotReadyError: a file of the stack is not there.
+    """
+    authority, passwords = authority_file(place.folder.kafka), password_file(place)
+    try:
+        password = str(json.loads(passwords.read_bytes())[USER])
+        return {"verify": ssl.create_default_context(cafile=authority), "auth": PasswordLogin(url, password)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotReadyError(
+            f"Airflow at {url} requires a login, and {passwords} or {authority} cannot be used ({error!r}).",
+            fix="run `sluice down`, remove the first file, then run `sluice up`: it draws a new password.",
+        ) from error
 
 
 def _rolled_back(response: httpx.Response) -> bool:

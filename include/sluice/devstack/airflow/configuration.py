@@ -14,6 +14,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from sluice.devstack.kafka.admin import authority_file, brokers_file
 from sluice.errors import CorruptionError
 from sluice.launch.ports import HOST
 from sluice.launch.private import write_private
@@ -56,9 +57,18 @@ def airflow_command(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "airflow", *arguments)
 
 
-def airflow_url(port: int) -> str:
+USER = "admin"
+"""The one user of an Airflow that requires a login."""
+
+
+def airflow_url(port: int, *, secured: bool = False) -> str:
     """Return where the API server answers."""
-    return f"http://{HOST}:{port}"
+    return f"{'https' if secured else 'http'}://{HOST}:{port}"
+
+
+def password_file(settings: Settings) -> Path:
+    """Return where the user's password is, as Airflow reads it: JSON, the password by the user."""
+    return settings.folder.airflow / "passwords.json"
 
 
 def stack_environment(settings: Settings, spark_master: str = "") -> dict[str, str]:
@@ -116,11 +126,20 @@ def _spark_master(deployment: DeploymentSpec | None) -> str:
     return f"local[{os.cpu_count() or 1}]" if master == "local" else master
 
 
-def write_configuration(settings: Settings, port: int) -> None:
-    """Write `airflow.cfg` and, the first time, the secrets in it."""
+def write_configuration(settings: Settings, port: int, *, secured: bool = False) -> None:
+    """Write `airflow.cfg` and, the first time, the secrets in it.
+
+    Args:
+        settings: where things are.
+        port: of the API server.
+        secured: whether it requires a login, and encrypts with the certificate of the brokers.
+    """
     folder = settings.folder.airflow
     folder.mkdir(parents=True, exist_ok=True)
-    options = _options(settings, port, _secrets(folder / "secrets.json"))
+    options = _options(settings, airflow_url(port, secured=secured), _secrets(folder / "secrets.json"))
+    options["api"]["port"] = port
+    if secured:
+        _secure(settings, options)
     sections = (
         f"[{section}]\n" + "".join(f"{name} = {value}\n".replace("%", "%%") for name, value in values.items())
         for section, values in options.items()
@@ -128,8 +147,19 @@ def write_configuration(settings: Settings, port: int) -> None:
     write_private(folder / "airflow.cfg", "\n".join(sections))
 
 
-def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[str, dict[str, object]]:
-    url = airflow_url(port)
+def _secure(settings: Settings, options: Mapping[str, dict[str, object]]) -> None:
+    if not (passwords := password_file(settings)).exists():
+        write_private(passwords, json.dumps({USER: secrets.token_urlsafe(32)}))
+    shown, kafka = brokers_file(settings.folder.kafka), settings.folder.kafka
+    options["core"] |= {
+        "simple_auth_manager_all_admins": False,
+        "simple_auth_manager_users": f"{USER}:admin",
+        "simple_auth_manager_passwords_file": passwords,
+    }
+    options["api"] |= {"ssl_cert": shown, "ssl_key": shown, "ssl_ca_file": authority_file(kafka)}
+
+
+def _options(settings: Settings, url: str, secret: Mapping[str, str]) -> dict[str, dict[str, object]]:
     return {
         "core": {
             "dags_folder": settings.home / "dags",
@@ -138,7 +168,7 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
             "parallelism": _PARALLELISM,
             "load_examples": False,
             "dags_are_paused_at_creation": False,
-            # No login: whoever is on this machine is the administrator. Bound to loopback, see `api.host`.
+            # No login: every user of this machine is the administrator. Bound to loopback, see `api.host`.
             "simple_auth_manager_all_admins": True,
             "execution_api_server_url": f"{url}/execution/",  # has a default of its own, with port 8080 in it
             "fernet_key": secret["fernet_key"],
@@ -146,7 +176,6 @@ def _options(settings: Settings, port: int, secret: Mapping[str, str]) -> dict[s
         "database": {"sql_alchemy_conn": f"sqlite:///{settings.folder.airflow / 'airflow.db'}"},
         "api": {
             "host": HOST,
-            "port": port,
             "base_url": url,
             "workers": 1,
             "secret_key": secret["secret_key"],

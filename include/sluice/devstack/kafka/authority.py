@@ -1,4 +1,4 @@
-"""The private authority of an embedded cluster: it signs the one certificate that all of its brokers show.
+"""The private authority of an embedded cluster: it signs the one certificate that its brokers, and Airflow, show.
 
 Both are made where the brokers' folders are, by the library `cryptography`, and are replaced before they expire. Their
 keys are readable by this user alone; a client needs the authority's certificate, which is no secret.
@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
 
 from sluice.devstack.kafka.admin import authority_file, brokers_file
 from sluice.errors import CorruptionError
@@ -25,6 +25,7 @@ from sluice.launch.private import write_private
 _AUTHORITY_DAYS, _BROKER_DAYS, _SPARE_DAYS = 3650, 730, 180
 _SKEW = timedelta(hours=1)
 _KEY = "ca.key"
+_IDENTIFIERS = {ExtensionOID.SUBJECT_KEY_IDENTIFIER, ExtensionOID.AUTHORITY_KEY_IDENTIFIER}
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ def ensure_certificates(folder: Path, now: datetime) -> None:
     ca.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         kept = _read(ca, ca.parent / _KEY)
-        if kept is None or not _lasts(kept.certificate, now):
+        if kept is None or not _is_current(kept.certificate, now):
             kept = _authority(now)
             write_private(ca.parent / _KEY, _pem(kept.key))
             write_private(ca, _public(kept.certificate))
         shown = x509.load_pem_x509_certificate(broker.read_bytes()) if broker.exists() else None
-        if shown is None or not _lasts(shown, now) or not _signed_by(shown, kept.certificate):
+        if shown is None or not _is_current(shown, now) or not _signed_by(shown, kept.certificate):
             made = _broker(kept, now)
             write_private(broker, _pem(made.key) + _public(made.certificate))
     except (ValueError, TypeError) as error:
@@ -102,9 +103,15 @@ def _certified(
     issuer = subject if signer is None else signer.certificate.subject
     begin, end = life[0] - _SKEW, life[0] + timedelta(days=life[1])
     builder = x509.CertificateBuilder(issuer, subject, key.public_key(), x509.random_serial_number(), begin, end)
-    for extension, critical in extensions:
+    signing = key if signer is None else signer.key
+    # Without these two Python 3.13 refuses a certificate.
+    identified = (
+        (x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False),
+        (x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), False),
+    )
+    for extension, critical in (*extensions, *identified):
         builder = builder.add_extension(extension, critical=critical)
-    return _Signed(builder.sign(key if signer is None else signer.key, SHA256()), key)
+    return _Signed(builder.sign(signing, SHA256()), key)
 
 
 def _named(name: str) -> x509.Name:
@@ -125,8 +132,10 @@ def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False) -> x
     )
 
 
-def _lasts(certificate: x509.Certificate, now: datetime) -> bool:
-    return certificate.not_valid_after_utc - now > timedelta(days=_SPARE_DAYS)
+def _is_current(certificate: x509.Certificate, now: datetime) -> bool:
+    """Whether it lasts, and is one that every client takes."""
+    identified = {extension.oid for extension in certificate.extensions} >= _IDENTIFIERS
+    return identified and certificate.not_valid_after_utc - now > timedelta(days=_SPARE_DAYS)
 
 
 def _signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.private import write_private
+from sluice.secrecy.secret_values import FILE, SecretSource
 
 _FOLDER = "passwords"
 
@@ -25,6 +26,11 @@ def generated_password(kafka: Path, variable: str) -> str:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(file, secrets.token_urlsafe(32))
     return stored_password(kafka, variable)
+
+
+def stored_source(kafka: Path, variable: str) -> SecretSource:
+    """Return where a password is that was drawn, or will be."""
+    return SecretSource(f"{variable}{FILE}", str(kafka / _FOLDER / variable))
 
 
 def stored_password(kafka: Path, variable: str) -> str:

@@ -20,13 +20,17 @@ from sluice.kafka.client.credentials import (
     BY_TOKEN,
     CLIENT_ID,
     CLIENT_SECRET,
+    LOGIN_SOURCE,
     TOKEN_AUTHORITIES,
     TOKEN_ENDPOINT,
     TOKEN_SCOPE,
 )
+from sluice.kafka.client.current_password import CurrentPassword, use_current_passwords
 from sluice.kafka.client.tokens import IssuedTokens
+from sluice.secrecy.secret_values import SecretSource
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the client logs as errors what it goes on to retry
+use_current_passwords()
 
 _ARGUMENTS = {
     "client.id": "client_id",
@@ -59,7 +63,7 @@ def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         SpecError: a setting is not known here; all of them at once. Values are not shown, they may be secrets.
     """
-    others = {_JAAS, _HOSTNAME, *_BY_TOKEN}
+    others = {_JAAS, _HOSTNAME, LOGIN_SOURCE, *_BY_TOKEN}
     unknown = sorted(set(client) - set(_ARGUMENTS) - set(_NUMBERS) - set(_PRODUCERS_NUMBERS) - others)
     if unknown:
         raise SpecError(
@@ -70,13 +74,22 @@ def client_arguments(client: Mapping[str, str]) -> dict[str, Any]:
     arguments |= {_NUMBERS[name]: int(value) for name, value in client.items() if name in _NUMBERS}
     if client.get(_HOSTNAME) == "":  # Kafka's way to say "do not check the host name"
         arguments["ssl_check_hostname"] = False
-    for field, value in _CREDENTIALS.findall(client.get(_JAAS, "")):
-        arguments[f"sasl_plain_{field}"] = re.sub(r"\\(.)", r"\1", value)
+    return arguments | _login_arguments(client)
+
+
+def _login_arguments(client: Mapping[str, str]) -> dict[str, Any]:
+    source = SecretSource.of(client[LOGIN_SOURCE]) if LOGIN_SOURCE in client else None
+    arguments: dict[str, Any] = {
+        f"sasl_plain_{field}": re.sub(r"\\(.)", r"\1", value)
+        for field, value in _CREDENTIALS.findall(client.get(_JAAS, ""))
+    }
+    if source is not None and "sasl_plain_password" in arguments:
+        arguments["sasl_plain_password"] = CurrentPassword(arguments["sasl_plain_password"], source)
     if client.get("sasl.mechanism") == BY_TOKEN and TOKEN_ENDPOINT in client:
         arguments["sasl_oauth_token_provider"] = IssuedTokens(
             client[TOKEN_ENDPOINT],
             client[CLIENT_ID],
-            client[CLIENT_SECRET],
+            CurrentPassword(client[CLIENT_SECRET], source),
             scope=client.get(TOKEN_SCOPE),
             ca=client.get(TOKEN_AUTHORITIES),
         )

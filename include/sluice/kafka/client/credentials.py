@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sluice.secrecy.secret_values import SecretSource
+
 _MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -17,6 +19,9 @@ CLIENT_ID = "sasl.oauthbearer.client.credentials.client.id"
 CLIENT_SECRET = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 - the name of a setting
 TOKEN_AUTHORITIES = "sluice.token.ca.location"  # noqa: S105 - the name of a setting
 """The authorities of the token endpoint: Kafka has no setting for them, but an option of its login module."""
+
+LOGIN_SOURCE = "sluice.login.source"
+"""Where the password, or the client's secret, is read again with each login: a `SecretSource` as text."""
 
 
 def encrypted(
@@ -49,7 +54,9 @@ def encrypted(
     return {**client, "security.protocol": "SSL", **said}
 
 
-def as_user(client: Mapping[str, str], user: str, password: str, mechanism: str) -> dict[str, str]:
+def as_user(
+    client: Mapping[str, str], user: str, password: str, mechanism: str, *, source: SecretSource | None = None
+) -> dict[str, str]:
     """Return client settings that connect as a user.
 
     Args:
@@ -57,9 +64,10 @@ def as_user(client: Mapping[str, str], user: str, password: str, mechanism: str)
         user: its name.
         password: its password.
         mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
+        source: where each connection reads the password; None: it stays what it is.
     """
     login = f'{_MODULES[mechanism]} required username="{quoted(user)}" password="{quoted(password)}";'
-    return {**_with_login(client, mechanism), "sasl.jaas.config": login}
+    return {**_with_login(client, mechanism, source), "sasl.jaas.config": login}
 
 
 def by_token(
@@ -70,6 +78,7 @@ def by_token(
     endpoint: str,
     scope: str | None = None,
     ca: str | None = None,
+    source: SecretSource | None = None,
 ) -> dict[str, str]:
     """Return client settings that connect by tokens, which an endpoint gives for a client's credentials (OAuth 2).
 
@@ -80,11 +89,12 @@ def by_token(
         endpoint: the address that gives tokens.
         scope: what is asked for; None: what the endpoint gives by itself.
         ca: the authorities of the endpoint, a file in PEM; None: those that the machine trusts.
+        source: where the secret is read for each token; None: it stays what it is.
     """
     settings = {TOKEN_ENDPOINT: endpoint, CLIENT_ID: user, CLIENT_SECRET: secret}
     further = {TOKEN_SCOPE: scope, TOKEN_AUTHORITIES: ca}
     said = {name: value for name, value in further.items() if value is not None}
-    return {**_with_login(client, BY_TOKEN), **settings, **said}
+    return {**_with_login(client, BY_TOKEN, source), **settings, **said}
 
 
 def quoted(text: str) -> str:
@@ -92,6 +102,7 @@ def quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _with_login(client: Mapping[str, str], mechanism: str) -> dict[str, str]:
+def _with_login(client: Mapping[str, str], mechanism: str, source: SecretSource | None) -> dict[str, str]:
     protocol = client.get("security.protocol", "PLAINTEXT")
-    return {**client, "security.protocol": _SECURED.get(protocol, protocol), "sasl.mechanism": mechanism}
+    again = {} if source is None else {LOGIN_SOURCE: str(source)}
+    return {**client, "security.protocol": _SECURED.get(protocol, protocol), "sasl.mechanism": mechanism, **again}

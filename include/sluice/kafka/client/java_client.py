@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sluice.kafka.client.credentials import BY_TOKEN, TOKEN_AUTHORITIES, TOKEN_ENDPOINT, quoted
+from sluice.kafka.client.credentials import BY_TOKEN, LOGIN_SOURCE, TOKEN_AUTHORITIES, TOKEN_ENDPOINT, quoted
+from sluice.secrecy.secret_values import SecretSource
 
 _OAUTH = "org.apache.kafka.common.security.oauthbearer"
 _OAUTH_CLASSES = {
@@ -23,7 +24,8 @@ def java_settings(client: Mapping[str, str]) -> dict[str, str]:
 
     Args:
         client: settings of a deployment, perhaps with a login; `CLIENT_SETTINGS` has their names.
-            Files are in PEM. Java itself would read them once; ours reads them again when they were replaced.
+            Files are in PEM. Java itself would read them once; ours reads them again when they were replaced, and the
+            password or the client's secret with each login.
     """
     settings = {_RENAMED.get(key, key): value for key, value in client.items() if key != TOKEN_AUTHORITIES}
     if any(file in settings for file in _FILES):
@@ -31,12 +33,21 @@ def java_settings(client: Mapping[str, str]) -> dict[str, str]:
     if client.get("sasl.mechanism") == BY_TOKEN and TOKEN_ENDPOINT in client:
         settings |= {name: f"{_OAUTH}.{java_class}" for name, java_class in _OAUTH_CLASSES.items()}
         settings["sasl.jaas.config"] = f"{_OAUTH}.OAuthBearerLoginModule required{_trusted(client)};"
+    if LOGIN_SOURCE in client:
+        settings |= {LOGIN_SOURCE: SecretSource.of(client[LOGIN_SOURCE]).for_shell()} | _rereading(client)
     return settings
 
 
 def java_options(endpoint: str) -> str:
     """Return the options of a JVM whose clients may ask this address for tokens: without them it refuses each."""
     return f"-D{_ALLOWED_ENDPOINTS}={endpoint}"
+
+
+def _rereading(client: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting that names the class of ours which reads a secret again."""
+    if client.get("sasl.mechanism") == BY_TOKEN:
+        return {"sasl.oauthbearer.jwt.retriever.class": "sluice.kafka.CurrentClientSecret"}
+    return {"sasl.client.callback.handler.class": "sluice.kafka.CurrentPassword"}
 
 
 def _trusted(client: Mapping[str, str]) -> str:

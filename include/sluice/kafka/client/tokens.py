@@ -14,6 +14,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import UnreachableError
+from sluice.kafka.client.current_password import CurrentPassword
 
 _SECONDS = 10.0
 _USED_SHARE = 0.8
@@ -33,7 +34,7 @@ class IssuedTokens(AbstractTokenProvider):  # type: ignore[misc]  # untyped clie
         self,
         endpoint: str,
         user: str,
-        secret: str,
+        secret: CurrentPassword,
         *,
         scope: str | None = None,
         ca: str | None = None,
@@ -41,9 +42,8 @@ class IssuedTokens(AbstractTokenProvider):  # type: ignore[misc]  # untyped clie
     ) -> None:
         super().__init__()
         self._endpoint, self._scope, self._ca = endpoint, scope, ca
+        self._user, self._secret = user, secret
         self._clock = clock or SystemClock()
-        # As Kafka's Java client writes it: what RFC 6749 escapes here, most issuers do not expect escaped.
-        self._authorisation = f"Basic {base64.b64encode(f'{user}:{secret}'.encode()).decode()}"
         self._lock = Lock()
         self._token, self._renewed_at = "", 0.0
 
@@ -65,7 +65,7 @@ class IssuedTokens(AbstractTokenProvider):  # type: ignore[misc]  # untyped clie
         request = urllib.request.Request(  # noqa: S310 - the deployment's rule: https, or this machine
             self._endpoint,
             urlencode(form).encode(),
-            {"Authorization": self._authorisation, "Accept": "application/json"},
+            {"Authorization": self._authorisation(), "Accept": "application/json"},
         )
         context = ssl.create_default_context(cafile=self._ca) if self._endpoint.startswith("https:") else None
         try:
@@ -77,6 +77,10 @@ class IssuedTokens(AbstractTokenProvider):  # type: ignore[misc]  # untyped clie
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = getattr(error, "reason", None) or error
             raise self._refused(f"gives no token ({type(error).__name__}: {reason})") from error
+
+    def _authorisation(self) -> str:
+        """Return it as Kafka's Java client does: what RFC 6749 escapes here, most issuers do not expect escaped."""
+        return f"Basic {base64.b64encode(f'{self._user}:{self._secret.now()}'.encode()).decode()}"
 
     def _refused(self, why: str) -> TokenRefusedError:
         return TokenRefusedError(f"{self._endpoint} {why}.", fix=_FIX)

@@ -13,6 +13,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from sluice.launch.engine_client import Attachment
+from sluice.spark.session.callbacks import authenticate_callbacks
 
 
 def attached_session(attachment: Attachment, name: str, settings: Mapping[str, str]) -> SparkSession:
@@ -47,7 +48,9 @@ def _gateway(attachment: Attachment) -> Any:  # noqa: ANN401 - PySpark's own, wh
     door = {"PYSPARK_GATEWAY_PORT": str(attachment.port), "PYSPARK_GATEWAY_SECRET": attachment.secret}
     os.environ.update(door)  # noqa: TID251 - PySpark asks nowhere else
     try:
-        return launch_gateway()  # type: ignore[no-untyped-call]
+        gateway = launch_gateway()  # type: ignore[no-untyped-call]
+        authenticate_callbacks(gateway)
+        return gateway
     finally:
         for name in door:
             del os.environ[name]  # noqa: TID251 - what this process starts has no part in it

@@ -58,6 +58,8 @@ _TIMES = {
 """Times are eight bytes in Parquet, and not the twelve of INT96, which took a tenth of a raw stream's work."""
 _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """PySpark notes the line of each column by five calls to the JVM; those of a transform get theirs all the same."""
+_PAGE = {"spark.ui.port": "0", "spark.ui.killEnabled": "false"}
+"""It asks nobody who they are."""
 _IDLE = "20s"
 """For so long an executor above the least has nothing to do before it goes. Spark spreads the tasks of small batches
 over all executors: after a minute without one, as by default, hardly any would ever go."""
@@ -99,7 +101,7 @@ def preset(resources: Resources) -> dict[str, str]:
         # whether a published version is still whole is checked (`OutputTable.unreadable`).
         "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-        "spark.ui.port": "0",
+        **_PAGE,
         "spark.ui.showConsoleProgress": "false",
         # A driver runs for months: what the UI keeps is bounded.
         "spark.ui.retainedJobs": "100",
@@ -178,6 +180,8 @@ def _of_place(
     of_driver = " ".join(filter(None, (ClassArchive(jars).options(), jvm)))
     place = {
         "spark.master": f"local[{resources.most_cores}]" if master == LOCAL else master,
+        # Else every process of this machine may ask for its blocks. In one JVM Spark draws the secret itself.
+        **({"spark.authenticate": "true"} if master == LOCAL else {}),
         **(_local(found) if on_this_machine(master) else {}),
         **({"spark.executor.extraJavaOptions": _JVM_OPTIONS} if standalone and on_this_machine(master) else {}),
         "spark.jars": ",".join(str(jar) for jar in found),
@@ -273,6 +277,8 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
         archive=archive,
         jvm=_of_tokens(project.deployment.kafka),
     )
+    if project.kafka.is_secured():
+        places.append((Origin.INSTALLATION, {"spark.ui.enabled": "false"}))  # it has no login
     if is_bucket(project.deployment.storage):
         places.append((Origin.INSTALLATION, of_bucket(merged(places), project.settings.jars / "s3")))
     return [*places, (Origin.DEPLOYMENT, project.deployment.spark.settings), (Origin.PIPELINE, own)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sluice.settings import environment
+from sluice.spark.session.callbacks import authenticate_callbacks
 from sluice.spark.session.java_start import output_off_the_terminal, start_variables
 from sluice.spark.session.preset import effective_settings
 from sluice.specs.model.resources import Resources
@@ -60,6 +61,7 @@ def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
     os.environ.update(start_variables(environment()))  # noqa: TID251 - the JVM inherits it
     with output_off_the_terminal():
         spark = builder.getOrCreate()
+    authenticate_callbacks(spark.sparkContext._gateway)  # noqa: SLF001 - PySpark keeps it nowhere else
     # Only spark-submit reads `spark.pyspark.python`: a plain Python process starts its workers by PATH's `python3`.
     spark.sparkContext.pythonExec = sys.executable
     return spark

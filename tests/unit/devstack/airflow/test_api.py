@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import pytest
 
 from sluice.devstack.airflow.api import AirflowApi
-from sluice.errors import SluiceError
+from sluice.devstack.airflow.configuration import password_file
+from sluice.devstack.kafka.authority import ensure_certificates
+from sluice.errors import NotReadyError, SluiceError
+from sluice.settings import Settings
 from tests.twins.clock import ManualClock
 
 
@@ -55,6 +60,58 @@ def test_a_pool_keeps_the_size_that_somebody_gave_it() -> None:
     ensure(pools)
 
     assert pools.pools == {"spark_batch": 3}
+
+
+class LoginServer:
+    """A web server whose tokens are in force for some questions each."""
+
+    def __init__(self, lasting: int) -> None:
+        self.lasting, self.given, self.left = lasting, 0, 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/auth/token":
+            if json.loads(request.content) != {"username": "admin", "password": "of admin"}:
+                return httpx.Response(401)
+            self.given, self.left = self.given + 1, self.lasting
+            return httpx.Response(201, json={"access_token": f"token-{self.given}"})
+        shown = request.headers.get("Authorization")
+        assert shown != "Bearer ", "no server is asked so: httpx does not send it"
+        if shown != f"Bearer token-{self.given}" or not self.left:
+            return httpx.Response(401, json={"detail": "who are you?"})
+        self.left -= 1
+        return httpx.Response(200, json={"dag_runs": []})
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Settings:
+    place = Settings(home=tmp_path, state=tmp_path / "state")
+    ensure_certificates(place.folder.kafka, datetime.now(UTC))
+    place.folder.airflow.mkdir()
+    password_file(place).write_text(json.dumps({"admin": "of admin"}))
+    return place
+
+
+def test_a_secured_server_gives_a_token_for_the_password_and_another_when_that_has_ended(secured: Settings) -> None:
+    server = LoginServer(lasting=2)
+    api = AirflowApi("https://airflow", transport=httpx.MockTransport(server), place=secured)
+    assert [api.runs("topics") for _ in range(5)] == [[]] * 5
+    assert server.given == 3
+
+
+def test_a_wrong_password_is_refused_and_not_repeated_for_ever_or_shown(secured: Settings) -> None:
+    password_file(secured).write_text(json.dumps({"admin": "another"}))
+    api = AirflowApi("https://airflow", transport=httpx.MockTransport(LoginServer(lasting=2)), place=secured)
+    with pytest.raises(SluiceError, match="answered 401") as refused:
+        api.runs("topics")
+    assert "another" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+def test_a_password_that_is_not_there_is_said_with_what_to_do(secured: Settings, content: str | None) -> None:
+    file = password_file(secured)
+    file.unlink() if content is None else file.write_text(content)
+    with pytest.raises(NotReadyError, match=r"requires a login, and .*passwords\.json .*it draws a new password"):
+        AirflowApi("https://airflow", place=secured)
 
 
 class Parsing:

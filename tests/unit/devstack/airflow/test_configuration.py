@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sluice.devstack.airflow.configuration import COMPONENTS, airflow_command, stack_environment, write_configuration
+from sluice.devstack.airflow.configuration import (
+    COMPONENTS,
+    USER,
+    airflow_command,
+    password_file,
+    stack_environment,
+    write_configuration,
+)
+from sluice.devstack.kafka.admin import authority_file, brokers_file
 from sluice.errors import CorruptionError
 from sluice.launch.processes import STACK_MARK
 from sluice.settings import Settings
@@ -32,6 +40,23 @@ def test_airflow_answers_on_this_machine_alone_at_the_chosen_port(place: Setting
     assert options["api"]["port"] == "8123"
     assert options["api"]["base_url"] == "http://127.0.0.1:8123"
     assert options["core"]["execution_api_server_url"] == "http://127.0.0.1:8123/execution/"
+
+
+def test_a_secured_one_encrypts_asks_for_a_password_and_keeps_it(place: Settings) -> None:
+    write_configuration(place, 8123, secured=True)
+    options, passwords = read(place), password_file(place)
+    assert options["api"]["base_url"] == "https://127.0.0.1:8123"
+    assert options["core"]["execution_api_server_url"] == "https://127.0.0.1:8123/execution/"
+    assert options["api"]["ssl_cert"] == options["api"]["ssl_key"] == str(brokers_file(place.folder.kafka))
+    assert options["api"]["ssl_ca_file"] == str(authority_file(place.folder.kafka))
+    assert options["core"]["simple_auth_manager_all_admins"] == "False"
+    assert options["core"]["simple_auth_manager_users"] == f"{USER}:admin"
+    assert options["core"]["simple_auth_manager_passwords_file"] == str(passwords)
+    drawn = json.loads(passwords.read_text())
+    assert len(drawn[USER]) > 40
+    assert stat.S_IMODE(passwords.stat().st_mode) == 0o600
+    write_configuration(place, 8123, secured=True)
+    assert json.loads(passwords.read_text()) == drawn
 
 
 def test_a_task_waits_for_a_server_that_comes_up_on_a_busy_machine(place: Settings) -> None:

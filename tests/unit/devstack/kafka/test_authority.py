@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,6 +67,20 @@ def test_java_and_python_can_read_them(tmp_path: Path) -> None:
     assert len(expiries(client)) == 2
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(brokers_file(tmp_path))
+
+
+def test_the_strictest_clients_take_them(tmp_path: Path) -> None:
+    """From Python 3.13 on, all do by default."""
+    ensure_certificates(tmp_path, NOW)
+    context = ssl.create_default_context(cafile=authority_file(tmp_path))
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    with tls_listener(brokers_file(tmp_path)) as broker:
+        host, _, port = broker.address.rpartition(":")
+        with (
+            socket.create_connection((host, int(port)), timeout=5) as plain,
+            context.wrap_socket(plain, server_hostname=host) as connection,
+        ):
+            assert connection.getpeercert()
 
 
 @pytest.mark.parametrize("name", ["ca.pem", "ca.key", "broker.pem"])

@@ -10,6 +10,7 @@ import pytest
 from sluice.alerts.redaction import secrets_in
 from sluice.kafka.client.connection import client_arguments
 from sluice.kafka.client.credentials import by_token, encrypted
+from sluice.kafka.client.current_password import CurrentPassword
 from sluice.kafka.client.java_client import java_settings
 from sluice.kafka.client.tokens import IssuedTokens, TokenRefusedError
 from tests.certificates import make_authority
@@ -28,7 +29,7 @@ def issuer() -> Iterator[TokenIssuer]:
 
 def test_a_token_is_used_for_most_of_its_life_and_then_replaced(issuer: TokenIssuer) -> None:
     clock = ManualClock()
-    provider = IssuedTokens(issuer.endpoint, "sluice", SECRET, scope="kafka write", clock=clock)
+    provider = IssuedTokens(issuer.endpoint, "sluice", CurrentPassword(SECRET), scope="kafka write", clock=clock)
     assert provider.token() == issuer.given[0]
     clock.sleep(0.79 * issuer.seconds)
     assert provider.token() == issuer.given[0]
@@ -39,29 +40,32 @@ def test_a_token_is_used_for_most_of_its_life_and_then_replaced(issuer: TokenIss
 
 def test_a_token_without_an_end_is_asked_for_each_time(issuer: TokenIssuer) -> None:
     issuer.seconds = 0
-    short = IssuedTokens(issuer.endpoint, "sluice", SECRET)
+    short = IssuedTokens(issuer.endpoint, "sluice", CurrentPassword(SECRET))
     assert [short.token(), short.token()] == issuer.given
     assert issuer.asked[-1] == {"grant_type": "client_credentials"}
 
 
 def test_whoever_is_refused_learns_why_and_the_secret_is_not_said(issuer: TokenIssuer) -> None:
     with pytest.raises(TokenRefusedError, match=r"/token answers 401 Unauthorized\. Fix: correct") as refused:
-        IssuedTokens(issuer.endpoint, "sluice", "wrong secret").token()
+        IssuedTokens(issuer.endpoint, "sluice", CurrentPassword("wrong secret")).token()
     assert "wrong secret" not in str(refused.value)
 
 
 def test_an_issuer_that_does_not_answer_is_said_to(issuer: TokenIssuer) -> None:
     nobody = issuer.endpoint.replace("/token", "")[: issuer.endpoint.rindex(":")] + ":1/token"
     with pytest.raises(TokenRefusedError, match=r"gives no token \(URLError: .*refused"):
-        IssuedTokens(nobody, "sluice", SECRET).token()
+        IssuedTokens(nobody, "sluice", CurrentPassword(SECRET)).token()
 
 
 def test_a_private_authority_of_the_issuer_has_to_be_named(tmp_path: Path) -> None:
     authority = make_authority(tmp_path)
     with issuing(TokenIssuer(clients={"sluice": SECRET}), authority.issue("issuer").both) as issuer:
-        assert IssuedTokens(issuer.endpoint, "sluice", SECRET, ca=str(authority.ca)).token() == issuer.given[0]
+        assert (
+            IssuedTokens(issuer.endpoint, "sluice", CurrentPassword(SECRET), ca=str(authority.ca)).token()
+            == issuer.given[0]
+        )
         with pytest.raises(TokenRefusedError, match=r"gives no token \(URLError: .*certificate verify failed"):
-            IssuedTokens(issuer.endpoint, "sluice", SECRET).token()
+            IssuedTokens(issuer.endpoint, "sluice", CurrentPassword(SECRET)).token()
 
 
 def test_of_a_login_the_secret_alone_is_hidden_in_reports() -> None:

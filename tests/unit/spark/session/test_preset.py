@@ -179,6 +179,13 @@ def test_a_driver_of_short_batches_compiles_sooner_unless_its_spec_says_how(
     assert ("CompileThresholdScaling" in layers[-1][1]) == (origin is Origin.PRESET)
 
 
+def test_a_driver_of_this_machine_alone_lets_no_stranger_ask_for_its_blocks_or_end_its_jobs(tmp_path: Path) -> None:
+    alone = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path)
+    assert (alone["spark.authenticate"], alone["spark.ui.killEnabled"]) == ("true", "false")
+    of_cluster = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master="spark://127.0.0.1:7077")
+    assert "spark.authenticate" not in of_cluster  # its parts would have to share a secret
+
+
 def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
     resources = Resources(executor_memory="512m")
     on_a_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
