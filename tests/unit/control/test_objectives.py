@@ -52,6 +52,24 @@ def test_what_ended_before_is_neither_returned_nor_kept_and_deployments_do_not_s
     assert [each.minute for each in log.since(LONG_AGO)["a/a"]] == [Minute.STALE, Minute.GOOD]
 
 
+def test_a_clock_that_was_set_back_into_a_span_writes_nothing(engine: Engine, deployment: str) -> None:
+    log = SqlObjectiveLog(engine, deployment)
+    for number in (0, 1, 2):
+        log.observe({"a/a": Minute.GOOD}, START + number * MINUTE)
+    log.observe({"a/a": Minute.STALE}, START + MINUTE / 2)
+    assert log.since(LONG_AGO) == {"a/a": [ObservedSpan(START, START + 2 * MINUTE, Minute.GOOD)]}
+
+
+def test_the_same_output_has_spans_of_its_own_in_each_deployment(engine: Engine, deployment: str) -> None:
+    logs = {name: SqlObjectiveLog(engine, f"{deployment}{name}") for name in ("", "-prod")}
+    for number in range(3):
+        logs[""].observe({"a/a": Minute.GOOD}, START + number * MINUTE)
+    logs["-prod"].observe({"a/a": Minute.STALE}, START)
+    logs["-prod"].observe({"a/a": Minute.STALE}, START + MINUTE)
+    assert logs[""].since(LONG_AGO) == {"a/a": [ObservedSpan(START, START + 2 * MINUTE, Minute.GOOD)]}
+    assert logs["-prod"].since(LONG_AGO) == {"a/a": [ObservedSpan(START, START + MINUTE, Minute.STALE)]}
+
+
 def test_nothing_to_observe_writes_nothing(engine: Engine, deployment: str) -> None:
     log = SqlObjectiveLog(engine, deployment)
     log.observe({}, START)

@@ -155,6 +155,15 @@ def test_an_alarm_needs_a_long_window_to_matter_and_a_short_one_to_last(
     assert (standing.fast, standing.slow) == (fast, slow)
 
 
+def test_an_alarm_began_with_the_oldest_bad_time_of_three_days() -> None:
+    day = timedelta(days=1)
+    long_ago = ObservedSpan(NOW - 20 * day, NOW - 19 * day, Minute.STALE)
+    first = ObservedSpan(NOW - 2 * day, NOW - 2 * day + MINUTE, Minute.INCORRECT)
+    newest = ObservedSpan(NOW - MINUTE, NOW, Minute.STALE)
+    assert budget_standing(MONTH, [newest, long_ago, first], NOW).bad_since == first.begin
+    assert budget_standing(MONTH, [long_ago], NOW).bad_since is None
+
+
 def test_time_that_nobody_saw_is_neither_good_nor_bad_and_is_shown() -> None:
     standing = budget_standing(MONTH, [GOOD_MONTH], NOW)
     assert standing.window.unknown == timedelta(days=1)

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 
 from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ConsoleContext, ContextDep
+from sluice.console.html.paging import PageNumber, paged
 from sluice.console.html.site import page
 from sluice.objectives.standing import OutputObjective, output_objectives
 from sluice.specs.catalog.dag_ids import stream_dag_id
@@ -18,9 +19,9 @@ router = APIRouter()
 
 
 @router.get("/objectives")
-def objectives(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResponse:
+def objectives(request: Request, visitor: VisitorDep, context: ContextDep, number: PageNumber = 1) -> HTMLResponse:
     """Show the outputs that the visitor may see, the one with the least budget left first."""
-    return page(request, "objectives.html", rows=objectives_for(visitor, context))
+    return page(request, "objectives.html", **paged(objectives_for(visitor, context), number))
 
 
 def objectives_for(visitor: Visitor, context: ConsoleContext) -> Sequence[OutputObjective]:
