@@ -23,6 +23,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
 from sluice.intervals.record_positions import RecordPositions
+from sluice.objectives.log import Minute
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
@@ -63,6 +64,8 @@ outputs:
   - {{kind: intervals, table: {pipeline}, time_column: hour, window: 1 hour, interval: hour, keys: [hour]}}
 driver: {unit}
 trigger: 2 seconds
+deadlines: {{lag: 10 min}}
+objective: 99.9 %
 """
 _TRANSFORM = '''"""Gives what it is given."""
 
@@ -146,6 +149,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     _intervals(project, fleet, intervals)
     _cases(project, fleet, clock.now())
     _alerts(project, fleet, clock)
+    _objectives(project, fleet, clock.now())
     return fleet
 
 
@@ -338,3 +342,12 @@ def _alerts(project: Project, fleet: ConsoleFleet, clock: Clock) -> None:
         journal.append(alert)
         outcome = DeliveryOutcome.FAILED if number % 9 == 0 else DeliveryOutcome.DELIVERED
         journal.append(Delivery(alert.id, clock.now(), outcome, fleet.says("detail")))
+
+
+def _objectives(project: Project, fleet: ConsoleFleet, now: datetime) -> None:
+    """Put two hours of each output on record: good, but of the stalled one, which was stale for the last."""
+    log = project.records.objectives()
+    for minute in range(120):
+        names = {f"{name}/{name}": Minute.GOOD for name in fleet.pipelines}
+        stale = {f"{name}/{name}": Minute.STALE for name in fleet.pipelines[STALLED : STALLED + 1]}
+        log.observe(names | (stale if minute >= 60 else {}), now - timedelta(minutes=119 - minute))

@@ -66,6 +66,7 @@ LAYERS = (
         "spark/tables",
         "streams/deadlines",
     ),
+    ("objectives",),
     ("audit", "cli/scaffold", "console/metrics", "kafka", "lineage", "provisioning", "spark/settling", "streams"),
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack/airflow"),

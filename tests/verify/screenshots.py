@@ -40,6 +40,7 @@ PAGES = {
     "intervals": f"/intervals/{pipeline_of(0)}",
     "quality": "/quality",
     "alerts": "/alerts",
+    "objectives": "/objectives",
     "cost": "/cost",
 }
 LIVE = "live"

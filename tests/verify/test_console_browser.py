@@ -40,6 +40,7 @@ PAGES = (
     f"/quality/{pipeline_of(0)}",
     "/alerts",
     "/alerts/00000003",
+    "/objectives",
     "/cost",
     "/streams/nobody",
 )

@@ -8,6 +8,8 @@ from sluice.alerts.alert import Alert
 from sluice.alerts.incidents import Incident, Key
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, unit_of
+from sluice.specs.catalog.objectives import declared_objectives
+from sluice.specs.model.model import PipelineSpec
 
 
 def orphaned(incidents: Iterable[Incident], catalog: Catalog, alive: Collection[str] = ()) -> dict[Key, str]:
@@ -32,15 +34,20 @@ def _declared(alert: Alert, catalog: Catalog) -> bool:
         case "unit" | "mirror":
             return name in (catalog.units() if kind == "unit" else catalog.mirrors)
         case "stream":
-            if not any(name in unit.streams for unit in catalog.units().values()):
-                return False
             deadline = detail.removeprefix("deadline ")
-            return not deadline or getattr(catalog.deadlines_of(name), deadline, None) is not None
+            promised = not deadline or getattr(catalog.deadlines_of(name), deadline, None) is not None
+            return promised and any(name in unit.streams for unit in catalog.units().values())
+        case "output":
+            return any(each.name == name for each in declared_objectives(catalog))
         case "pipeline":
-            pipeline, rule = catalog.pipelines.get(name), detail.removeprefix("alert ").partition(" ")[0]
-            return pipeline is not None and any(each.name == rule for each in pipeline.alerts)
+            return _has_alert(catalog.pipelines.get(name), detail)
         case "DAG" if name.startswith((backfill_dag_id(""), quality_dag_id(""))):
             pipelines = catalog.interval_pipelines
             return name in {*map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines)}
         case _:
             return True
+
+
+def _has_alert(pipeline: PipelineSpec | None, detail: str) -> bool:
+    rule = detail.removeprefix("alert ").partition(" ")[0]
+    return pipeline is not None and any(each.name == rule for each in pipeline.alerts)

@@ -21,6 +21,8 @@ _SECTIONS = {
     AlertClass.STOPPED: "stopped",
     AlertClass.UNKNOWN: "unknown",
     AlertClass.DEADLINE: "lagging",
+    AlertClass.FAST_BURN: "error-budget",
+    AlertClass.SLOW_BURN: "error-budget",
     AlertClass.GATE: "failed-gate",
     AlertClass.PARITY: "parity",
     AlertClass.DRIFT: "topic-drift",

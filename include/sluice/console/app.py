@@ -17,6 +17,7 @@ from sluice.console.pages import (
     graph,
     intervals,
     metrics,
+    objectives,
     quality,
     reports,
     streams,
@@ -32,6 +33,20 @@ def create_console(
     clock = clock or SystemClock()
     app = console_site(clock).application(gate)
     app.state.context = ConsoleContext(project, runner, clock)
-    for pages in (fleet, graph, streams, drivers, topics, intervals, quality, alerts, cost, reports, metrics, commands):
+    for pages in (
+        fleet,
+        graph,
+        streams,
+        drivers,
+        topics,
+        intervals,
+        quality,
+        objectives,
+        alerts,
+        cost,
+        reports,
+        metrics,
+        commands,
+    ):
         app.include_router(pages.router)
     return app

@@ -239,3 +239,13 @@ stream_snapshot = _of_deployment(
     sa.Column("state", sa.Text, nullable=False),
 )
 """The newest snapshot of each stream; ten thousand are written a minute. `at`: Unix time. `state`: JSON."""
+
+objective_span = _of_deployment(
+    "objective_span",
+    sa.Column("output", sa.String(400), primary_key=True),
+    sa.Column("begins_at", UtcDateTime, primary_key=True),
+    sa.Column("ends_at", UtcDateTime, nullable=False),
+    sa.Column("minute", sa.String(16), nullable=False),
+    sa.Index(None, "deployment", "ends_at"),
+)
+"""How outputs with an objective were, run-length encoded: a row for as long as nothing changed."""

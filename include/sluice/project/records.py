@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from sluice.intervals.backfill.backfills import Backfills
+    from sluice.objectives.log import ObjectiveLog
     from sluice.provisioning.growth.order_break import OrderBreaks
     from sluice.quality.cases import Cases
     from sluice.quality.results import QualityResults
@@ -86,6 +87,12 @@ class ProjectRecords:
         from sluice.control.snapshots import SqlSnapshotStore  # noqa: PLC0415 - see `Project`
 
         return SqlSnapshotStore(self.database, self.settings.deployment)
+
+    def objectives(self) -> ObjectiveLog:
+        """Return the record of how outputs with an objective were."""
+        from sluice.control.objectives import SqlObjectiveLog  # noqa: PLC0415 - see `Project`
+
+        return SqlObjectiveLog(self.database, self.settings.deployment)
 
     def order_breaks(self) -> OrderBreaks:
         """Return the record of growths of keyed topics, each with the offsets where the order of keys breaks."""

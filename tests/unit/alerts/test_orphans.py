@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sluice.alerts.delivery import AlertHistory
@@ -12,6 +14,7 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.load import load_catalog
 from sluice.specs.model.alerting import AlertClass
+from sluice.specs.model.deadlines import Objective
 from tests.unit.alerts.examples import make_alert
 from tests.unit.serve.conftest import RULE, with_rules
 
@@ -61,6 +64,14 @@ def test_a_mirror_that_was_removed_is_over() -> None:
 
 def test_a_rule_that_was_removed_from_its_pipeline_is_over() -> None:
     assert over(DECLARED, **OURS[-1])
+
+
+def test_an_error_budget_is_of_an_output_with_an_objective() -> None:
+    burns = {"subject": "output departures/departures", "dag_id": "", "alert_class": AlertClass.FAST_BURN}
+    assert over(DECLARED, **burns)
+    departures = DECLARED.pipelines["departures"]
+    promised = departures.model_copy(update={"objective": Objective(share=Decimal("99.9"))})
+    assert not over(Catalog(DECLARED.topics, {"departures": promised}), **burns)
 
 
 def test_a_deadline_that_its_stream_has_no_more_is_over() -> None:

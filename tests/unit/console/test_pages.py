@@ -212,6 +212,15 @@ def test_alerts_that_reached_nobody_are_said_first(visitor: TestClient) -> None:
     assert "because" in text_of(visitor, "/alerts/00000003")
 
 
+def test_objectives_begin_with_the_output_that_has_the_least_budget_left(visitor: TestClient) -> None:
+    said = text_of(visitor, "/objectives")
+    stalled, good = said.index(pipeline_of(STALLED)), said.index(pipeline_of(5))
+    assert stalled < said.index("burns fast") < good
+    assert said.count("burns fast") == 1
+    assert "99.9 % over 30 days" in said
+    assert "100.000 %" in said
+
+
 def test_cost_is_processor_time_by_a_million_records(visitor: TestClient) -> None:
     said = text_of(visitor, "/cost")
     # Two streams of three batches: 20.2 s of the driver, 90 records each.
@@ -267,6 +276,7 @@ PAGES = (
     f"/quality/{pipeline_of(3)}",
     "/alerts",
     "/cost",
+    "/objectives",
     "/topics",
     "/metrics",
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sluice.airflow.alerts.failure import OPEN_THE_LOG, dag_url, new_id, printable
 from sluice.airflow.alerts.run_review import Runs, notify_unreported, review_runs, watched_dags
@@ -22,10 +22,13 @@ from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.orphans import orphaned
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
+from sluice.objectives.standing import observe_objectives
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id, unit_of
+from sluice.specs.catalog.objectives import declared_objectives
 from sluice.specs.load import scan
+from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.life.attempts import AttemptState
 
 log = logging.getLogger(__name__)
@@ -43,7 +46,9 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
     try:
         project = open_project()
         now, units = dispatcher.clock.now(), list(project.catalog.units().values())
-        conditions = conditions_of(project.health.statuses(units, now), project.catalog, now)
+        statuses = project.health.statuses(units, now)
+        conditions = conditions_of(statuses, project.catalog, now)
+        _add_objectives(project, statuses, history, conditions, now)
         conditions.over.update(_orphaned(project, history))
     except Exception:
         log.warning("The streams could not be checked, so nothing begins and nothing is over.", exc_info=True)
@@ -62,6 +67,24 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
             notify_unreported(unreported, history, dispatcher)
         except Exception:
             log.exception("The alert about failed runs of %s was cut off; it is tried again.", unreported.count.dag_id)
+
+
+def _add_objectives(
+    project: Project,
+    statuses: Sequence[StreamStatus],
+    history: AlertHistory,
+    conditions: FleetConditions,
+    now: datetime,
+) -> None:
+    """Put on record how outputs with an objective are, and add whose error budget burns. It raises nothing."""
+    try:
+        declared, log_of = tuple(declared_objectives(project.catalog)), project.records.objectives()
+        found = observe_objectives(declared, statuses, open_incidents(history).keys(), log_of, now)
+    except Exception:
+        log.warning("The objectives could not be checked, so this minute is unknown.", exc_info=True)
+        return
+    conditions.conditions.update(found.conditions)
+    conditions.over.update(found.over)
 
 
 def _orphaned(project: Project, history: AlertHistory) -> Mapping[Key, str]:

@@ -29,7 +29,8 @@ DOCUMENTATION = """# Ledger upkeep
 Who wrote each interval is said in the commits of the tables. Delta forgets commits after 30 days. `keep` copies their
 entries into a small table beside each output and raw table; `index` then brings the control database's index up to
 date. Both may be repeated. A month without this DAG loses entries that cannot be restored: its failure is an alert.
-`forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30.
+`forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30. So it does with
+what is on record of outputs with an objective, whose windows are up to 31 days.
 `states` removes what intervals have handed on to the next one and is kept no longer (`carries: {...: {keep}}`).
 """
 
@@ -58,9 +59,10 @@ def build_keep_ledger_dag() -> DAG:
 
         @task(task_id="forget", execution_timeout=timedelta(minutes=5), doc_md="Forgets verdicts of long ago.")
         def forget() -> int:
-            """Return how many verdicts were forgotten."""
+            """Return how many verdicts, and spans of outputs with an objective, were forgotten."""
             with retried_only_if_unknown():
-                return runtime.open_project().records.registry().forget_verdicts(SystemClock().now() - KEPT)
+                records, before = runtime.open_project().records, SystemClock().now() - KEPT
+                return records.registry().forget_verdicts(before) + records.objectives().forget(before)
 
         @task(task_id="states", execution_timeout=timedelta(hours=1), doc_md="Deletes states that are kept no longer.")
         def states() -> int:

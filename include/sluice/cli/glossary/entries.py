@@ -14,6 +14,7 @@ from sluice.intervals.backfill.convictions import Conviction
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.raw_parity import RawFaultKind
 from sluice.intervals.ledger import State
+from sluice.objectives.log import Minute
 from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
@@ -35,6 +36,7 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "faults of a transform that a comparison names": Conviction,
     "outcomes of a record": Outcome,
     "reasons of the quarantine": Reason,
+    "minutes of an output with an objective": Minute,
     "states of a case": CaseState,
     "storage of a traced record": StorageState,
     "parts of a traced record in an interval": Part,

@@ -67,6 +67,9 @@ TERMS: Mapping[str, tuple[str, str]] = {
     "principal": ("a user of the Kafka cluster that a file in `include/access` declares, with its rights", ""),
     "contract": ("the published versions of a topic's schema; each later version must be compatible with them", ""),
     "deadline": ("what a spec promises of a running stream, such as its largest delay", ""),
+    "objective": ("for which share of the time an output shall be fresh and correct", "`sluice status`"),
+    "error budget": ("how long an output may be bad in the window of its objective", "`sluice status`"),
+    "burn rate": ("how fast an error budget is used up: at 1 it lasts for exactly one window", ""),
     "incident": ("alerts about the same problem, from the first one until it ends", "`sluice alerts open`"),
     "control database": (
         "desired states, attempts, verdicts, backfills and cases; `sluice control rebuild` rebuilds its index",

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sluice.cli.terminal.output import Output, OutputOption, as_json, emit, out, out_lines
+from sluice.cli.views.objective_view import objective_table, objectives_as_dict, project_objectives
 from sluice.cli.views.verdict_view import styled
 from sluice.clock import SystemClock
 from sluice.devstack.stack import component_states
@@ -35,7 +36,7 @@ def status(
     every: Annotated[float, typer.Option(min=1, help="Seconds between two refreshes with --watch.")] = 5,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the stack's components, and every stream's and mirror's verdict; with --watch, keep the fleet on screen.
+    """Show the stack, the verdicts of streams and mirrors, and error budgets; with --watch, keep the fleet on screen.
 
     Without a terminal, --watch prints a line for each verdict that changes; with -o json, an object.
 
@@ -50,21 +51,24 @@ def status(
     notes = [*_disk_notes(project), *(note for status in statuses for note in _notes(project, status))]
     unwanted = [status.unit for status in statuses if status.never_requested]
     mirrors = {name: _mirror(project, name) for name in sorted(project.catalog.mirrors)}
-    stack = _stack(project)
+    stack, objectives = _stack(project), project_objectives(project, SystemClock())
     streams = {s: _as_json(unit, verdict) for unit, own in verdicts.items() for s, verdict in own.items()}
 
     def print_status() -> None:
         _print_stack(stack, embedded=project.deployment.kafka.kind != "external")
         _print_streams({unit: own for unit, own in verdicts.items() if unit not in unwanted})
         _print_mirrors(mirrors)
+        if objectives:
+            out.print(objective_table(objectives))
         for note in notes:
             out_lines.print(note, style="yellow")
         if unwanted:
             names = ", ".join(unwanted)
             out_lines.print(f"Never started: {names}. `sluice streams start UNIT` starts one.", style="dim")
 
+    of_streams = {"streams": streams, "objectives": objectives_as_dict(objectives)}
     of_mirrors = {name: asdict(verdict) for name, verdict in mirrors.items()}
-    emit(output, {"stack": stack, "streams": streams, "mirrors": of_mirrors, "notes": notes}, print_status)
+    emit(output, {"stack": stack, **of_streams, "mirrors": of_mirrors, "notes": notes}, print_status)
 
 
 def _disk_notes(project: Project) -> Iterator[str]:

@@ -11,6 +11,9 @@ from sluice.clock import Clock
 from sluice.console.charts.drawing import drawn
 from sluice.console.charts.numbers import number_text
 from sluice.console.html.site import Site
+from sluice.objectives.budget import BudgetStanding, Burning, ratio_text
+from sluice.specs.model.deadlines import format_share
+from sluice.specs.model.duration import format_duration
 from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import FINE, Health
 from sluice.streams.life.timeline import duration_text
@@ -21,6 +24,7 @@ NAVIGATION = (
     ("topics", "Topics"),
     ("intervals", "Intervals"),
     ("quality", "Quality"),
+    ("objectives", "Objectives"),
     ("alerts", "Alerts"),
     ("cost", "Cost"),
 )
@@ -42,6 +46,10 @@ def console_site(clock: Clock) -> Site:
         "tone": tone_of,
         "verdict": verdict_of,
         "prose": prose,
+        "share": format_share,
+        "window": format_duration,
+        "ratio": ratio_text,
+        "burning": burning_of,
     }
     variables = {"navigation": NAVIGATION, "drawn": drawn}
     return Site("sluice.console", STATIC, clock, filters=filters, variables=variables)
@@ -65,6 +73,17 @@ def verdict_of(status: StreamStatus) -> tuple[str, str]:
     health = status.verdict.health
     at_rest = health is Health.STOPPED and not status.needs_attention
     return health.value, "quiet" if at_rest else tone_of(health)
+
+
+def burning_of(standing: BudgetStanding) -> tuple[str, str]:
+    """Return how an error budget does in a word or two, and the class of its colour."""
+    if standing.fast is Burning.YES:
+        return "burns fast", "bad"
+    if standing.remaining_ratio is not None and standing.remaining_ratio < 0:
+        return "overspent", "bad"
+    if standing.slow is Burning.YES:
+        return "burns", "warning"
+    return ("unknown", "quiet") if standing.window.ratio is None else ("kept", "good")
 
 
 def prose(text: str) -> Markup:

@@ -85,6 +85,22 @@ NEXT_START = _gauge("unit_next_start_timestamp_seconds", "When the unit's schedu
 ATTEMPTS = _counter("unit_attempts", "Attempts of the unit: the newest generation.", "unit")
 CPU = _counter("unit_cpu_seconds", "CPU time of the driver and its child processes since it started.", "unit")
 
+_OUTPUT = ("pipeline", "output")
+
+OBJECTIVE = _gauge("objective_ratio", "Share of the known time of its window in which an output was good.", *_OUTPUT)
+OBJECTIVE_TARGET = _gauge("objective_target_ratio", "Share that the objective of an output asks for.", *_OUTPUT)
+OBJECTIVE_UNKNOWN = _gauge(
+    "objective_unknown_seconds", "Time of its window of which it is unknown how an output was.", *_OUTPUT
+)
+BUDGET_REMAINING = _gauge(
+    "error_budget_remaining_ratio",
+    "Share of its error budget that an output has left; negative if overspent.",
+    *_OUTPUT,
+)
+BURN_RATE = _gauge(
+    "burn_rate", "How fast an output uses up its error budget; 1 uses it up in one window.", *_OUTPUT, "window"
+)
+
 INTERVALS = _gauge("intervals", "Recorded intervals by state, without open ones.", "pipeline", "state")
 CLOSED_UNTIL = _gauge("intervals_closed_until_timestamp_seconds", "End of the last closed interval.", "pipeline")
 CASES = _gauge("quarantine_cases", "Open and fixed cases of quarantined records.", "pipeline", "state")

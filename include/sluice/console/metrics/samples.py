@@ -10,6 +10,7 @@ from datetime import datetime
 from sluice.alerts.delivery import AlertHistory
 from sluice.console.metrics import catalogue as m
 from sluice.console.metrics.catalogue import Metric
+from sluice.objectives.standing import OutputObjective
 from sluice.quality.cases import LIVE, Case
 from sluice.streams.health.batch_log import BatchFigures
 from sluice.streams.health.fleet import StreamStatus
@@ -116,6 +117,21 @@ def of_pipelines(
     live = Counter((case.pipeline, case.state.value) for case in cases if case.state in LIVE)
     for labels, count in sorted(live.items()):
         yield MetricSample(m.CASES, labels, count)
+
+
+def of_objectives(outputs: Iterable[OutputObjective]) -> Iterator[MetricSample]:
+    """Yield the samples of outputs that have an objective."""
+    for output in outputs:
+        standing, labels = output.standing, (output.declared.pipeline, output.declared.output)
+        values: dict[Metric, float | None] = {
+            m.OBJECTIVE: standing.window.ratio,
+            m.OBJECTIVE_TARGET: 1 - standing.objective.allowed,
+            m.OBJECTIVE_UNKNOWN: standing.window.unknown.total_seconds(),
+            m.BUDGET_REMAINING: standing.remaining_ratio,
+        }
+        yield from _known(labels, values)
+        for window, rate in standing.burn.items():
+            yield from _known((*labels, window), {m.BURN_RATE: rate})
 
 
 def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSample]:

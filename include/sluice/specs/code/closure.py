@@ -32,6 +32,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "trigger": True,
     "resources": True,
     "deadlines": True,
+    "objective": True,
     "alerts": True,
     "page": True,
     "backfill": True,
@@ -52,7 +53,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
 Of the outputs only the interval table's windows count: what else is delivered is never compared.
 """
 
-_NO_WINDOWS: Mapping[str, Any] = {"table": True, "keys": True, "carries": {"__all__": {"keep"}}}
+_NO_WINDOWS: Mapping[str, Any] = {"table": True, "objective": True, "keys": True, "carries": {"__all__": {"keep"}}}
 _UNLESS_OMITTED = {"lookback", "lookahead", "since_column", "scope", "where", "carries"}
 """Of the interval table. What was computed before these keys existed is not stale for their sake."""
 

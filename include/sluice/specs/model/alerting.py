@@ -37,6 +37,16 @@ class AlertClass(ExplainedEnum):
         "check Airflow's triggerer",
     )
     DEADLINE = "deadline", "a running stream misses a deadline of its spec", "find out why it is behind"
+    FAST_BURN = (
+        "fast-burn",
+        "an output uses up its error budget within days",
+        "find out what makes it stale or wrong now",
+    )
+    SLOW_BURN = (
+        "slow-burn",
+        "an output uses up its error budget before its window is over",
+        "find out what made it stale or wrong lately",
+    )
     GATE = "gate", "rows that were computed or published violate the suite", "read the page of the gate"
     PARITY = (
         "parity",

@@ -15,7 +15,7 @@ from sluice.contracts.compatibility import Compatibility
 from sluice.errors import SpecError
 from sluice.specs.model.backfill_rules import BackfillRules
 from sluice.specs.model.data_alerts import DataAlert
-from sluice.specs.model.deadlines import UNDECLARED, CircuitBreaker, StreamDeadlines
+from sluice.specs.model.deadlines import UNDECLARED, CircuitBreaker, DeclaredShare, StreamDeadlines
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.encoding import LINES, Encoding
 from sluice.specs.model.fields import WITH_PARTS
@@ -225,6 +225,8 @@ class PipelineSpec(Spec):
     settled table has. Omitted, as it should be: no cap."""
     deadlines: StreamDeadlines = UNDECLARED
     """What each of its streams promises while it runs."""
+    objective: DeclaredShare = None
+    """For which share of the time each of its outputs shall be good that says nothing else."""
     backfill: BackfillRules = BackfillRules()
     start: Start = Edge.EARLIEST
     """Where its streams begin that have read nothing: `earliest`, `latest`, a time with its zone, or the first offset

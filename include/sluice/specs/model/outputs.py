@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
+from sluice.specs.model.deadlines import DeclaredShare
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.spec import Name, Spec
 from sluice.specs.model.topic_shape import TopicShape
@@ -86,6 +87,8 @@ class IntervalsOutput(Spec):
     how many. `interval`: exactly those of one interval, so rows may rank, number or total all of it; a call each."""
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all."""
+    objective: DeclaredShare = None
+    """For which share of the time it shall be good; omitted: as its pipeline says."""
     carries: dict[Name, CarriedTable] = Field(default_factory=dict, validate_default=True)
     """Tables that each interval hands on. The transform takes what the interval before has left under these names, and
     returns its rows and what it leaves itself: `return rows, balances`. Each call is given one interval, in order."""
@@ -144,6 +147,8 @@ class RowsOutput(Spec):
     table: Name
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all."""
+    objective: DeclaredShare = None
+    """For which share of the time it shall be good; omitted: as its pipeline says."""
 
 
 class LatestOutput(Spec):
@@ -153,6 +158,8 @@ class LatestOutput(Spec):
     table: Name
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all. A row whose newest values do not fit stays as it was."""
+    objective: DeclaredShare = None
+    """For which share of the time it shall be good; omitted: as its pipeline says."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """The columns that name a row; none of them is ever null."""
     newest_by: Name | None = None
@@ -184,6 +191,8 @@ class WrittenTopic(Spec):
     topic: Name
     create: TopicShape | None = None
     """How the DAG `topics` creates it. Omitted: the topic has a spec of its own, because some pipeline reads it."""
+    objective: DeclaredShare = None
+    """For which share of the time it shall be good; omitted: as its pipeline says."""
 
     def in_deployment(self, name: str) -> Self:
         """Return the output as it is in one deployment; see `TopicShape`."""
@@ -215,6 +224,8 @@ class SinkOutput(Spec):
     """The variable `SLUICE_CONNECTION_<NAME>` holds the URL that the function is given."""
     where: Condition | None = None
     """Which of the transform's rows it takes; omitted: all."""
+    objective: DeclaredShare = None
+    """For which share of the time it shall be good; omitted: as its pipeline says."""
 
     @property
     def module_file(self) -> str:

@@ -78,6 +78,13 @@ def test_values_are_those_on_record(console: Console, clock: ManualClock) -> Non
     assert closed_until == CLOSED_UNTIL.timestamp()
     assert value("sluice_quarantine_cases", pipeline=pipeline_of(0), state="open") == 1
     assert value("sluice_alerts_total", outcome="failed") == 2
+    stale: Labels = {"pipeline": pipeline_of(STALLED), "output": pipeline_of(STALLED)}
+    assert value("sluice_burn_rate", window="1h", **stale) > 14.4
+    assert value("sluice_error_budget_remaining_ratio", **stale) < 0
+    assert value("sluice_objective_ratio", **stale) < value("sluice_objective_target_ratio", **stale) == 0.999
+    good: Labels = {"pipeline": pipeline_of(5), "output": pipeline_of(5)}
+    assert value("sluice_objective_ratio", **good) == value("sluice_error_budget_remaining_ratio", **good) == 1
+    assert value("sluice_objective_unknown_seconds", **good) == (30 * 24 * 60 - 119) * 60
     unseen = value("sluice_stream_last_observed_timestamp_seconds", stream=pipeline_of(UNSEEN))
     assert unseen == (clock.now() - timedelta(hours=1)).timestamp()
 
