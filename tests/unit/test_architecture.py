@@ -34,6 +34,7 @@ LAYERS = (
     ("settings", "specs/catalog"),
     ("connectivity", "failpoints", "specs/reading", "topics"),
     (
+        "proof",
         "provisioning/access",
         "provisioning/replicas",
         "provisioning/retention",
