@@ -72,7 +72,7 @@ LAYERS = (
     ("control", "control/migrations/versions", "devstack/kafka"),
     ("control/migrations", "devstack"),
     ("project",),
-    ("airflow", "console/context", "project/tracing", "project/upkeep", "spark/session"),
+    ("airflow", "console/context", "project/tracing", "project/upkeep", "proof/running", "spark/session"),
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
     ("airflow/streams", "console/pages", "serve/panels", "spark/checks"),
     ("console", "interactive", "spark/backfill"),

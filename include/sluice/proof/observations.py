@@ -125,6 +125,9 @@ class LatencyBounds:
     fresh: float | None = None
 
 
+NO_BOUNDS = LatencyBounds()
+
+
 @dataclass(frozen=True)
 class Observations:
     """All that was seen.
@@ -151,4 +154,4 @@ class Observations:
     faults: tuple[FiredFault, ...] = ()
     alerts: frozenset[str] = frozenset()
     expected_alerts: frozenset[str] = frozenset()
-    bounds: LatencyBounds = LatencyBounds()
+    bounds: LatencyBounds = NO_BOUNDS
