@@ -17,6 +17,7 @@ from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.machines import machines
 from benchmarks.peers import peers
 from benchmarks.placement import placement
+from benchmarks.proving import prove
 from benchmarks.records import admission, agreement, parse
 from benchmarks.watching import recover, verdicts, watch
 
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "parse": parse.run,
     "peers": peers.run,
     "placement": placement.run,
+    "prove": prove.run,
     "recover": recover.run,
     "settling": settling.run,
     "shapes": shapes.run,

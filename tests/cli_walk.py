@@ -77,6 +77,7 @@ backfill accept x
 backfill status
 backfill cancel x
 backfill list
+prove departures
 quality check departures
 quality show departures
 quality suggest departures

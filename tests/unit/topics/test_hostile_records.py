@@ -274,6 +274,7 @@ NO_RECORDS = {
         "project/upgrades.py",
         "specs/code/parts.py",
     ),
+    *("proof/journal_file.py", "proof/running/comparison.py", "proof/running/place.py"),  # the same, of a proof
     "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
     *("spark/backfill/record_rows.py", "spark/tables/output.py"),  # the last: the schema of a table

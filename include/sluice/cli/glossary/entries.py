@@ -15,6 +15,8 @@ from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.raw_parity import RawFaultKind
 from sluice.intervals.ledger import State
 from sluice.objectives.log import Minute
+from sluice.proof.findings import ProofFault, ProofVerdict
+from sluice.proof.journal import SendOutcome
 from sluice.provisioning.plans.changes import Risk
 from sluice.quality.cases import CaseState
 from sluice.quality.reasons import Outcome, Reason
@@ -44,6 +46,9 @@ _ENUMS: Mapping[str, type[ExplainedEnum]] = {
     "classes of an alert": AlertClass,
     "deliveries of an alert": DeliveryOutcome,
     "lanes of a pipeline": Lane,
+    "results of a proof": ProofVerdict,
+    "findings of a proof": ProofFault,
+    "outcomes of a sending in a proof": SendOutcome,
 }
 
 

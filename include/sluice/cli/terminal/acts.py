@@ -18,7 +18,7 @@ ACTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("backfill run", "backfill accept", "backfill cancel"), _ALWAYS),
     **{f"quarantine {name}": _ALWAYS for name in ("open", "fix", "discard", "reopen", "patch", "replay")},
     **dict.fromkeys(("control rebuild", "control compact"), _ALWAYS),
-    **dict.fromkeys(("feed send", "feed follow"), _ALWAYS),
+    **dict.fromkeys(("feed send", "feed follow", "prove"), _ALWAYS),
 }
 """The commands that are recorded → the parameters of which one must be given; without any, each call is recorded.
 

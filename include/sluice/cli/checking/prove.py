@@ -1,0 +1,101 @@
+"""`sluice prove`: prove a pipeline under load and faults, in a copy of the project with a topic of its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from sluice.cli.terminal.arguments import PipelineArgument
+from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
+from sluice.cli.terminal.pipelines import open_pipeline
+from sluice.disk import write_text
+from sluice.proof.findings import ProofVerdict
+from sluice.proof.journal import SendOutcome
+from sluice.proof.observations import LatencyBounds
+from sluice.proof.running.faults import RequestedFault
+from sluice.proof.running.place import ProofPlace
+from sluice.proof.running.run import ProofRequest, ProvenRun, remove_leftovers
+from sluice.proof.running.run import prove as run_proof
+
+_EXIT = {ProofVerdict.PROVEN: 0, ProofVerdict.BROKEN: 1, ProofVerdict.INCONCLUSIVE: 4}
+
+
+def prove(
+    pipeline: PipelineArgument,
+    *,
+    rate: Annotated[float, typer.Option(min=1, max=500, help="Records per second.")] = 50,
+    seconds: Annotated[float, typer.Option(min=5, max=600, help="How long at least; faults make it longer.")] = 30,
+    fault: Annotated[
+        list[RequestedFault] | None, typer.Option(help="A fault of the proof's own driver. Repeat for several.")
+    ] = None,
+    worst_minute: Annotated[
+        float | None, typer.Option(min=0, help="Seconds: no minute's average may be longer, until the raw table.")
+    ] = None,
+    p999: Annotated[float | None, typer.Option(min=0, help="Seconds: of 1,000 records one may take longer.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the copy and its tables whatever the verdict.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Prove a pipeline: journaled records through a driver of its own, faults, and what is in the tables afterwards.
+
+    It uses the deployment's Kafka, with a topic of its own; nothing else of the deployment is touched. What a killed
+    proof has left behind is removed first.
+
+    Exit codes: 0 proven; 1 broken; 2 a spec is wrong, or of a kind that no proof can be made of; 3 the stack is not
+    up, or the driver does not start; 4 inconclusive, or Kafka does not answer; 5 refused: it would touch what is the
+    deployment's own.
+    """
+    project, spec = open_pipeline(pipeline)
+    remove_leftovers(project, _tell)
+    asked = ProofRequest(rate, seconds, tuple(fault or ()), LatencyBounds(worst_minute, p999), keep=keep)
+    place, run = run_proof(project, spec, asked, _tell)
+    report = as_report(place, asked, run)
+    write_text(place.report, json.dumps(report, indent=1))
+    emit(output, report, lambda: _show(place, run))
+    if code := _EXIT[run.proof.verdict]:
+        raise typer.Exit(code)
+
+
+def _tell(line: str) -> None:
+    err_lines.print(line)
+
+
+def as_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun) -> dict[str, Any]:
+    """Return a proof as JSON values."""
+    proof, journal = run.proof, run.journal
+    return {
+        "proof": place.root.name,
+        "pipeline": place.pipeline,
+        "verdict": proof.verdict,
+        "covered": list(run.covered),
+        "uncovered": list(run.uncovered),
+        "rate": asked.rate,
+        "sent": {outcome.value: journal.count(outcome) for outcome in SendOutcome},
+        "faults": [asdict(fault) for fault in run.seen.faults],
+        "findings": [
+            {**asdict(finding), "meaning": finding.fault.meaning, "what_to_do": finding.fault.what_to_do}
+            for finding in proof.findings
+        ],
+        "latencies": {name: asdict(found) for name, found in proof.latencies.items()},
+        "intervals_compared": sum(interval.is_equal is not None for interval in run.seen.intervals),
+        "looks": len(run.seen.looks),
+    }
+
+
+def _show(place: ProofPlace, run: ProvenRun) -> None:
+    proof, journal = run.proof, run.journal
+    out_lines.print(f"{place.pipeline}: {proof.verdict}: {proof.verdict.meaning}.")
+    counts = ", ".join(f"{journal.count(outcome):,} {outcome.value}" for outcome in SendOutcome)
+    out_lines.print(f"  sent: {counts}; covered: {', '.join(run.covered)}")
+    if run.uncovered:
+        out_lines.print(f"  not covered: {', '.join(run.uncovered)}")
+    for struck in run.seen.faults:
+        out_lines.print(f"  {struck.name}: {struck.evidence or 'no evidence'}")
+    for name, found in proof.latencies.items():
+        out_lines.print(f"  {name}: worst minute {found.worst_minute:.1f} s, 99.9th percentile {found.p999:.1f} s")
+    for finding in proof.findings:
+        out_lines.print(f"  {finding}")
+        out_lines.print(f"    What to do: {finding.fault.what_to_do}.")
+    out_lines.print(f"  {place.report}")

@@ -1,0 +1,70 @@
+"""Every interval of a proof's table, computed again by a batch process from the raw records, and compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sluice.intervals.backfill.parity import PASSES, ParityOutcome
+from sluice.project.project import Project
+from sluice.proof.observations import ComparedInterval
+from sluice.secrecy.secret_values import forms
+from sluice.settings import CONTROL_URL, inherited, lineage_variables
+
+_SECONDS = 900.0
+_LOG = "proof.log"
+
+
+def compare(project: Project, pipeline: str, start: datetime, end: datetime) -> tuple[ComparedInterval, ...]:
+    """Verify the intervals of `[start, end)`.
+
+    The batch has the control database of the proof's own state folder, and sends no lineage.
+    """
+    table = project.catalog.pipelines[pipeline].intervals.table
+    span = ("--from", start.isoformat(), "--to", end.isoformat())
+    asked = ("--mode", "verify", "--by", "sluice prove", "--why", "proof", "--key", "proof")
+    job = project.processes.batch(pipeline, ("backfill", "--pipeline", pipeline, *span, *asked))
+    project.folder.backfills.mkdir(parents=True, exist_ok=True)
+    log = project.folder.backfills / _LOG
+    names = job.inherits - lineage_variables() - frozenset(forms(CONTROL_URL))
+    with log.open("wb") as output:
+        try:
+            ended = subprocess.run(
+                job.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**inherited(names), **job.environment},
+                cwd=job.folder,
+                check=False,
+                timeout=_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return (ComparedInterval(table, "all", None, f"the comparison took more than {_SECONDS:.0f} s"),)
+    reports = sorted(project.folder.backfills.glob("*/parity.json"))
+    if not reports:
+        why = f"the comparison ended with exit code {ended.returncode}; its log is {log}"
+        return (ComparedInterval(table, "all", None, why),)
+    return tuple(of_report(table, _read(reports[-1])))
+
+
+def of_report(table: str, report: dict[str, Any]) -> Iterator[ComparedInterval]:
+    """Yield the intervals of a parity report, and one more for what it says of the raw table, if that is unsound."""
+    for interval in report["intervals"]:
+        outcome = ParityOutcome(interval["outcome"])
+        is_equal = None if outcome is ParityOutcome.INCONCLUSIVE else outcome in PASSES
+        samples = "; ".join(interval.get("samples") or ())
+        yield ComparedInterval(table, interval["from"], is_equal, samples or interval.get("why") or "")
+    for interval in report["left"]:
+        yield ComparedInterval(table, interval["from"], None, interval["why"])
+    if report["outcome"] == ParityOutcome.RAW_MISMATCH:
+        yield ComparedInterval(table, "raw records", False, ParityOutcome.RAW_MISMATCH.meaning)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_bytes())
+    return found

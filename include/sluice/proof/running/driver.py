@@ -1,0 +1,91 @@
+"""The driver of a proof: started by the launcher that streams have, each time under the next generation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sluice.errors import NotReadyError
+from sluice.launch.processes import descendants, wait_until
+from sluice.project.project import Project
+from sluice.specs.catalog.catalog import Unit
+from sluice.streams.life.attempts import Attempt, AttemptState
+from sluice.streams.life.launcher import DriverReport, DriverState
+
+_STOP_SECONDS = 90.0
+
+
+class ProofDriver:
+    """Runs the one unit of a proof's project."""
+
+    def __init__(self, project: Project, unit: Unit) -> None:
+        self.unit = unit
+        self.clock = project.clock
+        self.generation = 0
+        self._project = project
+        self._launcher = project.processes.launcher()
+
+    def start(self) -> None:
+        """Start the next generation.
+
+        Raises:
+            NotReadyError: it could not be started.
+        """
+        self.generation += 1
+        now = self._project.clock.now()
+        attempt = Attempt(self.unit.name, self.generation, self._key, AttemptState.INTENT, now)
+        self._launcher.submit(self._key, self._project.processes.driver(attempt))
+
+    def pids(self) -> Sequence[int]:
+        """Return the driver's process and all that it has started; nothing if it does not run."""
+        report = self.report()
+        if report.state is not DriverState.RUNNING or report.pid is None:
+            return ()
+        return (report.pid, *descendants(report.pid))
+
+    def report(self) -> DriverReport:
+        """Return what its launcher knows."""
+        return self._launcher.find(self._key)
+
+    def wait_for_end(self, deadline_seconds: float) -> DriverReport:
+        """Wait for its death; kill it if it does not come."""
+        if wait_until(lambda: self.report().dead, self.clock, deadline_seconds=deadline_seconds):
+            return self.report()
+        return self._launcher.kill(self._key)
+
+    def kill(self) -> None:
+        """Kill it at once, if one was ever started."""
+        if self.generation:
+            self._launcher.kill(self._key)
+
+    def stop(self) -> None:
+        """Let it end, if one was ever started."""
+        if self.generation:
+            self._launcher.stop(self._key, _STOP_SECONDS)
+
+    def refuse_dead(self) -> None:
+        """Make sure that it lives or was not yet seen to die.
+
+        Raises:
+            NotReadyError: it ended though nobody asked it to.
+        """
+        report = self.report()
+        if report.dead:
+            said = f": {report.failure}" if report.failure else ""
+            raise NotReadyError(
+                f"generation {self.generation} of the driver ended with exit code {report.exit_code}{said}.",
+                fix=f"read {self.log()}.",
+            )
+
+    def log(self) -> Path:
+        """Return the file with its output."""
+        return self._launcher.log(self._key)
+
+    def checkpoints(self) -> Sequence[Path]:
+        """Return the checkpoint folders of its streams, as far as they are there."""
+        folders = (self._project.folder.checkpoint(stream) for stream in self.unit.streams)
+        return [folder for folder in folders if folder.is_dir()]
+
+    @property
+    def _key(self) -> str:
+        return f"{self.unit.name}-g{self.generation}"

@@ -1,0 +1,103 @@
+"""Records by the schema of a topic: good ones, in the order of their times, no two with the same bytes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sluice.errors import SpecError
+from sluice.specs.model.fields import FieldType
+from sluice.specs.model.model import TopicSpec, ValueField
+from sluice.topics.declared_time import write_time
+from sluice.topics.json_object import encode
+from sluice.values.paths import put_at
+
+_VALUES, _RANGE = 5, 100
+_MADE = frozenset(
+    {
+        *(FieldType.STRING, FieldType.LONG, FieldType.INTEGER, FieldType.DOUBLE, FieldType.BOOLEAN),
+        FieldType.TIMESTAMP,
+    }
+)
+
+
+class RecordGenerator:
+    """Makes the values of a topic.
+
+    Args:
+        topic: declares them.
+        begin: when the first event happens (UTC); record n happens n steps later, and is known at once.
+        step: between two events, in whole milliseconds.
+
+    Raises:
+        SpecError: its records cannot be made: of another format than JSON, or a required field of a kind with parts.
+    """
+
+    def __init__(self, topic: TopicSpec, begin: datetime, step: timedelta) -> None:
+        self._value = topic.value
+        self._begin = begin
+        self.step = step
+        if topic.value.format != "json" or topic.value.framing != "none":
+            raise SpecError(
+                f"the topic {topic.name} is in {topic.value.format}, and a proof makes bare JSON only.",
+                fix="prove a pipeline over a topic in JSON.",
+            )
+        for name, field in topic.value.fields.items():
+            if field.required and field.type not in _MADE:
+                raise SpecError(
+                    f"the field {name} of {topic.name} is required and {field.type}, which a proof cannot make.",
+                    fix="prove a pipeline over a topic whose required fields are texts, numbers, booleans or times.",
+                )
+
+    def happens(self, number: int) -> datetime:
+        """Return when the event of a record happens."""
+        return self._begin + number * self.step
+
+    def value(self, number: int) -> bytes:
+        """Return the bytes of a record."""
+        at = self.happens(number)
+        record: dict[str, object] = {}
+        for name, field in self._value.fields.items():
+            if name == self._value.heartbeat or field.type not in _MADE:
+                continue
+            if field.required or name in (self._value.event_time, self._value.arrival_time):
+                put_at(record, field.keys(name), self._part(name, field, number, at))
+        return encode(record)
+
+    def heartbeat(self, at: datetime) -> bytes | None:
+        """Return a record that moves the times of the topic to `at`; None if it has no heartbeats."""
+        value = self._value
+        if value.heartbeat is None:
+            return None
+        times = {value.event_time, value.arrival_time} - {"broker"}
+        record: dict[str, object] = {}
+        put_at(record, value.fields[value.heartbeat].keys(value.heartbeat), True)
+        for name in sorted(times):
+            put_at(record, value.fields[name].keys(name), write_time(at, value.fields[name]))
+        return encode(record)
+
+    def _part(self, name: str, field: ValueField, number: int, at: datetime) -> object:
+        identifies = name in (self._value.event_id or ())
+        lowest = field.minimum or 0
+        room = (field.maximum - lowest) if field.maximum is not None else float("inf")
+        match field.type:
+            case FieldType.STRING:
+                return (
+                    f"{name}-{number}"
+                    if identifies
+                    else (field.one_of or _texts(name))[number % _VALUES % _many(field)]
+                )
+            case FieldType.BOOLEAN:
+                return number % 2 == 0
+            case FieldType.TIMESTAMP:
+                return write_time(at, field)
+            case FieldType.DOUBLE:
+                return lowest + min(room, float(number % _RANGE)) / 2
+        return int(lowest) + (number if identifies else int(min(room, number % _RANGE)))
+
+
+def _texts(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}-{number}" for number in range(_VALUES))
+
+
+def _many(field: ValueField) -> int:
+    return len(field.one_of) if field.one_of else _VALUES

@@ -1,0 +1,106 @@
+"""Faults strike real processes and leave evidence; what could not strike leaves none."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sluice.clock import SystemClock
+from sluice.errors import NotReadyError
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.keeper import start_ticks
+from sluice.launch.processes import lives, wait_until
+from sluice.project.project import Project
+from sluice.proof.running import faults
+from sluice.proof.running.driver import ProofDriver
+from sluice.proof.running.faults import RequestedFault, strike
+from sluice.settings import Settings, settings
+
+DRIVER = """
+import os, signal, subprocess, sys
+java = os.path.join(os.path.dirname(__file__), "java")
+os.path.exists(java) or os.symlink("/bin/sleep", java)
+child = subprocess.Popen([java, "600"])
+signal.signal(signal.SIGTERM, lambda *_: (child.kill(), sys.exit(0)))
+child.wait()
+sys.exit(9)
+"""
+"""Like a driver, as far as its process goes: it has a child that is called `java`, and ends with it."""
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProofDriver]:
+    monkeypatch.setattr(faults, "PAUSE_SECONDS", 0.2)
+    home = tmp_path / "home"
+    (home / "spark_jobs").mkdir(parents=True)
+    (home / "include").symlink_to(settings().home / "include")
+    (home / "spark_jobs" / "stream.py").write_text(DRIVER, encoding="utf-8")
+    place = Settings(home=home, state=tmp_path / "state", spark_master="local")
+    write_endpoints(place.folder, Endpoints(("localhost:1",), airflow_url=""))
+    project = Project.open_strict(place)
+    started = ProofDriver(project, project.catalog.unit("flights"))
+    started.start()
+    ready(started)
+    yield started
+    started.kill()
+
+
+def ready(driver: ProofDriver) -> tuple[int, ...]:
+    """Wait until it has its child, and return both."""
+    assert wait_until(lambda: len(driver.pids()) > 1, SystemClock(), deadline_seconds=30)
+    return tuple(driver.pids())
+
+
+def test_a_killed_driver_is_gone_and_the_next_generation_runs(driver: ProofDriver) -> None:
+    before = ready(driver)[0]
+    ticks = start_ticks(before)
+    fault = strike(RequestedFault.KILL_DRIVER, driver)
+    assert fault.evidence == f"process {before} of generation 1 is gone, with exit code -9"
+    assert not lives(before, ticks=ticks)
+    assert (driver.generation, fault.healed) == (2, False)
+    assert ready(driver)[0] != before
+
+
+def test_a_killed_jvm_takes_its_driver_with_it(driver: ProofDriver) -> None:
+    java = ready(driver)[1]
+    fault = strike(RequestedFault.KILL_JVM, driver)
+    assert fault.evidence == f"Java process {java} of generation 1 is gone; the driver ended with exit code 9"
+    assert driver.generation == 2
+
+
+def test_a_paused_driver_stands_still_and_goes_on(driver: ProofDriver) -> None:
+    pids = ready(driver)
+    fault = strike(RequestedFault.PAUSE_DRIVER, driver)
+    assert fault.evidence.startswith(f"processes {', '.join(map(str, pids))} were in state T")
+    assert tuple(driver.pids()) == pids
+    assert driver.generation == 1
+
+
+def test_a_lost_checkpoint_was_there(driver: ProofDriver, tmp_path: Path) -> None:
+    ready(driver)
+    without = strike(RequestedFault.LOSE_CHECKPOINT, driver)
+    assert without.evidence == ""  # there was none to lose
+    ready(driver)
+    (tmp_path / "state" / "checkpoints" / "departures" / "offsets").mkdir(parents=True)
+    fault = strike(RequestedFault.LOSE_CHECKPOINT, driver)
+    assert fault.evidence.endswith("the checkpoints departures were there and are gone")
+    assert list((tmp_path / "state" / "checkpoints").iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", RequestedFault)
+def test_what_finds_no_driver_has_no_evidence(driver: ProofDriver, fault: RequestedFault) -> None:
+    os.kill(ready(driver)[0], signal.SIGTERM)
+    driver.wait_for_end(30)
+    assert strike(fault, driver).evidence == ""
+
+
+def test_a_driver_that_dies_by_itself_ends_the_proof(driver: ProofDriver) -> None:
+    driver.refuse_dead()
+    os.kill(ready(driver)[1], signal.SIGKILL)
+    driver.wait_for_end(30)
+    with pytest.raises(NotReadyError, match="generation 1 of the driver ended with exit code 9"):
+        driver.refuse_dead()

@@ -1,0 +1,77 @@
+"""Records that are made by a topic's schema decode, keep every rule of their fields, and differ from each other."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sluice.errors import SpecError
+from sluice.proof.running.generation import RecordGenerator
+from sluice.settings import settings
+from sluice.specs.load import load_catalog
+from sluice.specs.model.model import TopicSpec
+from sluice.topics.declared_time import read_time
+from sluice.topics.declared_value import read_fields
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+STEP = timedelta(seconds=90)
+FLIGHTS = load_catalog(settings().home / "include").topics["flights"]
+
+
+def topic(fields: dict[str, Any], **more: object) -> TopicSpec:
+    value = {"format": "json", "event_time": "at", "arrival_time": "broker", "fields": fields, **more}
+    return TopicSpec.model_validate(
+        {"name": "things", "partitions": 2, "value": value, "raw": {"table": "things_raw", "driver": "things"}}
+    )
+
+
+def test_the_records_of_a_shipped_topic_keep_its_rules() -> None:
+    made = RecordGenerator(FLIGHTS, BEGIN, STEP)
+    values = [made.value(number) for number in range(300)]
+    assert len(set(values)) == 300
+    for number, value in enumerate(values):
+        fields = read_fields(value, FLIGHTS.value)
+        assert fields is not None
+        assert read_time(fields["scheduled_at"]) == BEGIN + number * STEP == made.happens(number)
+        assert fields["origin"] in {"EWR", "JFK", "LGA"}
+        assert fields["flight_id"] == number
+        assert {name for name, field in FLIGHTS.value.fields.items() if field.required} <= fields.keys()
+        assert "heartbeat" not in fields
+
+
+def test_a_heartbeat_moves_both_times_and_says_nothing_else() -> None:
+    beat = RecordGenerator(FLIGHTS, BEGIN, STEP).heartbeat(BEGIN)
+    assert beat is not None
+    at = "2026-01-01T00:00:00Z"
+    assert json.loads(beat) == {"heartbeat": True, "scheduled_at": at, "observed_at": at}
+
+
+def test_bounds_paths_and_ids_are_kept() -> None:
+    fields = {
+        "at": {"type": "timestamp", "required": True, "epoch": "milliseconds", "path": "$.meta.at"},
+        "id": {"type": "string", "required": True},
+        "share": {"type": "double", "required": True, "minimum": 0, "maximum": 1},
+        "level": {"type": "integer", "required": True, "minimum": -3, "maximum": 3},
+        "is_new": {"type": "boolean", "required": True},
+        "more": {"type": "array", "items": {"type": "string"}},
+    }
+    made = RecordGenerator(topic(fields, event_id=["id"]), BEGIN, STEP)
+    records = [json.loads(made.value(number)) for number in range(250)]
+    assert records[0]["meta"]["at"] == BEGIN.timestamp() * 1000
+    assert len({record["id"] for record in records}) == 250
+    assert all(0 <= record["share"] <= 1 and -3 <= record["level"] <= 3 for record in records)
+    assert all("more" not in record for record in records)
+    assert made.heartbeat(BEGIN) is None
+
+
+def test_what_cannot_be_made_is_refused_before_anything_is_sent() -> None:
+    at = {"type": "timestamp", "required": True}
+    listed = topic({"at": at, "parts": {"type": "array", "items": {"type": "string"}, "required": True}})
+    with pytest.raises(SpecError, match="the field parts of things is required and array"):
+        RecordGenerator(listed, BEGIN, STEP)
+    lines = topic({"at": at}, format="csv", columns=["at"])
+    with pytest.raises(SpecError, match="things is in csv"):
+        RecordGenerator(lines, BEGIN, STEP)

@@ -1,0 +1,119 @@
+"""The copy of a proof is a sound project with one pipeline and its own topic; what a killed proof left is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluice.errors import RefusedError, SpecError
+from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.launch.keeper import start_ticks
+from sluice.project.project import Project
+from sluice.proof.running.place import ProofPlace, copy_project, intervals_of, leftovers, refuse_shared
+from sluice.settings import Settings, settings
+from sluice.specs.catalog.catalog import Catalog
+from sluice.specs.load import load_catalog
+
+BOOTSTRAP = ("localhost:1",)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    place = Settings(home=settings().home, state=tmp_path / "state")
+    write_endpoints(place.folder, Endpoints(BOOTSTRAP, airflow_url=""))
+    return Project.open_strict(place)
+
+
+def place_in(tmp_path: Path) -> ProofPlace:
+    return ProofPlace(tmp_path / "state" / "proofs" / "1234", "prove_1234_flights", "departures")
+
+
+def test_the_copy_reads_a_topic_of_its_own_and_shares_nothing(project: Project, tmp_path: Path) -> None:
+    spec, place = project.catalog.pipelines["departures"], place_in(tmp_path)
+    place.record()
+    copy_project(project, spec, place)
+    copy = place.open(project.settings)
+    assert list(copy.catalog.topics) == ["prove_1234_flights"]
+    own = copy.catalog.pipelines["departures"]
+    assert list(copy.catalog.pipelines) == ["departures"]
+    assert {name: source.topic for name, source in own.topic_sources.items()} == {"flights": "prove_1234_flights"}
+    assert own.topic_sources["flights"].time == spec.topic_sources["flights"].time
+    assert own.outputs == (intervals_of(spec),)
+    assert (own.transform, own.static, own.driver) == (spec.transform, spec.static, spec.driver)
+    assert copy.kafka.bootstrap() == BOOTSTRAP
+    assert copy.kafka.client() == {}
+    assert copy.folder.table("flights_raw").is_relative_to(place.root)
+    assert copy.settings.control_url.endswith(f"{place.state.control}")
+    topics = project.catalog.topics["flights"], copy.catalog.topics["prove_1234_flights"]
+    assert replace_name(topics[0].model_dump()) == replace_name(topics[1].model_dump())
+
+
+def replace_name(topic: dict[str, object]) -> dict[str, object]:
+    return {**topic, "name": ""}
+
+
+def test_what_a_proof_cannot_check_is_refused() -> None:
+    spec = load_catalog(settings().home / "include").pipelines["departures"]
+    live = tuple(output for output in spec.outputs if output.kind != "intervals")
+    with pytest.raises(SpecError, match="departures has no interval table"):
+        intervals_of(spec.model_copy(update={"outputs": live}))
+    ((name, source),) = spec.topic_sources.items()
+    two = spec.model_copy(update={"source": None, "sources": {name: source, "more": source}})
+    with pytest.raises(SpecError, match="reads 2 topics and 0 tables"):
+        intervals_of(two)
+
+
+def test_a_deployment_whose_things_would_be_touched_is_refused(project: Project) -> None:
+    refuse_shared(project)
+    catalog: Catalog = load_catalog(settings().home / "include")
+    local = catalog.deployments["local"]
+
+    def refuse(**changes: object) -> None:
+        changed = local.model_copy(update=changes)
+        refuse_shared(Project(project.settings, replace(catalog, deployments={"local": changed})))
+
+    with pytest.raises(RefusedError, match="keeps tables in /somewhere"):
+        refuse(storage="/somewhere")
+    secured = project.settings.folder
+    write_endpoints(secured, Endpoints(BOOTSTRAP, airflow_url="", kafka_secured=True))
+    (secured.kafka).mkdir(parents=True)
+    with pytest.raises(Exception, match=r"password|login|Kafka"):
+        refuse()
+
+
+def test_what_a_killed_proof_has_left_behind_is_found_and_a_running_one_is_not(tmp_path: Path) -> None:
+    place = place_in(tmp_path)
+    proofs = place.root.parent
+    place.record()
+    assert leftovers(proofs) == []  # this process lives
+    dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    ticks = start_ticks(dead.pid)
+    dead.communicate()
+    record = place.root / "proof.json"
+    entry = json.loads(record.read_bytes())
+    assert entry["pid"] == os.getpid()
+    record.write_text(json.dumps({**entry, "pid": dead.pid, "ticks": ticks}), encoding="utf-8")
+    assert leftovers(proofs) == [place]
+    for other in ({"topic": "flights"}, {"pid": "x"}, {"ticks": None, "pid": os.getpid(), "topic": "flights"}):
+        record.write_text(json.dumps({**entry, "pid": dead.pid, "ticks": ticks, **other}), encoding="utf-8")
+        assert leftovers(proofs) == []
+    record.write_bytes(b"[1]")
+    assert leftovers(proofs) == []
+
+
+def test_the_report_and_the_journal_outlive_the_copy(tmp_path: Path) -> None:
+    place = place_in(tmp_path)
+    place.record()
+    for name in ("project", "state"):
+        (place.root / name).mkdir()
+    place.journal.write_text("", encoding="utf-8")
+    place.release(keep=True)
+    assert sorted(path.name for path in place.root.iterdir()) == ["journal.jsonl", "project", "state"]
+    place.release(keep=False)
+    assert [path.name for path in place.root.iterdir()] == ["journal.jsonl"]
