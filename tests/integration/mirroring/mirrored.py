@@ -140,12 +140,12 @@ def two_clusters(folder: Path, *, topic: bool = True, secured: bool = False) -> 
         if topic:
             with KafkaPythonAdministration((source.bootstrap,), source.client) as administration:
                 administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
-        stack.callback(end_mirrors, state)
+        stack.callback(end_mirrors, place)
         yield found
 
 
-def end_mirrors(state: Path) -> None:
-    """Kill what is left of the mirrors of a state folder."""
-    launcher = Project.open_tolerant(Settings(state=state)).processes.launcher()
+def end_mirrors(place: Settings) -> None:
+    """Kill what is left of the mirrors of a project."""
+    launcher = Project.open_tolerant(place).processes.launcher()
     for report in launcher.living():  # type: ignore[attr-defined]  # of this machine
         launcher.kill(report.key)
