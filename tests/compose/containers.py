@@ -24,7 +24,7 @@ NAME = "sluice-trial"
 """Of the Compose project and of its images: neither is that of a user's own installation."""
 PROFILES = ("--profile", "metrics", "--profile", "live")
 ONE_OF_EACH_IMAGE = ("runner", "postgres", "prometheus")
-RECOVERY_SECONDS = 300.0
+RECOVERY_SECONDS = 420.0
 NEEDS = "The containers need a Docker engine with its plugins `compose` 2.24 or newer and `buildx`: "
 
 T = TypeVar("T")
