@@ -272,6 +272,7 @@ def _batch(number: int, at: datetime) -> Mapping[str, object]:
         "quarantined": {"wrong_type": 2, "missing_field": 1} if number % 50 == 7 else {},
         "lag_records": max(0, 40 - number),
         "cpu_seconds": 20.0 + number / 10,
+        "jvm": {"heap_used_bytes": 3e8 + number, "heap_max_bytes": 7e8, "gc_seconds": 1.5, "threads": 80},
         "read": 30 * (number + 1),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -57,8 +58,8 @@ class MasterPage:
 
 
 @contextmanager
-def serving(page: MasterPage) -> Iterator[MasterPage]:
-    """Serve a page, and put its address into it."""
+def serving(page: MasterPage, encryption: ssl.SSLContext | None = None) -> Iterator[MasterPage]:
+    """Serve a page, encrypted if that is given, and put its address into it."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -73,9 +74,13 @@ def serving(page: MasterPage) -> Iterator[MasterPage]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that is refused is no fault of ours
+    if encryption is not None:
+        server.socket = encryption.wrap_socket(server.socket, server_side=True)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    page.address = f"http://127.0.0.1:{server.server_address[1]}"
+    scheme = "http" if encryption is None else "https"
+    page.address = f"{scheme}://127.0.0.1:{server.server_address[1]}"
     try:
         yield page
     finally:

@@ -14,6 +14,7 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import AlertHistory, Delivery
@@ -129,7 +130,7 @@ class Journal:
     def _locked(self, kind: int) -> Iterator[None]:
         """Hold the journal's lock; the operating system releases it with the process, however that ends."""
         deadline = self._clock.monotonic() + _LOCK_SECONDS
-        with (self.folder / "lock").open("a+b") as lock:
+        with self._opened(kind) as lock:
             while True:
                 try:
                     fcntl.flock(lock, kind | fcntl.LOCK_NB)
@@ -142,6 +143,13 @@ class Journal:
                         ) from None
                     self._clock.sleep(_POLL_SECONDS)
             yield
+
+    def _opened(self, kind: int) -> BinaryIO:
+        """Open the file that is locked. Who only reads may have the folder for reading only."""
+        file = self.folder / "lock"
+        if kind == fcntl.LOCK_SH and file.exists():
+            return file.open("rb")
+        return file.open("a+b")
 
 
 def _history(contents: list[tuple[str, bytes]]) -> AlertHistory:

@@ -17,4 +17,6 @@ print(json.dumps({"metrics": (secrets / "airflow_metrics").read_text()} | json.l
   >"$AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
 
 umask 022
+# Who starts drivers needs what Spark's processes know each other by, too.
+if [ -f /run/secrets/spark ]; then exec "$(dirname "$0")/spark.sh" "$@"; fi
 exec "$@"

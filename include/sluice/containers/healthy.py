@@ -6,6 +6,9 @@ healthy.py spark-worker URL             a master has registered it
 healthy.py airflow URL COMPONENT...     Airflow's API says that these components are healthy
 healthy.py page URL                     it is there
 healthy.py door URL                     it asks who comes
+
+All of them encrypt. A service knows the others by the installation's authority, and shows its own certificate to those
+that ask for one.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import struct
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -23,6 +28,8 @@ from urllib.request import urlopen
 _SECONDS = 5.0
 _API_VERSIONS = 18
 _CORRELATION = 7
+SECRETS = Path("/run/secrets")
+_AUTHORITY = "tls_ca"
 
 
 class UnhealthyError(Exception):
@@ -33,7 +40,10 @@ def kafka(address: str) -> None:
     """Ask for the versions of the protocol: a port may accept connections before its broker serves."""
     host, _, port = address.rpartition(":")
     body = struct.pack(">hhih", _API_VERSIONS, 0, _CORRELATION, -1)
-    with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:
+    with (
+        socket.create_connection((host, int(port)), timeout=_SECONDS) as plain,
+        encryption().wrap_socket(plain, server_hostname=host) as connection,
+    ):
         connection.sendall(struct.pack(">i", len(body)) + body)
         answer = connection.makefile("rb").read(10)
     if len(answer) < 10:  # noqa: PLR2004 - length, correlation id and error code
@@ -66,14 +76,14 @@ def airflow(url: str, *components: str) -> None:
 
 def page(url: str) -> None:
     """Ask for a page: anything but a good answer raises."""
-    with urlopen(url, timeout=_SECONDS):  # noqa: S310 - the address comes from docker-compose.yaml
-        pass
+    with _opened(url) as answer:
+        answer.read()  # who is left in the middle of a page complains in its log
 
 
 def door(url: str) -> None:
     """Come without a token: it works if it says that one is needed."""
     try:
-        with urlopen(url, timeout=_SECONDS):  # noqa: S310 - the address comes from docker-compose.yaml
+        with _opened(url):
             raise UnhealthyError("it lets every client in")
     except HTTPError as error:
         if error.code != http.client.UNAUTHORIZED:
@@ -90,8 +100,27 @@ CHECKS: Mapping[str, Callable[..., None]] = {
 }
 
 
+def encryption(secrets: Path | None = None) -> ssl.SSLContext:
+    """Return what trusts the installation's authority and no other, with the certificate of this service if it has one.
+
+    Raises:
+        OSError: there is no authority, or a file cannot be used.
+    """
+    folder = secrets or SECRETS
+    context = ssl.create_default_context(cafile=str(folder / _AUTHORITY))
+    for own in (path for path in folder.glob("tls_*") if path.name != _AUTHORITY):
+        context.load_cert_chain(own)
+    return context
+
+
+def _opened(url: str) -> http.client.HTTPResponse:
+    context = encryption() if url.startswith("https:") else None
+    opened: http.client.HTTPResponse = urlopen(url, timeout=_SECONDS, context=context)  # noqa: S310 - from docker-compose.yaml
+    return opened
+
+
 def _json(url: str) -> dict[str, Any]:
-    with urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310 - the address comes from docker-compose.yaml
+    with _opened(url) as answer:
         body: dict[str, Any] = json.load(answer)
         return body
 

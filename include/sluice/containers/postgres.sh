@@ -3,7 +3,8 @@
 #   serving_writer, serving_reader  the streams that write the database `serving`, and those who read it
 #   any other                       owns one database of its own name: Airflow's, the control database
 # The superuser has no password: it exists on the socket inside this container only.
-# Roles and passwords are set at every start, so a changed secret needs a restart and nothing else.
+# Roles and passwords are set at every start, so a changed secret needs a restart and nothing else; and so is who may
+# connect: by TCP only what encrypts, and with a password.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 data=${PGDATA:-/var/lib/postgresql/data} secrets=${SECRETS:-/run/secrets}
@@ -14,9 +15,15 @@ if [ ! -d "$data" ]; then
   rm -rf "$data.new"
   initdb --pgdata="$data.new" --username=postgres --encoding=UTF8 --locale=C.UTF-8 --data-checksums \
     --auth-local=peer --auth-host=scram-sha-256
-  echo "host all all samenet scram-sha-256" >>"$data.new/pg_hba.conf"
   mv "$data.new" "$data"
 fi
+
+(
+  umask 077
+  printf '%s\n' 'local all postgres peer' 'hostssl all all all scram-sha-256' >"$PGHOST/pg_hba.conf"
+  # PostgreSQL uses no key that others may read, as a mounted secret is.
+  cat "$secrets/tls_postgres" >"$PGHOST/tls.pem"
+)
 
 sql() { psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"; }
 
@@ -37,4 +44,6 @@ REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 SQL
 sql --dbname=serving --set=writer=serving_writer --set=reader=serving_reader --file="$here/serving_roles.sql"
 pg_ctl --pgdata="$data" --silent --wait --mode=fast stop
-exec postgres -D "$data" -k "$PGHOST" -c "listen_addresses=${LISTEN:-*}" -c log_connections=off -c max_connections=200
+exec postgres -D "$data" -k "$PGHOST" -c "listen_addresses=${LISTEN:-*}" -c "hba_file=$PGHOST/pg_hba.conf" \
+  -c ssl=on -c "ssl_cert_file=$PGHOST/tls.pem" -c "ssl_key_file=$PGHOST/tls.pem" -c ssl_min_protocol_version=TLSv1.3 \
+  -c log_connections=off -c max_connections=200

@@ -1,6 +1,6 @@
 """Keeps the token fresh by which Prometheus reads `/sluice/metrics`: one of a user of Airflow's who may only read.
 
-scrape_token.py URL USER PASSWORD_FILE TOKEN_FILE
+scrape_token.py URL USER PASSWORD_FILE TOKEN_FILE AUTHORITY_FILE
 
 Airflow's tokens last a day. Until the first one is there, and while Airflow is away, a scrape is refused; the rule
 SluiceMetricsGone tells of that. Standard library alone.
@@ -11,9 +11,11 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import ssl
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -22,8 +24,14 @@ RETRY_SECONDS = 10.0
 _SECONDS = 10.0
 
 
-def ask(url: str, user: str, password: str) -> str:
+def ask(url: str, user: str, password: str, authority: Path | None = None) -> str:
     """Return a token.
+
+    Args:
+        url: of Airflow.
+        user: who may read.
+        password: the user's.
+        authority: the certificate by which Airflow is known; None: those that the machine trusts.
 
     Raises:
         OSError: Airflow is away, or refuses.
@@ -31,7 +39,8 @@ def ask(url: str, user: str, password: str) -> str:
     """
     body = json.dumps({"username": user, "password": password}).encode()
     request = Request(f"{url}/auth/token", body, {"Content-Type": "application/json"})  # noqa: S310 - from docker-compose.yaml
-    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - the same
+    context = ssl.create_default_context(cafile=None if authority is None else str(authority))
+    with urlopen(request, timeout=_SECONDS, context=context) as answer:  # noqa: S310 - the same
         return str(json.load(answer)["access_token"])
 
 
@@ -56,9 +65,15 @@ def renew(ask_: Callable[[], str], file: Path) -> float:
 
 def main(arguments: list[str]) -> None:
     """Renew it for ever."""
-    url, user, password, token = arguments
+    url, user, password, token, authority = arguments
     while True:
-        time.sleep(renew(lambda: ask(url, user, Path(password).read_text(encoding="utf-8")), Path(token)))
+        asking = partial(_ask_with, url, user, Path(password), Path(authority))
+        time.sleep(renew(asking, Path(token)))
+
+
+def _ask_with(url: str, user: str, password: Path, authority: Path) -> str:
+    """Read the files each time: they may have been replaced."""
+    return ask(url, user, password.read_text(encoding="utf-8"), authority)
 
 
 if __name__ == "__main__":

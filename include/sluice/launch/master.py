@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from sluice.errors import UnreachableError
+from sluice.specs.deployments.deployment import PageTls
 from sluice.streams.failures.capacity import Application, ClusterCapacity, Worker
 
 SECONDS = 3.0
 _MAX_BYTES = 8 * 1024**2
 
 
-def leading_capacity(pages: Sequence[str], seconds: float = SECONDS) -> ClusterCapacity:
+def leading_capacity(pages: Sequence[str], seconds: float = SECONDS, tls: PageTls | None = None) -> ClusterCapacity:
     """Return what a cluster has now, from the page of the master that leads: of several, one does at a time.
 
     Args:
         pages: addresses of the pages of all masters of the cluster, at least one.
         seconds: how long each may take to answer.
+        tls: the files by which pages that encrypt are known and asked; None: what the machine trusts.
 
     Raises:
         UnreachableError: no master leads (now); it says of each why it does not.
@@ -32,7 +35,7 @@ def leading_capacity(pages: Sequence[str], seconds: float = SECONDS) -> ClusterC
     faults = []
     for page in pages:
         try:
-            return read_capacity(page, seconds)
+            return read_capacity(page, seconds, tls)
         except UnreachableError as error:
             faults.append(error)
     if len(faults) == 1:
@@ -43,14 +46,16 @@ def leading_capacity(pages: Sequence[str], seconds: float = SECONDS) -> ClusterC
     )
 
 
-def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
+def read_capacity(page: str, seconds: float = SECONDS, tls: PageTls | None = None) -> ClusterCapacity:
     """Return what the cluster has now, by the address of its master's page, such as `http://127.0.0.1:8081`.
+
+    Files are read each time: they may have been replaced.
 
     Raises:
         UnreachableError: nothing answers there, it is no master, or it does not lead (now).
     """
     try:
-        page_data = _get(page, seconds)
+        page_data = _get(page, seconds, tls)
         status = page_data["status"]
         workers = [
             Worker(int(worker["cores"]), int(worker["coresfree"]), int(worker["memoryfree"]))
@@ -68,12 +73,11 @@ def read_capacity(page: str, seconds: float = SECONDS) -> ClusterCapacity:
     return capacity
 
 
-def _get(page: str, seconds: float) -> Mapping[str, Any]:
+def _get(page: str, seconds: float, tls: PageTls | None) -> Mapping[str, Any]:
     parts = urlsplit(page)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{page!r} is no address")
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname, parts.port, timeout=seconds)
+    connection = _connection(parts, seconds, tls)
     try:
         connection.request("GET", f"{parts.path.rstrip('/')}/json/", headers={"Accept": "application/json"})
         answer = connection.getresponse()
@@ -83,6 +87,16 @@ def _get(page: str, seconds: float) -> Mapping[str, Any]:
         return state
     finally:
         connection.close()
+
+
+def _connection(parts: SplitResult, seconds: float, tls: PageTls | None) -> http.client.HTTPConnection:
+    host, port = parts.hostname or "", parts.port
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=seconds)
+    context = ssl.create_default_context(cafile=None if tls is None else tls.ca)
+    if tls is not None and tls.certificate is not None:
+        context.load_cert_chain(tls.certificate, tls.key)
+    return http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
 
 
 def _silent(page: str, what: str) -> UnreachableError:

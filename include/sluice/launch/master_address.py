@@ -13,7 +13,7 @@ from sluice.errors import NotReadyError
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.ports import HOST
 from sluice.settings import StateFolder
-from sluice.specs.deployments.deployment import SparkPlace
+from sluice.specs.deployments.deployment import PageTls, SparkPlace
 from sluice.specs.deployments.masters import STANDALONE, masters_of
 
 LOCAL = "local"
@@ -24,10 +24,17 @@ _PAGE_PORT = 8080
 
 @dataclass(frozen=True)
 class MasterAddress:
-    """A master, and the addresses of its pages: one for each that may lead; none where it is no standalone one."""
+    """A master, and the addresses of its pages: one for each that may lead; none where it is no standalone one.
+
+    Attributes:
+        master: as drivers name it.
+        pages: their addresses.
+        tls: the files by which pages that encrypt are known and asked; None: what the machine trusts.
+    """
 
     master: str
     pages: tuple[str, ...] = ()
+    tls: PageTls | None = None
 
     @property
     def standalone(self) -> bool:
@@ -58,7 +65,7 @@ def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) ->
     if master == embedded.master:
         return embedded
     if master == declared and deployment.pages:
-        return MasterAddress(master, deployment.pages)
+        return MasterAddress(master, deployment.pages, deployment.tls)
     hosts = [each.rpartition(":")[0] for each in masters_of(master)]
     return MasterAddress(master, tuple(f"http://{host}:{_PAGE_PORT}" for host in hosts))
 

@@ -22,7 +22,7 @@ from sluice.streams.life.launcher import DriverReport, Launcher
 
 def launcher_at(address: MasterAddress, drivers: Path, alive: dict[str, DriverReport]) -> Launcher:
     """Return what starts drivers that take their cores from a place."""
-    capacity = partial(leading_capacity, address.pages) if address.standalone else None
+    capacity = partial(leading_capacity, address.pages, tls=address.tls) if address.standalone else None
     return LocalLauncher(drivers, alive=alive, capacity=capacity)
 
 
@@ -33,5 +33,5 @@ def require_capacity(address: MasterAddress, request: ResourceRequest) -> None:
         NotReadyError: it would not, now.
         UnreachableError: it is not known.
     """
-    if address.standalone and (why := shortage(request, leading_capacity(address.pages))):
+    if address.standalone and (why := shortage(request, leading_capacity(address.pages, tls=address.tls))):
         raise NotReadyError(f"{why}.", fix="repeat it when there is capacity, or add workers to the cluster.")

@@ -33,10 +33,12 @@ class ServerAddress:
     Attributes:
         listening: a socket that listens.
         url: under which it is reached, for links in alerts.
+        certificate: a file in PEM with private key and certificate, by which it encrypts; empty: it does not.
     """
 
     listening: socket.socket
     url: str
+    certificate: str = ""
 
     def page(self, pipeline: str, output: str) -> str:
         """Return the address of an output's page."""
@@ -72,7 +74,16 @@ def serve(
 ) -> None:
     """Serve until the process is asked to end."""
     app = application(project, gate, dispatcher, place)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="on")
+    file = place.certificate or None
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        lifespan="on",
+        ssl_certfile=file,
+        ssl_keyfile=file,
+    )
     uvicorn.Server(config).run(sockets=[place.listening])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 import subprocess
 import sys
 import urllib.request
@@ -24,6 +25,7 @@ from sluice.project.reloading import ReloadingProject
 from sluice.serve.app import create_serve
 from sluice.serve.hub import Hub
 from sluice.settings import settings
+from tests.certificates import make_authority
 from tests.unit.serve.conftest import silent
 
 API = "/api/departures/departures_live"
@@ -90,7 +92,7 @@ def serving(*options: str, **variables: str) -> Iterator[tuple[str, subprocess.P
     try:
         assert process.stderr is not None
         said = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        found = re.search(r"https?://127\.0\.0\.1:\d+", said)
         yield (found[0] if found else said), process
     finally:
         process.terminate()
@@ -104,6 +106,26 @@ def test_the_command_goes_on_as_a_process_of_airflows(airflow_database: Path, tm
         request = urllib.request.Request(f"{address}/api")  # noqa: S310 - loopback
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(request, timeout=120)  # noqa: S310 - the same
+
+
+@pytest.mark.parametrize("beside_airflow", [pytest.param(True, marks=pytest.mark.verify), False])
+def test_with_a_certificate_it_encrypts(airflow_database: Path, tmp_path: Path, *, beside_airflow: bool) -> None:
+    authority = make_authority(tmp_path)
+    own = authority.issue("serve").both
+    place = {"SLUICE_HOME": str(settings().home), "SLUICE_STATE": str(tmp_path / "state")}
+    place["AIRFLOW_HOME"] = str(airflow_database.parent) if beside_airflow else ""
+    options = ("--certificate", str(own), *(() if beside_airflow else ("--without-login",)))
+    with serving(*options, **place) as (address, _):
+        assert address.startswith("https://")
+        known = ssl.create_default_context(cafile=str(authority.ca))
+        try:
+            with urllib.request.urlopen(f"{address}/api", timeout=120, context=known) as answer:  # noqa: S310 - loopback
+                status = answer.status
+        except urllib.error.HTTPError as error:
+            status = error.code
+        assert status == (401 if beside_airflow else 200)
+        with pytest.raises(OSError, match=r"Remote end closed|reset|BadStatusLine"):
+            urllib.request.urlopen(address.replace("https", "http"), timeout=120)  # noqa: S310 - the same
 
 
 def test_without_airflow_it_serves_this_machine_alone(tmp_path: Path) -> None:
@@ -122,6 +144,8 @@ def test_without_airflow_it_serves_this_machine_alone(tmp_path: Path) -> None:
     ("options", "words", "code"),
     [
         ((), "tokens cannot be checked", 3),
+        (("--without-login", "--certificate", "/none.pem"), "/none.pem cannot be used to encrypt: No such file", 3),
+        (("--without-login", "--certificate", __file__), "holds a private key without a password", 3),
         (("--without-login", "--host", "0.0.0.0"), "could read the values", 2),  # noqa: S104 - refused
     ],
 )

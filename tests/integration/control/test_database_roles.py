@@ -35,6 +35,7 @@ from sluice.project.records import ProjectRecords
 from sluice.serve.server import open_source
 from sluice.settings import PACKAGE, Settings
 from sluice.specs.model.outputs import LatestOutput
+from tests.certificates import make_authority
 from tests.integration.brokers import free_ports
 from tests.suites.latest_suite import TABLE, change
 
@@ -121,6 +122,9 @@ def prepared() -> Iterator[Server]:
         shutil.copytree(SCRIPT.parent, folder / "scripts")
         if os.getuid() == 0:
             os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
+        issued = make_authority(folder).issue("postgres")
+        shutil.copy(issued.both, folder / "secrets" / "tls_postgres")
+        (folder / "secrets" / "tls_postgres").chmod(0o444)
         made = Server(folder, *free_ports(1))
         for role in ROLES:
             made.draw(role, f"of-{role}")
@@ -161,6 +165,21 @@ def test_no_role_is_more_than_a_role_that_logs_in(server: Server, role: str) -> 
     assert not any(found), found
     assert "permission denied" in can(server.engine(role), "SET TRANSACTION READ WRITE", "CREATE ROLE another")
     assert "must be superuser" in can(server.engine(role), "COPY (SELECT 1) TO PROGRAM 'cat'")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_client_that_does_not_encrypt_is_refused_and_one_that_does_knows_the_server(
+    server: Server, role: str
+) -> None:
+    def engine(**settings: str) -> sa.Engine:
+        return sa.create_engine(sa.make_url(server.url(role, ROLES[role])).set(query=settings), poolclass=sa.NullPool)
+
+    assert "no encryption" in can(engine(sslmode="disable"), "SELECT 1")
+    known = {"sslmode": "verify-full", "sslrootcert": str(server.folder / "ca.pem")}
+    with engine(**known).connect() as connection:
+        encrypted = "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+        assert connection.execute(sa.text(encrypted)).scalar_one() == "TLSv1.3"
+    assert "certificate verify failed" in can(engine(sslmode="verify-full", sslrootcert="system"), "SELECT 1")
 
 
 @pytest.mark.parametrize("role", ROLES)

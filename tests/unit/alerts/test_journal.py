@@ -5,6 +5,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,17 @@ def test_it_is_bounded_and_says_what_made_room(tmp_path: Path) -> None:
     assert kept == [f"a{number:02}" for number in range(20 - len(kept), 20)]
     (note,) = history.notes
     assert note.startswith(f"{20 - len(kept)} older alerts, 2026-11-05T10:00:00+00:00 to ")
+
+
+def test_a_reader_needs_no_right_to_write(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(alert := make_alert())
+    lock = tmp_path / "lock"
+    lock.unlink()
+    lock.symlink_to(Path(sys.executable).resolve())  # nobody may write a program that runs, not even root
+    with pytest.raises(NotReadyError):
+        journal.append(make_alert())
+    assert journal.read() == AlertHistory((alert,), {})
 
 
 def test_nobody_else_on_the_machine_may_read_it(tmp_path: Path) -> None:

@@ -16,6 +16,14 @@ COMPOSE_TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 BROKERS = {name: service for name, service in SERVICES.items() if "containers/broker.sh" in service.get("command", [])}
+METRICS = {"prometheus", "node-exporter"}
+"""Of the profile `metrics`."""
+
+
+def environment(name: str) -> dict[str, str]:
+    """Return the variables of a service."""
+    found: dict[str, str] = SERVICES[name].get("environment", {})
+    return found
 
 
 def is_one_shot(service: dict[str, Any]) -> bool:

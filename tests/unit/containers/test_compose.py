@@ -18,27 +18,23 @@ from tests.unit.containers.compose_file import (
     BROKERS,
     COMPOSE,
     COMPOSE_TEXT,
+    METRICS,
     ROOT,
     SCRIPTS,
     SERVICES,
+    environment,
     is_one_shot,
     properties,
     seconds,
 )
 
-METRICS = {"prometheus", "node-exporter"}
 every_service = pytest.mark.parametrize("name", SERVICES)
 DEPLOYMENT = load_catalog(ROOT / "include").deployments["compose"]
 
 
-def _environment(name: str) -> dict[str, str]:
-    environment: dict[str, str] = SERVICES[name].get("environment", {})
-    return environment
-
-
 def _mounts(name: str) -> dict[str, str]:
     """Return volume name → mount point."""
-    return dict(mount.split(":")[:2] for mount in SERVICES[name].get("volumes", []))
+    return dict(mount.split(":")[:2] for mount in SERVICES[name].get("volumes", []) if mount[0] != "/")
 
 
 def test_the_whole_system_is_there() -> None:
@@ -72,11 +68,13 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert service["read_only"] is True
     assert "no-new-privileges:true" in service["security_opt"]
     assert not {"privileged", "cap_add", "devices", "network_mode", "pid", "ipc", "userns_mode", "user"} & set(service)
-    assert not [mount for mount in service.get("volumes", []) if mount.startswith(("/", ".", "~"))]
+    of_machine = [mount for mount in service.get("volumes", []) if mount.startswith(("/", ".", "~"))]
+    assert of_machine == (["/proc/1/net:/host/proc/net:ro"] if name == "node-exporter" else [])
 
 
 def test_what_only_reads_a_volume_cannot_write_it() -> None:
-    read = {(name, mount) for name in SERVICES for mount in SERVICES[name].get("volumes", []) if mount.endswith(":ro")}
+    volumes = {(name, mount) for name in SERVICES for mount in SERVICES[name].get("volumes", []) if mount[0] != "/"}
+    read = {(name, mount) for name, mount in volumes if mount.endswith(":ro")}
     of_exporter = {("node-exporter", f"{volume}:/volumes/{volume}:ro") for volume in (*BROKERS, "postgres", "data")}
     assert read == {("airflow-api", "data:/data:ro")} | of_exporter
 
@@ -110,10 +108,11 @@ def test_only_what_asks_for_a_login_is_reachable_from_outside() -> None:
     asking = {"airflow-api", "live"}
     assert {name for name, service in SERVICES.items() if service.get("ports")} == asking
     assert "--without-login" not in SERVICES["live"]["command"]
-    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    assert COMPOSE["networks"] == {"inside": {"internal": True}, "spark": {"internal": True}, "published": {}}
     for name in asking:
         assert SERVICES[name]["networks"] == ["inside", "published"]
-    assert {tuple(s["networks"]) for name, s in SERVICES.items() if name not in asking} == {("inside",)}
+    of_spark = {name for name, service in SERVICES.items() if "spark" in service["networks"]}
+    assert {tuple(s["networks"]) for name, s in SERVICES.items() if name not in asking | of_spark} == {("inside",)}
 
 
 def test_live_values_are_served_only_where_somebody_wants_that() -> None:
@@ -182,13 +181,16 @@ def test_a_driver_has_time_to_finish_its_batch_when_the_runner_stops() -> None:
 @every_service
 def test_no_secret_is_in_an_environment_or_a_command(name: str) -> None:
     service = SERVICES[name]
-    for key, value in _environment(name).items():
-        if re.search(r"SECRET(?!S__BACKEND)|_KEY|TOKEN", key):
+    for key, value in environment(name).items():
+        if key == "AIRFLOW__API__SSL_KEY":  # the path of a file
+            assert value.rpartition("/")[2] in service["secrets"]
+        elif re.search(r"SECRET(?!S__BACKEND)|_KEY|TOKEN", key):
             assert key.endswith("_CMD")
             assert re.fullmatch(r"cat /run/secrets/[a-z_]+", value)
             assert value.rpartition("/")[2] in service["secrets"]
         assert not re.search(r"://[^/@]*:[^/@]*@", value), f"{key} holds a password"
-    assert not re.search(r"password|secret", " ".join(service.get("command", [])), re.IGNORECASE)
+    words = " ".join(service.get("command", [])).replace("/run/secrets/tls_live", "")  # the path of a file
+    assert not re.search(r"password|secret", words, re.IGNORECASE)
 
 
 def test_every_secret_is_a_file_that_somebody_uses() -> None:
@@ -202,7 +204,8 @@ def test_only_the_services_of_airflow_hold_its_secrets() -> None:
     holders = {name for name in SERVICES if "airflow_fernet_key" in SERVICES[name].get("secrets", [])}
 
     assert holders == {"migrate", "airflow-api", "airflow-dag-processor", "runner", "live"}
-    assert all(service["secrets"] == ["kafka_cluster_id"] for service in BROKERS.values())
+    of_brokers = {"kafka_cluster_id", "kafka_admin", "kafka_metrics", "tls_kafka", "tls_ca"}
+    assert all(set(service["secrets"]) == of_brokers for service in BROKERS.values())
 
 
 def test_a_service_has_only_the_passwords_of_the_roles_that_it_connects_as() -> None:
@@ -217,7 +220,7 @@ def test_a_service_has_only_the_passwords_of_the_roles_that_it_connects_as() -> 
     assert {name: secrets for name, secrets in held.items() if secrets} == dict.fromkeys(
         ("migrate", "airflow-api", "airflow-dag-processor"), of_airflow
     )
-    roles = {name: _environment(name).get("SLUICE_CONNECTION_SERVING", "") for name in SERVICES}
+    roles = {name: environment(name).get("SLUICE_CONNECTION_SERVING", "") for name in SERVICES}
     assert {name: url for name, url in roles.items() if url} == {
         "runner": "postgresql+psycopg://serving_writer@postgres:5432/serving",
         "live": "postgresql+psycopg://serving_reader@postgres:5432/serving",
@@ -225,10 +228,10 @@ def test_a_service_has_only_the_passwords_of_the_roles_that_it_connects_as() -> 
 
 
 def test_airflow_asks_for_a_login() -> None:
-    environment = _environment("airflow-api")
+    found = environment("airflow-api")
 
-    assert "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS" not in environment
-    assert environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] == "admin:ADMIN,metrics:VIEWER"
+    assert "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS" not in found
+    assert found["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] == "admin:ADMIN,metrics:VIEWER"
 
 
 # Agreement with the deployment spec and with the brokers' own configuration
@@ -244,21 +247,21 @@ def test_the_deployment_spec_names_the_master_that_drivers_and_workers_use() -> 
     address = f"spark://{master[master.index('--host') + 1]}:{master[master.index('--port') + 1]}"
 
     assert DEPLOYMENT.spark.master == address
-    assert json.loads(_environment("runner")["AIRFLOW_CONN_SPARK_DEFAULT"])["host"] == address
+    assert json.loads(environment("runner")["AIRFLOW_CONN_SPARK_DEFAULT"])["host"] == address
     assert {SERVICES[f"spark-worker-{n}"]["command"][-1] for n in (1, 2)} == {address}
     assert address.startswith("spark://spark-master:")
 
 
 def test_state_is_in_the_deployments_storage_and_drivers_and_executors_share_it() -> None:
-    assert _environment("runner")["SLUICE_STATE"] == DEPLOYMENT.storage
-    assert _environment("runner")["SLUICE_DEPLOYMENT"] == DEPLOYMENT.name
+    assert environment("runner")["SLUICE_STATE"] == DEPLOYMENT.storage
+    assert environment("runner")["SLUICE_DEPLOYMENT"] == DEPLOYMENT.name
     for name in ("runner", "spark-worker-1", "spark-worker-2"):
         assert "data:/data" in SERVICES[name]["volumes"]
         assert _mounts(name)["data"] == DEPLOYMENT.storage
 
 
 def test_a_master_that_is_started_again_finds_what_it_knew_in_the_deployments_storage() -> None:
-    options = dict(option[2:].split("=") for option in _environment("spark-master")["SPARK_MASTER_OPTS"].split())
+    options = dict(option[2:].split("=") for option in environment("spark-master")["SPARK_MASTER_OPTS"].split())
 
     assert options["spark.deploy.recoveryMode"] == "FILESYSTEM"
     assert _mounts("spark-master")["data"] == DEPLOYMENT.storage
@@ -300,7 +303,7 @@ def test_one_broker_may_be_lost_without_losing_a_record_or_a_write() -> None:
 def test_an_executor_fits_into_its_worker_and_the_worker_into_its_container() -> None:
     command = SERVICES["spark-worker-1"]["command"]
     worker = _megabytes(command[command.index("--memory") + 1])
-    daemon = _megabytes(_environment("spark-worker-1")["SPARK_DAEMON_MEMORY"])
+    daemon = _megabytes(environment("spark-worker-1")["SPARK_DAEMON_MEMORY"])
 
     assert worker >= Resources().executor_mb
     assert worker + daemon < _megabytes(SERVICES["spark-worker-1"]["mem_limit"])
@@ -331,14 +334,14 @@ def test_prometheus_scrapes_what_there_is_at_the_ports_where_it_is() -> None:
 
 
 def test_whoever_scrapes_may_only_read() -> None:
-    said = _environment("airflow-api")["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
+    said = environment("airflow-api")["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
     users = dict(user.split(":") for user in said.split(","))
     assert users == {"admin": "ADMIN", "metrics": "VIEWER"}
-    assert SERVICES["prometheus"]["secrets"] == ["airflow_metrics"]
+    assert set(SERVICES["prometheus"]["secrets"]) == {"airflow_metrics", "kafka_metrics", "tls_metrics", "tls_ca"}
 
 
 def test_every_disk_of_a_broker_is_measured_and_none_is_written_to() -> None:
-    mounts = SERVICES["node-exporter"]["volumes"]
+    mounts = [mount for mount in SERVICES["node-exporter"]["volumes"] if mount[0] != "/"]
     assert {*BROKERS, "data", "postgres"} == {mount.split(":")[0] for mount in mounts}
     assert all(re.fullmatch(r"([a-z0-9-]+):/volumes/\1:ro", mount) for mount in mounts)
     rules = (PACKAGE / "observability" / "rules.yaml").read_text(encoding="utf-8")
@@ -356,9 +359,11 @@ def test_the_example_environment_holds_what_the_file_reads_with_the_same_default
     assert not re.search(r"\$\{\w+\}", COMPOSE_TEXT), "a variable without a default stops a fresh clone"
 
 
-def test_yaml_merges_lose_no_environment() -> None:
+def test_yaml_merges_lose_noenvironment() -> None:
     for name in ("airflow-api", "airflow-dag-processor", "migrate"):
-        assert _environment(name).items() <= _environment("runner").items()
+        own = {"AIRFLOW__API__SSL_CERT", "AIRFLOW__API__SSL_KEY"} if name == "airflow-api" else set()
+        common = {key: value for key, value in environment(name).items() if key not in own}
+        assert common.items() <= environment("runner").items()
 
 
 def test_the_file_is_one_document_without_repeated_keys() -> None:

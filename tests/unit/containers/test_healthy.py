@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import json
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from socketserver import StreamRequestHandler, TCPServer
 from typing import Any
 
 import pytest
 
 from sluice.containers import healthy
+from tests.certificates import make_authority
 from tests.unit.containers.compose_file import SERVICES
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Draw what is mounted in a service: the authority's certificate, and one of its own."""
+    folder = tmp_path_factory.mktemp("drawn")
+    authority = make_authority(folder)
+    secrets = folder / "secrets"
+    secrets.mkdir()
+    (secrets / "tls_ca").write_bytes(authority.ca.read_bytes())
+    (secrets / "tls_own").write_bytes(authority.issue("own").both.read_bytes())
+    return secrets
+
+
+@pytest.fixture(autouse=True)
+def _mounted(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(healthy, "SECRETS", drawn)
+
+
+def _encrypted(server: TCPServer) -> TCPServer:
+    """Let a server encrypt, and ask who comes."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(healthy.SECRETS / "tls_ca"))
+    context.load_cert_chain(healthy.SECRETS / "tls_own")
+    context.verify_mode = ssl.CERT_REQUIRED
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that is refused is no fault of ours
+    return server
 
 
 @contextmanager
 def _serving(server: TCPServer) -> Iterator[str]:
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=_encrypted(server).serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"127.0.0.1:{server.server_address[1]}"
@@ -55,7 +85,7 @@ def _pages(pages: dict[str, Any]) -> Iterator[str]:
             pass
 
     with _serving(HTTPServer(("127.0.0.1", 0), Answers)) as address:
-        yield f"http://{address}"
+        yield f"https://{address}"
 
 
 def test_a_broker_that_answers_is_healthy() -> None:
@@ -79,7 +109,7 @@ def test_a_port_that_does_not_answer_in_kafkas_protocol_is_unhealthy(answer: byt
 @pytest.mark.parametrize("role", ["kafka", "spark-master", "spark-worker", "airflow"])
 def test_a_service_that_is_not_there_is_unhealthy(role: str) -> None:
     with _pages({}) as url:
-        address = url.removeprefix("http://")
+        address = url.removeprefix("https://")
     assert healthy.main([role, address if role == "kafka" else url]).startswith(f"{role}: ")
 
 
@@ -129,5 +159,26 @@ def test_a_door_is_sound_if_it_asks_who_comes(status: int, said: str | None) -> 
             pass
 
     with _serving(HTTPServer(("127.0.0.1", 0), Answers)) as address:
-        found = healthy.main(["door", f"http://{address}"])
+        found = healthy.main(["door", f"https://{address}"])
     assert found is None if said is None else str(found).startswith(said)
+
+
+def test_who_shows_no_certificate_of_the_authority_is_no_healthy_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _pages({"/json/": {"status": "ALIVE"}}) as url, _broker(b"") as address:
+        assert healthy.main(["spark-master", url]) is None
+        make_authority(tmp_path)
+        (tmp_path / "ca.pem").rename(tmp_path / "tls_ca")
+        monkeypatch.setattr(healthy, "SECRETS", tmp_path)
+        for check in (["spark-master", url], ["page", url], ["kafka", address]):
+            assert "CERTIFICATE_VERIFY_FAILED" in str(healthy.main(check))
+
+
+def test_a_service_shows_its_own_certificate_to_those_that_ask(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _pages({"/json/": {"status": "ALIVE"}}) as url:
+        (tmp_path / "tls_ca").write_bytes((drawn / "tls_ca").read_bytes())
+        monkeypatch.setattr(healthy, "SECRETS", tmp_path)
+        assert str(healthy.main(["spark-master", url])).startswith("spark-master: ")

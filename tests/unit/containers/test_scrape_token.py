@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import stat
 import threading
 from collections.abc import Iterator
@@ -12,10 +13,18 @@ from pathlib import Path
 import pytest
 
 from sluice.containers import scrape_token
+from tests.certificates import make_authority
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Draw an authority's certificate, and one that it has signed for Airflow."""
+    authority = make_authority(tmp_path_factory.mktemp("drawn"))
+    return authority.ca, authority.issue("airflow").both
 
 
 @pytest.fixture
-def airflow() -> Iterator[str]:
+def airflow(drawn: tuple[Path, Path]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -28,17 +37,23 @@ def airflow() -> Iterator[str]:
             """Say nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that is refused is no fault of ours
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(drawn[1])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"https://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
     thread.join()
 
 
-def test_a_token_is_kept_for_its_reader_alone_and_renewed_long_before_it_ends(airflow: str, tmp_path: Path) -> None:
+def test_a_token_is_kept_for_its_reader_alone_and_renewed_long_before_it_ends(
+    airflow: str, drawn: tuple[Path, Path], tmp_path: Path
+) -> None:
     file = tmp_path / "sluice.token"
-    again = scrape_token.renew(lambda: scrape_token.ask(airflow, "metrics", "secret"), file)
+    again = scrape_token.renew(lambda: scrape_token.ask(airflow, "metrics", "secret", drawn[0]), file)
     assert file.read_text() == "a.b.c"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert 3_600 <= again <= 12 * 3_600
@@ -46,11 +61,11 @@ def test_a_token_is_kept_for_its_reader_alone_and_renewed_long_before_it_ends(ai
 
 @pytest.mark.parametrize("password", ["wrong"])
 def test_a_token_that_is_refused_leaves_the_old_one_and_is_asked_for_soon(
-    airflow: str, tmp_path: Path, password: str, capsys: pytest.CaptureFixture[str]
+    airflow: str, drawn: tuple[Path, Path], tmp_path: Path, password: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sluice.token"
     file.write_text("old")
-    assert scrape_token.renew(lambda: scrape_token.ask(airflow, "metrics", password), file) <= 60
+    assert scrape_token.renew(lambda: scrape_token.ask(airflow, "metrics", password, drawn[0]), file) <= 60
     assert file.read_text() == "old"
     assert "401" in capsys.readouterr().err
 
@@ -59,3 +74,12 @@ def test_an_airflow_that_is_away_is_asked_again_soon(tmp_path: Path) -> None:
     again = scrape_token.renew(lambda: scrape_token.ask("http://127.0.0.1:1", "metrics", "secret"), tmp_path / "token")
     assert again <= 60
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_airflow_that_the_authority_does_not_know_gets_no_password(
+    airflow: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_authority(tmp_path).ca
+    scrape_token.renew(lambda: scrape_token.ask(airflow, "metrics", "secret", other), tmp_path / "token")
+    assert "CERTIFICATE_VERIFY_FAILED" in capsys.readouterr().err
+    assert not (tmp_path / "token").exists()

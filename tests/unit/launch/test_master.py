@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from sluice.errors import UnreachableError
 from sluice.launch.master import leading_capacity, read_capacity
+from sluice.specs.deployments.deployment import PageTls
 from sluice.streams.failures.capacity import Application, ClusterCapacity, Worker
+from tests.certificates import TestAuthority, make_authority
 from tests.twins.spark_master import MASTER, MasterPage, application, serving, worker
 
 
@@ -119,3 +123,37 @@ def test_of_a_single_master_it_is_said_as_ever(page: MasterPage) -> None:
     page.status = "RECOVERING"
     with pytest.raises(UnreachableError, match=r"^the Spark master's page .* says that it is RECOVERING"):
         leading_capacity([page.address])
+
+
+def encryption(authority: TestAuthority, server: Path) -> ssl.SSLContext:
+    """Return what a page encrypts with that asks who comes."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(authority.ca))
+    context.load_cert_chain(server)
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def test_a_page_that_asks_who_comes_is_read_with_a_certificate_and_by_nobody_else(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path)
+    server, client = authority.issue("server"), authority.issue("client")
+    (tmp_path / "other").mkdir()
+    stranger = make_authority(tmp_path / "other").issue("stranger")
+    ca = str(authority.ca)
+    with serving(MasterPage(workers=[worker()]), encryption(authority, server.both)) as page:
+        for known in (
+            PageTls(ca=ca, certificate=str(client.both)),
+            PageTls(ca=ca, certificate=str(client.certificate), key=str(client.key)),
+        ):
+            assert len(read_capacity(page.address, tls=known).workers) == 1
+        assert len(leading_capacity([page.address], tls=known).workers) == 1
+        asked = page.asked
+        refused = (
+            None,
+            PageTls(ca=ca),
+            PageTls(ca=ca, certificate=str(stranger.both)),
+            PageTls(certificate=str(client.both)),
+        )
+        for files in (*refused, PageTls(ca=str(tmp_path / "none.pem"))):
+            with pytest.raises(UnreachableError, match="does not answer"):
+                read_capacity(page.address, tls=files)
+        assert page.asked == asked

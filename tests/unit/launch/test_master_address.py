@@ -7,7 +7,7 @@ import pytest
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.master_address import MasterAddress, master_address, on_this_machine
 from sluice.settings import StateFolder
-from sluice.specs.deployments.deployment import SparkPlace
+from sluice.specs.deployments.deployment import PageTls, SparkPlace
 
 EMBEDDED = MasterAddress("spark://127.0.0.1:7078", ("http://127.0.0.1:8083",))
 REMOTE = "spark://spark-master:7077"
@@ -53,6 +53,9 @@ def test_of_several_masters_each_may_be_asked(alone: StateFolder) -> None:
     assert master_address("", SparkPlace(master=several), alone).pages == ("http://a:8080", "http://b:8080")
     said = SparkPlace(master=several, page=("http://a:1", "http://b:2"))
     assert master_address("", said, alone).pages == ("http://a:1", "http://b:2")
+    files = PageTls(ca="/etc/ca.pem")
+    encrypted = SparkPlace(master=REMOTE, page="https://spark-master:8480", tls=files)
+    assert master_address("", encrypted, alone) == MasterAddress(REMOTE, ("https://spark-master:8480",), files)
     assert master_address("spark://c:7077,d:7077", said, alone).pages == ("http://c:8080", "http://d:8080")
 
 

@@ -49,11 +49,13 @@ def main(arguments: list[str]) -> None:
     """Serve until the process is told to end.
 
     Args:
-        arguments: `--descriptor` of a socket that listens, `--url` under which it is reached, `--without-login`.
+        arguments: `--descriptor` of a socket that listens, `--url` under which it is reached, `--certificate` by which
+            it encrypts, `--without-login`.
     """
     parser = argparse.ArgumentParser(prog="python -m sluice.airflow.web.live_server")
     parser.add_argument("--descriptor", type=int, required=True)
     parser.add_argument("--url", required=True)
+    parser.add_argument("--certificate", default="")
     parser.add_argument("--without-login", action="store_true")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -61,7 +63,7 @@ def main(arguments: list[str]) -> None:
     if not options.without_login:
         create_auth_manager()
         gate = token_gate
-    place = ServerAddress(socket.socket(fileno=options.descriptor), options.url)
+    place = ServerAddress(socket.socket(fileno=options.descriptor), options.url, options.certificate)
     serve(place, open_project, gate, airflow_dispatcher)
 
 

@@ -84,6 +84,10 @@ HALTED = _gauge("unit_halted", "1 if nothing starts the unit until a person resu
 NEXT_START = _gauge("unit_next_start_timestamp_seconds", "When the unit's schedule starts the next driver.", "unit")
 ATTEMPTS = _counter("unit_attempts", "Attempts of the unit: the newest generation.", "unit")
 CPU = _counter("unit_cpu_seconds", "CPU time of the driver and its child processes since it started.", "unit")
+HEAP_USED = _gauge("unit_jvm_heap_used_bytes", "Java heap that the driver uses.", "unit")
+HEAP_MAX = _gauge("unit_jvm_heap_max_bytes", "Java heap that the driver may use.", "unit")
+GC = _counter("unit_jvm_gc_seconds", "Time that the driver's JVM has spent on collecting garbage.", "unit")
+THREADS = _gauge("unit_jvm_threads", "Threads of the driver's JVM.", "unit")
 
 _OUTPUT = ("pipeline", "output")
 

@@ -90,8 +90,20 @@ def _of_unit(unit: str, streams: Iterable[StreamStatus], batches: Mapping[str, B
         m.NEXT_START: None if first.next_at is None else first.next_at.timestamp(),
         m.ATTEMPTS: first.generation,
         m.CPU: max(cpu, default=None),
+        **_of_jvm(max((batch for batch in newest if batch.jvm is not None), key=lambda each: each.at, default=None)),
     }
     yield from _known((unit,), values)
+
+
+def _of_jvm(batch: BatchFigures | None) -> Mapping[Metric, float | None]:
+    """Return what the JVM of a unit said of itself last."""
+    said = {} if batch is None or batch.jvm is None else batch.jvm
+    return {
+        m.HEAP_USED: said.get("heap_used_bytes"),
+        m.HEAP_MAX: said.get("heap_max_bytes"),
+        m.GC: said.get("gc_seconds"),
+        m.THREADS: said.get("threads"),
+    }
 
 
 def of_pipelines(

@@ -6,7 +6,7 @@ The watcher reads it where it can; it proves nothing by its absence.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class ProgressFile:
         identity: what else is in it.
         log: the file with the batches; see `sluice.streams.health.batch_log`.
         cpu: returns the processor time that the driver has used, in seconds.
+        jvm: returns what its JVM says of itself.
     """
 
     def __init__(
@@ -44,11 +45,14 @@ class ProgressFile:
         identity: dict[str, Any],
         log: Path | None = None,
         cpu: Callable[[], float | None] = _uncounted,
+        *,
+        jvm: Callable[[], Mapping[str, float] | None] = _uncounted,
     ) -> None:
         self._path = path
         self._identity = identity
         self._log = log
         self._cpu = cpu
+        self._jvm = jvm
         self._written: tuple[int, str] | None = None
         self._ended = False
         self._began_at: int | None = None
@@ -66,7 +70,7 @@ class ProgressFile:
         if self._log is not None and _WORK in data.get("durationMs", {}):  # while it is idle, there is no batch
             began = self._began_at = _position(data, "startOffset") if self._began_at is None else self._began_at
             read = None if (end := _position(data, "endOffset")) is None or began is None else end - began
-            figures = {"cpu_seconds": self._cpu(), "read": read}
+            figures = {"cpu_seconds": self._cpu(), "read": read, "jvm": self._jvm()}
             _keep(self._log, {"generation": self._identity.get("generation"), **selected, **figures})
 
     def end(self, failure: Failure) -> None:

@@ -12,6 +12,7 @@ from sluice.project.project import Project
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.executors import UnitFile, executors_of
 from sluice.spark.driver.exit_report import ExitReport
+from sluice.spark.driver.jvm_figures import JvmFigures, beans_of
 from sluice.spark.driver.pipeline_code import keep_code
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.driver.stopping import StopRequest
@@ -88,10 +89,14 @@ def run_streams(
     unit = project.catalog.units()[name]
     streams = unit_streams(project, spark, unit, generation)
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
-    folder, cpu = project.folder, TreeCpu()
+    folder, cpu, jvm = project.folder, TreeCpu(), JvmFigures(partial(beans_of, spark))
     files = {
         s.name: ProgressFile(
-            folder.progress_file(s.name), {**identity, "stream": s.name}, folder.batch_log(s.name), cpu.seconds
+            folder.progress_file(s.name),
+            {**identity, "stream": s.name},
+            folder.batch_log(s.name),
+            cpu.seconds,
+            jvm=jvm.newest,
         )
         for s in streams
     }

@@ -7,11 +7,11 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sluice.specs.deployments.bucket_address import bucket_fault, is_bucket
 from sluice.specs.deployments.folder_names import folder_fault
-from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka, PemFile
 from sluice.specs.deployments.masters import master_fault
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.resources import Memory
@@ -43,6 +43,24 @@ Pages = Annotated[
 """The address of one page, or a list of several."""
 
 
+class PageTls(Spec):
+    """How the page of a master is asked that encrypts."""
+
+    ca: PemFile | None = None
+    """The certificates of the authorities that sign the page's; omitted: those that the machine trusts."""
+    certificate: PemFile | None = None
+    """What a process shows where the page asks who comes; its private key may be in the same file."""
+    key: PemFile | None = None
+    """Its private key, not encrypted; omitted: in the same file as the certificate."""
+
+    @field_validator("key")
+    @classmethod
+    def _belongs_to_a_certificate(cls, key: str | None, info: ValidationInfo) -> str | None:
+        if key is not None and info.data.get("certificate") is None:
+            raise ValueError("a key is of no use without its certificate; name it by `certificate`")
+        return key
+
+
 class SparkPlace(Spec):
     """Where drivers find their cores."""
 
@@ -52,6 +70,8 @@ class SparkPlace(Spec):
     page: Pages | None = None
     """Address of the master's page, where it says which cores are free, or those of all masters; omitted: port 8080 of
     each master's host."""
+    tls: PageTls | None = Field(default=None)
+    """By which files pages at `https:` are known, and asked."""
     settings: dict[str, str] = Field(default_factory=dict)
     """Spark settings of all drivers and batches here; those of a pipeline win over them."""
     engine: EngineSpec = EngineSpec()
@@ -73,6 +93,15 @@ class SparkPlace(Spec):
             if not _PAGE.fullmatch(each):
                 raise ValueError(f"found {each!r}; write its address, such as http://spark-master:8080")
         return page
+
+    @field_validator("tls")
+    @classmethod
+    def _is_of_encrypted_pages(cls, tls: PageTls | None, info: ValidationInfo) -> PageTls | None:
+        page = info.data.get("page")
+        pages = (page,) if isinstance(page, str) else page or ()
+        if tls is not None and not (pages and all(each.startswith("https:") for each in pages)):
+            raise ValueError("`page` has to name the page of each master at https://…, which these files are for")
+        return tls
 
     @property
     def pages(self) -> tuple[str, ...]:

@@ -42,6 +42,8 @@ class BatchFigures:
         cpu_seconds: of the driver's process and all below it since it began; None if it is not counted.
         read: records that the stream has read since its driver began, by offsets; None where that is not known.
         quarantined: records that it quarantined, by reason; None where its driver did not count them.
+        jvm: what the driver's JVM said of itself: `heap_used_bytes`, `heap_max_bytes`, `gc_seconds`, `threads`; None if
+            it was not asked.
     """
 
     number: int
@@ -59,6 +61,7 @@ class BatchFigures:
     cpu_seconds: float | None = None
     read: int | None = None
     quarantined: Mapping[str, int] | None = None
+    jvm: Mapping[str, float] | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -129,6 +132,7 @@ def _figures(line: bytes) -> BatchFigures | None:
             lag_records=None if fields.get("lag_records") is None else int(fields["lag_records"]),
             cpu_seconds=_number(fields.get("cpu_seconds")),
             read=None if fields.get("read") is None else int(fields["read"]),
+            jvm=_measures(fields.get("jvm")),
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -136,6 +140,10 @@ def _figures(line: bytes) -> BatchFigures | None:
 
 def _counts(value: object) -> Mapping[str, int] | None:
     return {str(name): int(count) for name, count in value.items()} if isinstance(value, dict) else None
+
+
+def _measures(value: object) -> Mapping[str, float] | None:
+    return {str(name): float(measure) for name, measure in value.items()} if isinstance(value, dict) else None
 
 
 def quarantined(batches: Sequence[BatchFigures]) -> Mapping[str, int] | None:

@@ -167,6 +167,19 @@ def test_each_of_several_masters_may_have_a_page() -> None:
         SparkPlace(page=())
 
 
+def test_files_of_a_page_belong_to_pages_that_encrypt() -> None:
+    files = {"ca": "/etc/ca.pem", "certificate": "/etc/own.pem"}
+    for page in ("https://m:8480", ("https://a:8480", "https://b:8480")):
+        assert SparkPlace(page=page, tls=files).tls.certificate == "/etc/own.pem"
+    for page in (None, "http://m:8080", ("https://a:8480", "http://b:8080")):
+        with pytest.raises(ValidationError, match="`page` has to name the page of each master at https://"):
+            SparkPlace(page=page, tls=files)
+    with pytest.raises(ValidationError, match="a key is of no use without its certificate"):
+        SparkPlace(page="https://m:8480", tls={"key": "/etc/own.key"})
+    with pytest.raises(ValidationError, match="write the absolute path"):
+        SparkPlace(page="https://m:8480", tls={"ca": "ca.pem"})
+
+
 @pytest.mark.parametrize(
     "master", ["yarn", "mesos://host:5050", "spark://a", "local-cluster[2,1,1024]", "http://a:8080"]
 )

@@ -34,6 +34,7 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
             quarantined={"malformed": 3},
             lag_records=5,
             cpu_seconds=12.25,
+            jvm={"heap_used_bytes": 3e8, "threads": 80},
         ),
     )
     (found,) = batches(file)
@@ -52,6 +53,7 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
         quarantined={"malformed": 3},
         lag_records=5,
         cpu_seconds=12.25,
+        jvm={"heap_used_bytes": 3e8, "threads": 80.0},
     )
     assert found.seconds == 1.5
 
