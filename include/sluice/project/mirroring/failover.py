@@ -151,7 +151,8 @@ class Failover:
         epochs, clock = self.mirrors.project.streams.epochs(stream.stream), self.mirrors.project.clock
         at = clock.now().astimezone(UTC)
         to = f"the copy by mirror {self.name}"
-        epochs.record(Epoch(epochs.number + 1, stream.topic_id, stream.offsets, to, by, why, at))
+        number = epochs.number + 1
+        epochs.record(Epoch(number, stream.topic_id, stream.offsets, to, by, why, at, continues=True))
 
     def _compared(
         self, streams: Sequence[StreamTranslation], source: Cluster, target: Cluster, ends: Mapping[str, TopicExtent]

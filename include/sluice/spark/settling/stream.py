@@ -47,7 +47,7 @@ from sluice.spark.tables.continuation import settling_continuation
 from sluice.spark.tables.upstream import UpstreamTable
 from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
-from sluice.streams.position.epochs import EpochInForce
+from sluice.streams.position.epochs import Epoch, EpochInForce
 
 log = structlog.get_logger()
 
@@ -339,8 +339,7 @@ def prepare_settled(
 
     def opened() -> Opened:
         ensure_table(context.table, schema, partition_by=[column])
-        begun = {t.name: Reach(own_offsets(epoch.start or {}, t.name), (t.topic_id,)) for t in topics}
-        beginning = None if epoch.start is None else begun
+        beginning = _beginning(epoch.beginning, [topic.name for topic in topics])
         name, rules = settler_name(code.pipeline.name), SettlingRules.by_topic(code.pipeline)
         table = SettledLog(context.table, column, name, generation, rules, beginning=beginning)
         table.open()
@@ -350,6 +349,16 @@ def prepare_settled(
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
     return Prepared(ranges, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))
+
+
+def _beginning(epoch: Epoch | None, topics: Sequence[str]) -> dict[str, Reach] | None:
+    """Return what the pipeline never reads of each topic; None if that is nothing."""
+    if epoch is None:
+        return None
+    return {
+        topic: Reach(own_offsets(epoch.offsets, topic), (topic_id,))
+        for topic, topic_id in zip(topics, epoch.topic_ids, strict=False)  # behind them are tables
+    }
 
 
 def _ranges(spark: SparkSession, streams: Mapping[str, DataFrame], upstream: Mapping[str, Folder]) -> DataFrame:

@@ -22,6 +22,8 @@ from sluice.storage.objects import Objects
 from sluice.streams.position.checkpoint import Checkpoint, CheckpointState
 from sluice.streams.position.fencing import FencedError
 
+_JOINT = "+"
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -35,6 +37,8 @@ class Epoch:
         by: who asked.
         why: the reason.
         at: when it was recorded (UTC).
+        continues: whether the topic is a copy of the one before, in which the stream goes on: what it has not read of
+            either is still to be read.
     """
 
     number: int
@@ -44,6 +48,12 @@ class Epoch:
     by: str
     why: str
     at: datetime
+    continues: bool = False
+
+    @property
+    def topic_ids(self) -> tuple[str, ...]:
+        """The id of each topic, in the order in which the stream reads them, and the names of tables behind."""
+        return tuple(self.topic_id.split(_JOINT))
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ class EpochInForce:
             without them all: the partition's first record.
         topics: ids of every topic that the stream has begun to read, oldest first.
         records: where a later reset would be on record; None where nothing can be reset.
+        beginning: the epoch that says what is never read: the newest one that continues no other; None: nothing is.
     """
 
     number: int
@@ -64,6 +75,7 @@ class EpochInForce:
     start: Mapping[str, int] | None = None
     topics: tuple[str, ...] = ()
     records: Objects | None = None
+    beginning: Epoch | None = None
 
     @property
     def topic_id(self) -> str:
@@ -87,7 +99,7 @@ class EpochInForce:
 
 def joined_ids(ids: Iterable[str]) -> str:
     """Return what names the topics that one stream reads: another one if any of them is created again."""
-    return "+".join(ids)
+    return _JOINT.join(ids)
 
 
 class Epochs:
@@ -138,6 +150,13 @@ class Epochs:
         """
         records = self.all()  # listed once: a reset in between must not lend its offsets to the epoch before
         records = records or (() if first is None else (first,))
+        return self._going_on(records)
+
+    def in_future(self, epoch: Epoch) -> EpochInForce:
+        """Return what an attempt goes on with that will put this epoch, the next one, on record."""
+        return self._going_on((*self.all(), epoch))
+
+    def _going_on(self, records: Sequence[Epoch]) -> EpochInForce:
         newest = records[-1] if records else None
         number = newest.number if newest else 0
         return EpochInForce(
@@ -146,12 +165,8 @@ class Epochs:
             newest.offsets if newest else None,
             _topics(records),
             self._records,
+            next((epoch for epoch in reversed(records) if not epoch.continues), None),
         )
-
-    def in_future(self, epoch: Epoch) -> EpochInForce:
-        """Return what an attempt goes on with that will put this epoch, the next one, on record."""
-        topics = _topics((*self.all(), epoch))
-        return EpochInForce(epoch.number, self._checkpoint(epoch.number), epoch.offsets, topics, self._records)
 
     def checkpoint(self) -> EpochCheckpoint:
         """Return the reader of the newest epoch's checkpoint."""

@@ -43,6 +43,7 @@ def mirrored(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (include / "mirrors" / "standby.yaml").write_text(
         "name: standby\nsource: local\ntarget: compose\ntopics: [flights]\nrehearse: '@daily'\n"
     )
+    monkeypatch.setenv("SLUICE_PASSWORD_KAFKA", "of the target")
     monkeypatch.setattr(ProjectProcesses, "mirror", lambda _self, _name: Job((sys.executable, "-c", PROCESS)))
     monkeypatch.setattr(ProjectMirrors, "refuse_foreign", lambda _self, _name: None)
     lags(monkeypatch, MirrorLag((CopyLag("flights/0", 5, 5),)))

@@ -58,6 +58,20 @@ def test_the_topics_that_a_stream_has_read_are_told_once_each_oldest_first(epoch
     assert epochs.topics == epochs.in_force().topics == ("id", "again")
 
 
+def test_what_is_never_read_is_said_by_the_newest_epoch_that_continues_no_other(epochs: Epochs) -> None:
+    """A copy in another cluster begins at another offset: what was not read of the first topic is still to be read."""
+    assert epochs.in_force().beginning is None
+    copied = replace(FIRST, number=2, topic_id="copy+other", offsets={"t/0": 1}, continues=True)
+    epochs.record(FIRST)
+    epochs.record(copied)
+    assert epochs.in_force().beginning == FIRST
+    assert epochs.in_force().start == copied.offsets
+    assert copied.topic_ids == ("copy", "other")
+    again = replace(FIRST, number=3, topic_id="copy+other")
+    assert epochs.in_future(again).beginning == again
+    assert Epochs(Path("elsewhere"), in_memory()).in_force(FIRST).beginning == FIRST
+
+
 def test_epoch_ten_is_newer_than_epoch_nine(epochs: Epochs) -> None:
     for number in range(1, 11):
         epochs.record(replace(FIRST, number=number))
