@@ -16,7 +16,7 @@ from sluice.devstack.airflow.api import AirflowApi, succeeded
 from sluice.devstack.kafka.admin import administrator, authority_file, encrypted_client
 from sluice.devstack.stack import component_states, down, up
 from sluice.devstack.supervision import ProgramState
-from sluice.errors import NotReadyError, UnreachableError
+from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.launcher import LocalLauncher
@@ -112,7 +112,8 @@ def test_airflow_lets_nobody_in_without_its_password_and_encrypts(place: Setting
         assert stranger.get("/auth/token").status_code == httpx.codes.FORBIDDEN
         wrong = {"username": "admin", "password": "wrong"}
         assert stranger.post("/auth/token", json=wrong).status_code == httpx.codes.UNAUTHORIZED
-    assert AirflowApi(endpoints.airflow_url, place=place).runs("none") == []
+    with pytest.raises(SluiceError, match="answered 404"):  # it is let in, and told that there is no such DAG
+        AirflowApi(endpoints.airflow_url, place=place).runs("none")
 
 
 def test_the_password_of_kafkas_administrator_is_in_its_files_alone(place: Settings, endpoints: Endpoints) -> None:
