@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.keeper import start_ticks
+from sluice.launch.keeper import start_ticks, stat_fields
 from sluice.launch.processes import lives, wait_until
 from sluice.project.project import Project
 from sluice.proof.running import faults
@@ -78,6 +79,19 @@ def test_a_paused_driver_stands_still_and_goes_on(driver: ProofDriver) -> None:
     assert fault.evidence.startswith(f"processes {', '.join(map(str, pids))} were in state T")
     assert tuple(driver.pids()) == pids
     assert driver.generation == 1
+
+
+def test_a_driver_that_dies_in_its_pause_was_not_paused(driver: ProofDriver) -> None:
+    own = ready(driver)[0]
+
+    def kill() -> None:
+        assert wait_until(lambda: stat_fields(own)[:1] == ["T"], SystemClock(), deadline_seconds=20)
+        os.kill(own, signal.SIGKILL)
+
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill)
+        assert strike(RequestedFault.PAUSE_DRIVER, driver).evidence == ""
+        killed.result()
 
 
 def test_a_lost_checkpoint_was_there(driver: ProofDriver, tmp_path: Path) -> None:

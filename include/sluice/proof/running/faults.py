@@ -74,7 +74,7 @@ def _pause_driver(driver: ProofDriver) -> str:
             send_signal(pid, signal.SIGSTOP, ticks=ticks)
         still = wait_until(lambda: all(map(_is_stopped, pids)), driver.clock, deadline_seconds=_STILL_SECONDS)
         driver.clock.sleep(PAUSE_SECONDS)
-        still = still and all(map(_is_stopped, pids))
+        still = still and all(map(_is_stopped, pids)) and _is_paused(pids)
     finally:
         for pid, ticks in known.items():
             send_signal(pid, signal.SIGCONT, ticks=ticks)
@@ -103,7 +103,13 @@ def _java(pids: Sequence[int]) -> int | None:
     return None
 
 
+def _is_paused(pids: Sequence[int]) -> bool:
+    """Whether the driver's own process still lives, and stands still."""
+    return bool(pids) and stat_fields(pids[0])[:1] == ["T"]
+
+
 def _is_stopped(pid: int) -> bool:
+    """Whether it does nothing; what the driver has started may have ended by itself."""
     return stat_fields(pid)[:1] in (["T"], ["Z"], [])
 
 
