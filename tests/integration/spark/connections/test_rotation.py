@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient
-from kafka.admin import ConfigResourceType
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -23,7 +21,6 @@ from sluice.kafka.client.credentials import LOGIN_SOURCE, as_user, by_token, enc
 from sluice.kafka.client.java_client import java_options
 from sluice.kafka.client.login import refuse_login
 from sluice.kafka.producer import KafkaPythonProducer
-from sluice.kafka.topic_changes import alter_configs
 from sluice.launch.processes import wait_until
 from sluice.provisioning.access.administration import Credential
 from sluice.secrecy.secret_values import SecretSource
@@ -38,12 +35,7 @@ from tests.token_issuer import TokenIssuer, issuing
 FIRST, SECOND = "the first secret", "the second secret"
 VARIABLE = "SLUICE_PASSWORD_STREAM"
 TOKEN_SECONDS = 8
-PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-FURTHER = f"""\
-super.users=User:ANONYMOUS;User:sluice
-sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
-listener.name.secured.plain.sasl.jaas.config={PLAIN} user_sluice="{FIRST}";
-"""
+FURTHER = "super.users=User:ANONYMOUS;User:sluice\n"
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(300)]
 
@@ -96,19 +88,6 @@ def by_scram(folder: Path, source: SecretSource) -> Iterator[RotatedPlace]:
 
 
 @contextmanager
-def by_plain(folder: Path, source: SecretSource) -> Iterator[RotatedPlace]:
-    def rotate() -> None:
-        users = {"listener.name.secured.plain.sasl.jaas.config": f'{PLAIN} user_sluice="{SECOND}";'}
-        alter_configs(administration, ConfigResourceType.BROKER, "1", users)
-
-    with running_secured(folder, settings().jars, tapped=True, further=FURTHER) as broker:
-        administration: Any = KafkaAdminClient(bootstrap_servers=broker.everything)
-        client = as_user({}, "sluice", FIRST, "PLAIN", source=source)
-        yield RotatedPlace(broker, broker.bootstrap, client, rotate, folder / "the secret")
-        administration.close()
-
-
-@contextmanager
 def by_tokens(folder: Path, source: SecretSource) -> Iterator[RotatedPlace]:
     authority = make_authority(folder)
     issuer = TokenIssuer(clients={"sluice": FIRST}, seconds=TOKEN_SECONDS)
@@ -129,7 +108,7 @@ def by_tokens(folder: Path, source: SecretSource) -> Iterator[RotatedPlace]:
         yield RotatedPlace(broker, broker.tls, client, rotate, folder / "the secret")
 
 
-WAYS = {"scram": by_scram, "plain": by_plain, "tokens": by_tokens}
+WAYS = {"scram": by_scram, "tokens": by_tokens}
 
 
 @pytest.fixture(params=WAYS)
