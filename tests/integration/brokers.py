@@ -45,12 +45,17 @@ def running(broker: BrokerProcess) -> Iterator[subprocess.Popen[bytes]]:
         broker.wait_ready(90)
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, by SIGKILL if it takes too long."""
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

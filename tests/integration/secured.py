@@ -16,7 +16,7 @@ from pathlib import Path
 from sluice.errors import UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from tests.certificates import TestAuthority
-from tests.integration.brokers import free_ports
+from tests.integration.brokers import end, free_ports
 from tests.integration.wiretap import Wiretap, advertise, wiretapped
 from tests.token_issuer import AUDIENCE, ISSUER
 
@@ -134,18 +134,9 @@ def running_secured(
             process = subprocess.Popen(
                 [*java, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
-        stack.callback(_end, process)
+        stack.callback(end, process)
         _wait(broker, process, folder / "output")
         yield broker
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _encrypted(authority: TestAuthority, token_keys: Path | None) -> str:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -70,15 +66,7 @@ def test_no_record_is_counted_twice_and_none_that_was_copied_is_lost(
         assert differences(place.table("departures"), departures(*DAYS)) == []
         ledger = clusters.project("reserve").tables.ledger("departures")
         assert [start for start, row in ledger.rows.items() if row.dirty] == []
-        verified = sluice(
-            place, "backfill", "run", "departures", "--from", DAYS[0], "--to", "2013-01-03", "--mode", "verify"
+        verified = place.sluice(
+            "backfill", "run", "departures", "--from", DAYS[0], "--to", "2013-01-03", "--mode", "verify"
         )
         assert (verified["state"], verified["outcome"]) == ("done", "identical")
-
-
-def sluice(place: DriverPlace, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-c", "from sluice.cli.main import main; main()", *arguments, "-o", "json"]
-    ended = subprocess.run(command, env=place.environment(), capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found

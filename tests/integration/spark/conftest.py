@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -120,6 +121,16 @@ class DriverPlace:
         spec = own.home / "include" / "pipelines" / "departures.yaml"
         spec.write_text(f"{spec.read_text()}{line}\n")
         return own
+
+    def sluice(self, *arguments: str) -> dict[str, Any]:
+        """Run a command here, which must succeed, and return what it says in JSON."""
+        command = [sys.executable, "-c", "from sluice.cli.main import main; main()", *arguments, "-o", "json"]
+        ended = subprocess.run(
+            command, env=self.environment(), capture_output=True, text=True, timeout=300, check=False
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        found: dict[str, Any] = json.loads(ended.stdout)
+        return found
 
     def project(self) -> Project:
         """Return the project in this state folder."""

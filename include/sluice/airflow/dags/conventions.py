@@ -39,6 +39,18 @@ class Tag(StrEnum):
     BROKEN_SPEC = "broken-spec"
 
 
+def reason_param(default: str) -> Param:
+    """Return the field of a form that says why, which is never empty."""
+    return Param(
+        default,
+        type="string",
+        minLength=1,
+        maxLength=500,
+        title="Reason",
+        description_md="Recorded with your name.",
+    )
+
+
 def give_form(dag: DAG, form: Mapping[str, Param]) -> None:
     """Give a DAG its params, after its tasks were made.
 

@@ -14,7 +14,7 @@ from sluice.airflow import runtime
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.failure import printable
 from sluice.airflow.batches.backfill_tasks import run_of
-from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, sluice_dag
+from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, reason_param, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.dags.topic_drift import notify_recoveries
 from sluice.airflow.failures import retried_only_if_unknown
@@ -231,14 +231,7 @@ def _form() -> dict[str, Param]:
             title="Unit",
             description_md="Whose fail-over is rehearsed; empty: of every unit that reads nothing else.",
         ),
-        "reason": Param(
-            NO_REASON,
-            type="string",
-            minLength=1,
-            maxLength=500,
-            title="Reason",
-            description_md="Recorded with your name.",
-        ),
+        "reason": reason_param(NO_REASON),
     }
 
 

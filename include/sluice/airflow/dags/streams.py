@@ -8,7 +8,7 @@ from functools import cache
 from airflow.sdk import DAG, Param
 from airflow.timetables.trigger import CronTriggerTimetable
 
-from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, is_parsed, sluice_dag
+from sluice.airflow.dags.conventions import DEFAULT_OWNER, Tag, give_form, is_parsed, reason_param, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
 from sluice.airflow.streams.following import FollowOperator
 from sluice.airflow.streams.stream_request import LONGEST_CLAIM, LONGEST_STOP, NO_REASON, UnitCommand
@@ -112,14 +112,7 @@ def _form() -> dict[str, Param]:
             description_md="A stop is graceful: the running batch is finished and committed. Force says in the reason "
             "how you know; should the driver live after all, the next generation's fence keeps it from committing.",
         ),
-        "reason": Param(
-            NO_REASON,
-            type="string",
-            minLength=1,
-            maxLength=500,
-            title="Reason",
-            description_md="Recorded with your name.",
-        ),
+        "reason": reason_param(NO_REASON),
         "deadline_seconds": Param(
             60,
             type="integer",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sluice.errors import NotConfiguredError, RefusedError, SluiceError, SpecError, UnreachableError
 from sluice.mirrors.configuration import header_of
@@ -28,9 +27,6 @@ from sluice.streams.life.claimed import Claim
 from sluice.streams.life.life import UnitLife
 from sluice.topics.administration import KafkaAdministration, TopicExtent
 from sluice.topics.records import RecordReader
-
-if TYPE_CHECKING:
-    pass
 
 PATIENCE_SECONDS = 15.0
 _FIRST_SPAN = 256

@@ -151,13 +151,17 @@ def streaming(spark: SparkSession, topic: KafkaTopic, folder: Path) -> Iterator[
         query.stop()
 
 
-def test_a_stream_and_a_feed_go_on_with_the_secret_that_replaced_theirs(
-    spark: SparkSession, place: RotatedPlace, topic_name: str, tmp_path: Path
-) -> None:
-    topic = created(place, topic_name, place.client)
+@contextmanager
+def replaced_beneath(
+    spark: SparkSession, place: RotatedPlace, topic: KafkaTopic, tmp_path: Path
+) -> Iterator[Callable[[int], None]]:
+    """Replace the secret under a stream and a feed that have handed on one record each, and let the feed send another.
+
+    Gives what waits until the stream has so many records.
+    """
     with (
         streaming(spark, topic, tmp_path) as until,
-        KafkaPythonProducer([place.address], topic_name, place.client) as producer,
+        KafkaPythonProducer([place.address], topic.name, place.client) as producer,
     ):
         producer.send(b"key", b"before").wait()
         until(1)
@@ -165,6 +169,14 @@ def test_a_stream_and_a_feed_go_on_with_the_secret_that_replaced_theirs(
         place.rotate()
         place.broker.cut()
         producer.send(b"key", b"after").wait()
+        yield until
+
+
+def test_a_stream_and_a_feed_go_on_with_the_secret_that_replaced_theirs(
+    spark: SparkSession, place: RotatedPlace, topic_name: str, tmp_path: Path
+) -> None:
+    topic = created(place, topic_name, place.client)
+    with replaced_beneath(spark, place, topic, tmp_path) as until:
         until(2)
     with pytest.raises(SluiceError, match=r"refuses the user 'sluice'|answers 401"):
         refuse_login([place.address], place.unchanging)
@@ -177,14 +189,7 @@ def test_kafkas_own_client_ends_with_the_password_that_it_was_made_with(
     with by_scram(tmp_path, source) as place:
         topic = created(place, topic_name, place.unchanging)
         with (
-            streaming(spark, topic, tmp_path) as until,
-            KafkaPythonProducer([place.address], topic_name, place.client) as producer,
+            replaced_beneath(spark, place, topic, tmp_path) as until,
+            pytest.raises(StreamingQueryException, match="SaslAuthenticationException"),
         ):
-            producer.send(b"key", b"before").wait()
-            until(1)
-            replaced(place.file, f"{SECOND}\n".encode())
-            place.rotate()
-            place.broker.cut()
-            producer.send(b"key", b"after").wait()
-            with pytest.raises(StreamingQueryException, match="SaslAuthenticationException"):
-                until(2)
+            until(2)

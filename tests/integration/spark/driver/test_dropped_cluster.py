@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -154,17 +150,9 @@ def test_a_backfill_compares_and_publishes_in_the_bucket_from_a_machine_without_
 
     second = on_a_new_machine(tmp_path / "second", own_broker, bucket, collected="50000")
     bounds = ("--from", f"{RANGE.start:%FT%RZ}", "--to", f"{RANGE.end:%FT%RZ}")
-    ended = sluice(second, "backfill", "run", "departures", *bounds, "--mode", "correct")
+    ended = second.sluice("backfill", "run", "departures", *bounds, "--mode", "correct")
     assert (ended["state"], ended["outcome"], ended["result"]["unexplained"]) == ("done", "explained", 0)
     assert ended["result"]["published"] > 0
     assert differences(table(bucket, "departures"), departures("2013-01-01", "2013-01-02", with_late=True)) == []
     assert second.project().streams.life("flights").marked("flights") == 1
     assert not (second.state / "tables").exists()
-
-
-def sluice(place: DriverPlace, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-c", "from sluice.cli.main import main; main()", *arguments, "-o", "json"]
-    ended = subprocess.run(command, env=place.environment(), capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
