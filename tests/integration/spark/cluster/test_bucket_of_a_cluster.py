@@ -22,7 +22,6 @@ from tests.buckets import BucketServer
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.backfill.backfills import RANGE
 from tests.integration.spark.conftest import DriverPlace, Feed
-from tests.integration.spark.driver.test_dropped_cluster import sluice
 from tests.oracle import departures, differences
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1200)]
@@ -113,7 +112,7 @@ def test_executors_write_what_they_compute_and_their_credentials_are_shown_nowhe
     assert_exact(bucket, feed.sent)
 
     bounds = ("--from", f"{RANGE.start:%FT%RZ}", "--to", f"{RANGE.end:%FT%RZ}")
-    ended = sluice(place, "backfill", "run", "departures", *bounds, "--mode", "correct")
+    ended = place.sluice("backfill", "run", "departures", *bounds, "--mode", "correct")
     assert (ended["state"], ended["outcome"], ended["result"]["unexplained"]) == ("done", "explained", 0)
     assert ended["result"]["published"] > 0
     assert not any(name.endswith(".parquet") for name in (bucket / "staging").below())
