@@ -30,7 +30,8 @@ _HARMLESS = re.compile(
 )
 """Says that it lives and in which version, describes its interface, or is the page on which one logs in."""
 _VERSION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
-_SPARK_REQUEST, _SPARK_ANSWERS, _LONGEST = 6, (7, 8), 10_000
+_CHUNK_REQUEST, _STREAM_REQUEST, _SPARK_ANSWERS, _LONGEST = 0, 6, (1, 2, 7, 8), 10_000
+_NO_FILE = b"/files/none"
 _PY4J_QUESTION = b"c\nt\ngetClass\ne\n"
 _PY4J_CALL = b"c\np0\ncall\ne\n"
 _PY4J_REFUSAL = b"!x"
@@ -104,12 +105,17 @@ def _open_http(base: str, routes: Mapping[str, tuple[str, ...]]) -> Iterator[str
             for method in methods:
                 with suppress(httpx.HTTPError):  # it ends the connection
                     answer = client.request(method, re.sub(r"\{[^}]*\}", "1", path) or "/")
-                    if answer.status_code not in _REFUSALS and not _is_login(answer):
+                    if answer.status_code not in _REFUSALS and not (_is_login(answer) or _encrypts(answer)):
                         yield f"{method.upper()} {path or '/'}: {answer.status_code} {answer.text[:60]!r}"
 
 
 def _is_login(answer: httpx.Response) -> bool:
     return answer.is_redirect and "/auth/" in answer.headers.get("location", "")
+
+
+def _encrypts(answer: httpx.Response) -> bool:
+    """Whether it only sends everybody to where it encrypts, and is asked, too."""
+    return answer.is_redirect and answer.url.scheme == "http" and answer.headers.get("location", "")[:6] == "https:"
 
 
 def _asked(port: int, question: bytes, size: int = 200) -> bytes:
@@ -142,13 +148,15 @@ def _metadata(connection: socket.socket) -> str:
     return f"{len(answer.brokers)} brokers, {len(answer.topics)} topics"
 
 
-def _spark(port: int) -> str:
-    """Ask for a file of Spark's, in a frame of its transport; whoever has to authenticate first gets no answer."""
-    name = b"/files/none"
-    body = struct.pack(">bi", _SPARK_REQUEST, len(name)) + name
-    said = _asked(port, struct.pack(">q", 8 + len(body)) + body)
-    length, kind = struct.unpack_from(">qb", said)
-    return f"answers as Spark, {said[9:60]!r}" if 0 < length < _LONGEST and kind in _SPARK_ANSWERS else ""
+def _spark(body: bytes) -> Callable[[int], str]:
+    """Ask in a frame of Spark's transport; nobody gets an answer who has to authenticate first."""
+
+    def ask(port: int) -> str:
+        said = _asked(port, struct.pack(">q", 8 + len(body)) + body)
+        length, kind = struct.unpack_from(">qb", said)
+        return f"answers as Spark, {said[9:60]!r}" if 0 < length < _LONGEST and kind in _SPARK_ANSWERS else ""
+
+    return ask
 
 
 def _py4j(question: bytes) -> Callable[[int], str]:
@@ -169,7 +177,8 @@ def _callback(port: int) -> str:
 _QUESTIONS: Mapping[str, Callable[[int], str]] = {
     "Kafka": _kafka,
     "Kafka in TLS": _kafka_in_tls,
-    "Spark": _spark,
+    "Spark": _spark(struct.pack(">bi", _STREAM_REQUEST, len(_NO_FILE)) + _NO_FILE),
+    "Spark's blocks": _spark(struct.pack(">bqi", _CHUNK_REQUEST, 1, 0)),
     "py4j": _py4j(_PY4J_QUESTION),
     "py4j's callbacks": _callback,
 }

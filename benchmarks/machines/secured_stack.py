@@ -6,6 +6,10 @@ token. Within a driver, between its Python and its Java, they are counted apart 
 them takes the rights by which one reads its memory.
 `open_routes`: every socket that listens meanwhile is asked without credentials; see `open_routes`.
 
+Both are counted in a stack whose driver has cores of the machine, and in one with a Spark cluster, together. There
+executors connect to ports on which the driver listens, which count apart, too: what passes there is not told from what
+passes within it.
+
 That both would be seen is proven: a stack that is not secured is heard in the same way (`plaintext_bytes_unsecured`),
 and a server that somebody has left open beside the secured one is found (`planted_found`).
 """
@@ -36,6 +40,7 @@ from sluice.devstack.airflow.api import AirflowApi, succeeded, watching
 from sluice.devstack.airflow.configuration import password_file
 from sluice.devstack.stack import down, up
 from sluice.kafka.producer import KafkaPythonProducer
+from sluice.launch.master_address import cluster_settings
 from sluice.launch.processes import DRIVER_MARK, wait_until
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -44,6 +49,8 @@ from sluice.specs.model.access import Role
 _DEADLINE_SECONDS = 300.0
 _POLL_SECONDS = 0.25
 _RECORDS = {"full": 500, "small": 20}
+_WORKERS = 2
+"""As many as the streams take cores."""
 _MARK = "a-record-that-nobody-else-should-read"
 
 
@@ -55,29 +62,35 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
     """
     enter_own_network()
     with tempfile.TemporaryDirectory(prefix="sluice-secured-") as folder:
-        secured, asked = _visited(Path(folder) / "secured", _RECORDS[size], secure=True)
-        print(
-            secured, {name: said for name, said in described(asked.found).items() if said}, file=sys.stderr, flush=True
-        )
+        visits = {
+            name: _visited(Path(folder) / name, _RECORDS[size], secure=True, workers=workers)
+            for name, workers in (("alone", 0), ("clustered", _WORKERS))
+        }
         plain, _ = _visited(Path(folder) / "plain", _RECORDS[size], secure=False)
+    heard_there, answers = [each for each, _ in visits.values()], [each for _, each in visits.values()]
     figures = {
-        "plaintext_bytes": sum(secured.between.values()),
-        "open_routes": sum(map(len, asked.found.values())),
+        "plaintext_bytes": sum(sum(each.between.values()) for each in heard_there),
+        "open_routes": sum(len(said) for each in answers for said in each.found.values()),
         "plaintext_bytes_unsecured": sum(plain.between.values()),
-        "planted_found": asked.planted,
-        "listeners": len(asked.found),
-        "routes_asked": asked.routes,
+        "planted_found": all(each.planted for each in answers),
+        "listeners": sum(len(each.found) for each in answers),
+        "routes_asked": sum(each.routes for each in answers),
     }
-    notes = {
+    return figures, {
         "size": size,
-        "found": {name: said for name, said in described(asked.found).items() if said},
-        "listening": sorted(described(asked.found)),
-        "heard_bytes": secured.total,
-        "secured": secured.between,
-        "within_drivers": secured.within,
+        **{name: _note(*visit) for name, visit in visits.items()},
         "unsecured": plain.between,
     }
-    return figures, notes
+
+
+def _note(overheard: Overheard, asked: Asked) -> dict[str, Any]:
+    return {
+        "found": {name: said for name, said in described(asked.found).items() if said},
+        "listening": sorted(described(asked.found)),
+        "heard_bytes": overheard.total,
+        "secured": overheard.between,
+        "within_drivers": overheard.within,
+    }
 
 
 @dataclass(frozen=True)
@@ -98,14 +111,14 @@ class Asked:
     routes: int
 
 
-def _visited(folder: Path, records: int, *, secure: bool) -> tuple[Overheard, Asked]:
+def _visited(folder: Path, records: int, *, secure: bool, workers: int = 0) -> tuple[Overheard, Asked]:
     """Bring a stack up, let it work, and ask it."""
     home = copied_project(folder / "project", "dags", "include", "plugins", "spark_jobs")
     place = Settings(home=home, state=folder / "state")
     asked = Asked({}, planted=False, routes=0)
     with heard() as tap, _ports_of_drivers() as inside:
         try:
-            url = up(place, secure=secure).airflow_url
+            url = up(place, secure=secure, spark_workers=workers).airflow_url
             airflow = AirflowApi(url, place=place)
             _work(place, airflow, records)
             if secure:
@@ -117,7 +130,9 @@ def _visited(folder: Path, records: int, *, secure: bool) -> tuple[Overheard, As
             down(place)
     if tap.missed:
         raise TrialError(f"{tap.missed} packets were not heard")
-    return _overheard(tap, secrets, frozenset(inside)), asked
+    overheard = _overheard(tap, secrets, frozenset(inside))
+    print(folder.name, _note(overheard, asked), file=sys.stderr, flush=True)
+    return overheard, asked
 
 
 def _work(place: Settings, airflow: AirflowApi, records: int) -> None:
@@ -155,7 +170,9 @@ def _secrets(place: Settings, *, secure: bool) -> dict[str, bytes]:
     passwords = {file.name: file.read_bytes() for file in (place.folder.kafka / "passwords").iterdir()}
     admin = (place.folder.kafka / "admin.properties").read_text(encoding="utf-8").split('password="')[1].split('"')[0]
     kept = {**json.loads(password_file(place).read_bytes()), **_kept(place)}
+    spark = cluster_settings(place.folder) / "secret"
     return {
+        **({"Spark's secret": spark.read_bytes()} if spark.exists() else {}),
         "records": f'"{_MARK}"'.encode(),
         "Kafka's administrator": admin.encode(),
         **passwords,

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,9 @@ class RunningCluster:
 
 
 @contextmanager
-def running_cluster(folder: Path, workers: int, kind: type[SparkCluster] = SparkCluster) -> Iterator[RunningCluster]:
+def running_cluster(
+    folder: Path, workers: int, kind: Callable[..., SparkCluster] = SparkCluster
+) -> Iterator[RunningCluster]:
     """Run a cluster on free ports; on the way out it is gone, whatever happened."""
     port, page = free_ports(2)
     running = RunningCluster(kind(folder, port, page, workers))

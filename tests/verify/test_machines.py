@@ -25,10 +25,9 @@ def figures_of(what: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_a_secured_stack_says_nothing_in_the_clear_and_nothing_to_strangers() -> None:
     figures, notes = figures_of("secured")
-    assert figures["plaintext_bytes"] == 0, notes["secured"]
-    # A driver hands its jars to everybody, whatever `spark.authenticate` says; nothing else answers.
-    said = [each for listener in notes["found"].values() for each in listener]
-    assert [each for each in said if not each.startswith("Spark: ")] == []
+    visits = [notes["alone"], notes["clustered"]]
+    assert figures["plaintext_bytes"] == 0, [visit["secured"] for visit in visits]
+    assert figures["open_routes"] == 0, [visit["found"] for visit in visits]
     assert figures["plaintext_bytes_unsecured"] > 0
     assert figures["planted_found"] is True
     assert figures["routes_asked"] > 100

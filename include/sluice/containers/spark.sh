@@ -13,7 +13,8 @@ here=$(cd "$(dirname "$0")" && pwd) folder=${SPARK_CONF_DIR:?}
   cp "$package/spark/session/conf/spark-env.sh" "$folder"
   {
     printf '%s %s\n' spark.authenticate true spark.authenticate.secret "$(cat /run/secrets/spark)"
-    printf '%s %s\n' spark.network.crypto.enabled true spark.network.crypto.saslFallback false
+    printf '%s %s\n' spark.network.crypto.enabled true spark.network.crypto.saslFallback false \
+      spark.network.crypto.cipher AES/GCM/NoPadding
     if [ -f /run/secrets/tls_spark ]; then
       python "$here/java_stores.py" /run/secrets/tls_spark /run/secrets/tls_ca "$folder/stores"
       password=$(cat "$folder/stores/password") ssl=spark.ssl.standalone

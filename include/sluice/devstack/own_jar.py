@@ -26,7 +26,7 @@ class OwnJar:
     """The jar beside those that Spark loads.
 
     Attributes:
-        sources: the folder of the `.java` files.
+        sources: the folder of the `.java` files, and of what goes into the jar as it is (`META-INF`).
         folder: where the jar belongs.
     """
 
@@ -37,7 +37,7 @@ class OwnJar:
     def path(self) -> Path:
         """The jar of these very sources."""
         digest = hashlib.sha256()
-        for file in self._files():
+        for file in [*self._files(), *self._resources()]:
             digest.update(f"{file.relative_to(self.sources)}\n".encode() + file.read_bytes())
         return self.folder / PATTERN.replace("*", digest.hexdigest()[:12])
 
@@ -60,6 +60,10 @@ class OwnJar:
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             classes = Path(folder, "classes")
             self._compile(compiler, libraries, classes)
+            for resource in self._resources():
+                copy = classes / resource.relative_to(self.sources)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(resource.read_bytes())
             packed = _packed(classes, Path(folder, "packed"))
             for other in self.folder.glob(PATTERN):
                 other.unlink()
@@ -68,6 +72,9 @@ class OwnJar:
 
     def _files(self) -> list[Path]:
         return sorted(self.sources.rglob("*.java"))
+
+    def _resources(self) -> list[Path]:
+        return sorted(file for file in (self.sources / "META-INF").rglob("*") if file.is_file())
 
     def _compile(self, compiler: Path, libraries: Sequence[Path], classes: Path) -> None:
         class_path = ":".join(f"{library}/*" for library in libraries)
@@ -92,8 +99,8 @@ class OwnJar:
 
 
 def _packed(classes: Path, jar: Path) -> Path:
-    """Pack class files; the same ones give the same bytes."""
+    """Pack all files of a folder; the same ones give the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(classes.rglob("*.class")):
+        for file in sorted(file for file in classes.rglob("*") if file.is_file()):
             archive.writestr(zipfile.ZipInfo(str(file.relative_to(classes)), _EPOCH), file.read_bytes())
     return jar

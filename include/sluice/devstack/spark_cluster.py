@@ -5,6 +5,8 @@ fixture in tests. A master that is killed and started again reads from the folde
 and they come back to it at the same port; meanwhile executors work on.
 
 A worker offers one core, so an executor has one, and memory for one executor.
+
+In a stack that asks who connects, its parts ask too: see `sluice.devstack.spark_security`.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
+from sluice.devstack.jars import own_jar
 from sluice.devstack.kafka.java import FIX as JAVA_FIX
 from sluice.devstack.kafka.java import java_command
+from sluice.devstack.spark_authentication import AUTHENTICATION_FIRST
+from sluice.devstack.spark_security import ClusterSecurity
 from sluice.disk import disk_remedy
 from sluice.errors import NotReadyError, SpecError, UnreachableError
 from sluice.launch.master import read_capacity
-from sluice.launch.master_address import LOCAL
+from sluice.launch.master_address import LOCAL, cluster_settings
 from sluice.launch.ports import HOST, Ports
 from sluice.launch.processes import wait_until
 from sluice.settings import LOCALE, Settings, environment
@@ -32,6 +37,7 @@ MASTER = "spark-master"
 WORKER_CORES = 1
 WORKER_MEMORY = "1g"
 
+_MASTER, _WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 _RECOVERY_SECONDS = 15
 """How long a restarted master waits for those that it had; what has not come back by then is forgotten."""
 _WORKER_TIMEOUT_SECONDS = 20
@@ -39,10 +45,12 @@ _KEPT_SECONDS = 24 * 3600
 """How long a worker keeps what an ended application has left with it."""
 
 
-def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, requested: int | None) -> SparkCluster | None:
+def embedded_cluster(
+    settings: Settings, spark: SparkPlace, ports: Ports, requested: int | None, *, secured: bool = False
+) -> SparkCluster | None:
     """Return the cluster of a state folder's stack; None if it has none.
 
-    The number of workers requested is kept; None is that of last time, at first none.
+    The number of workers requested is kept; None is that of last time, at first none. A secured one asks who connects.
 
     Raises:
         SpecError: the deployment has a master of its own.
@@ -58,8 +66,11 @@ def embedded_cluster(settings: Settings, spark: SparkPlace, ports: Ports, reques
     if requested is None:
         requested = int(kept.read_text(encoding="utf-8")) if kept.exists() else 0
     kept.write_text(str(requested), encoding="utf-8")
-    java = java_command(environment().get("JAVA_HOME", ""))
-    return SparkCluster(settings.folder.spark, ports.spark, ports.spark_page, requested, java) if requested else None
+    if not requested:
+        return None
+    folder, java = settings.folder, java_command(environment().get("JAVA_HOME", ""))
+    security = ClusterSecurity(cluster_settings(folder), folder.kafka, own_jar(settings).path) if secured else None
+    return SparkCluster(folder.spark, ports.spark, ports.spark_page, requested, java, security)
 
 
 def worker_name(number: int) -> str:
@@ -77,6 +88,7 @@ class SparkCluster:
         page_port: where the master shows its cluster, as a page and as JSON.
         workers: how many there are.
         java: the program to run, a name on PATH or a path.
+        security: by what its parts know each other, and drivers; None: they ask nobody.
     """
 
     folder: Path
@@ -84,6 +96,7 @@ class SparkCluster:
     page_port: int
     workers: int
     java: str = "java"
+    security: ClusterSecurity | None = None
 
     @property
     def master(self) -> str:
@@ -93,7 +106,7 @@ class SparkCluster:
     @property
     def page(self) -> str:
         """Return the address of the master's page."""
-        return f"http://{HOST}:{self.page_port}"
+        return f"{'https' if self.security else 'http'}://{HOST}:{self.page_port}"
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -113,6 +126,8 @@ class SparkCluster:
                 shutil.rmtree(self._memory, ignore_errors=True)
             for folder in (self._memory, *map(self._scratch, self.worker_names)):
                 folder.mkdir(parents=True, exist_ok=True)
+            if self.security is not None:
+                self.security.prepare()
         except OSError as error:
             raise NotReadyError(
                 f"The Spark cluster's folder {self.folder} cannot be written: {error.strerror}.",
@@ -141,7 +156,7 @@ class SparkCluster:
     def registered(self) -> int:
         """Return how many workers the master has; -1 if it does not lead, or does not answer."""
         try:
-            return len(read_capacity(self.page).workers)
+            return len(read_capacity(self.page, tls=self.security.tls if self.security else None).workers)
         except UnreachableError:
             return -1
 
@@ -161,8 +176,8 @@ class SparkCluster:
             "spark.master.rest.enabled": "false",  # it takes applications without authentication
             "spark.ui.killEnabled": "false",
         }
-        place = ("--host", HOST, "--port", str(self.port), "--webui-port", str(self.page_port))
-        return self._java("192m", options, "org.apache.spark.deploy.master.Master", *place)
+        place = ("--host", HOST, "--port", str(self.port), *self._page_at(self.page_port))
+        return self._java("192m", options | self._page_options(self.page_port), _MASTER, *place)
 
     def _worker(self, name: str) -> tuple[str, ...]:
         options = {
@@ -171,11 +186,24 @@ class SparkCluster:
             "spark.worker.cleanup.appDataTtl": _KEPT_SECONDS,
         }
         size = ("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY)
-        place = ("--host", HOST, "--webui-port", "0", "--work-dir", str(self._scratch(name)))
-        return self._java("128m", options, "org.apache.spark.deploy.worker.Worker", *size, *place, self.master)
+        place = ("--host", HOST, *self._page_at(0), "--work-dir", str(self._scratch(name)))
+        return self._java("128m", options | self._page_options(0), _WORKER, *size, *place, self.master)
+
+    def _page_at(self, port: int) -> tuple[str, ...]:
+        """Return the arguments that say where a page answers: one that encrypts, by an option, see `_page_options`.
+
+        Spark sends everybody from a second port there, which may be any.
+        """
+        if self.security is None:
+            return ("--webui-port", str(port))
+        return ("--webui-port", "0", "--properties-file", str(self.security.settings))
+
+    def _page_options(self, port: int) -> dict[str, object]:
+        return dict(self.security.page_option(port)) if self.security else {}
 
     def _java(self, heap: str, options: Mapping[str, object], main: str, *arguments: str) -> tuple[str, ...]:
         home = _spark_home()
+        ours, asking = ([str(self.security.jar)], [AUTHENTICATION_FIRST]) if self.security else ([], [])
         return (
             "env",
             *(f"{name}={value}" for name, value in LOCALE.items()),
@@ -188,9 +216,10 @@ class SparkCluster:
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-XX:+ExitOnOutOfMemoryError",
+            *asking,
             *(f"-D{name}={value}" for name, value in options.items()),
             "-cp",
-            f"{home / 'jars'}/*",
+            ":".join([*ours, f"{home / 'jars'}/*"]),
             main,
             *arguments,
         )

@@ -160,7 +160,7 @@ class Stack:
             secured = security.is_secured(self._settings)
             write_configuration(self._settings, ports.airflow, secured=secured)
             brokers = embedded_brokers(self._settings, kafka, ports, secured=secured)
-            self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers)
+            self._cluster = embedded_cluster(self._settings, deployment.spark, ports, spark_workers, secured=secured)
             fresh = not self._adopt(brokers)
         except OSError as error:
             raise unusable(self._folder.root, error) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from sluice.errors import NotReadyError
 from sluice.launch.endpoints import Endpoints, read_endpoints
@@ -30,16 +31,28 @@ class MasterAddress:
         master: as drivers name it.
         pages: their addresses.
         tls: the files by which pages that encrypt are known and asked; None: what the machine trusts.
+        settings: the folder with the settings by which it knows its drivers; None: what the machine has, if anything.
     """
 
     master: str
     pages: tuple[str, ...] = ()
     tls: PageTls | None = None
+    settings: Path | None = None
 
     @property
     def standalone(self) -> bool:
         """Whether a standalone cluster gives the cores."""
         return self.master.startswith(STANDALONE)
+
+
+def cluster_settings(folder: StateFolder) -> Path:
+    """Return the folder with the settings by which an embedded cluster that asks who connects knows its drivers."""
+    return folder.spark / "settings"
+
+
+def page_tls(settings: Path) -> PageTls:
+    """Return the files in that folder by which the pages of the cluster are known and asked."""
+    return PageTls(ca=str(settings / "authority.pem"), certificate=str(settings / "own.pem"))
 
 
 def on_this_machine(master: str) -> bool:
@@ -57,7 +70,7 @@ def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) ->
         deployment: what its spec says.
         folder: the state folder, whose stack may have a cluster.
     """
-    embedded = _embedded(lambda: read_endpoints(folder))
+    embedded = _embedded(lambda: read_endpoints(folder), cluster_settings(folder))
     declared = "" if deployment.master == LOCAL else deployment.master
     master = setting or declared or embedded.master
     if not master.startswith(STANDALONE):
@@ -70,9 +83,13 @@ def master_address(setting: str, deployment: SparkPlace, folder: StateFolder) ->
     return MasterAddress(master, tuple(f"http://{host}:{_PAGE_PORT}" for host in hosts))
 
 
-def _embedded(endpoints: Callable[[], Endpoints]) -> MasterAddress:
+def _embedded(endpoints: Callable[[], Endpoints], settings: Path) -> MasterAddress:
     try:
         known = endpoints()
     except NotReadyError:
         return MasterAddress(LOCAL)
-    return MasterAddress(known.spark_master, (known.spark_page,)) if known.spark_master else MasterAddress(LOCAL)
+    if not known.spark_master:
+        return MasterAddress(LOCAL)
+    if not known.spark_page.startswith("https:"):
+        return MasterAddress(known.spark_master, (known.spark_page,))
+    return MasterAddress(known.spark_master, (known.spark_page,), page_tls(settings), settings)

@@ -15,7 +15,7 @@ from sluice.launch.keeper import write_durably
 from sluice.launch.private import made_private_folder
 
 HOST = "127.0.0.1"
-"""The embedded stack has no login and no encryption: it answers on this machine alone."""
+"""The embedded stack has no login and no encryption unless it is secured: it answers on this machine alone."""
 
 DEFAULT_PORTS: Mapping[str, int] = {
     "airflow": 8080,

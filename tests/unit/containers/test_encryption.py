@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+from sluice.devstack.spark_authentication import AUTHENTICATE, ENCRYPT
 from sluice.specs.load import load_catalog
 from tests.unit.containers.compose_file import (
     BROKERS,
@@ -45,6 +46,12 @@ def test_the_secret_of_spark_is_where_its_processes_are() -> None:
         assert environment(name)["SPARK_CONF_DIR"] == "/tmp/spark"  # noqa: S108 - the container's own
         assert SERVICES[name]["entrypoint"] == [f"containers/{'credentials' if name == 'runner' else 'spark'}.sh"]
     assert "spark.sh" in (SCRIPTS / "credentials.sh").read_text(encoding="utf-8")
+
+
+def test_its_processes_encrypt_as_those_of_a_secured_stack() -> None:
+    script = (SCRIPTS / "spark.sh").read_text(encoding="utf-8")
+    for name, value in (AUTHENTICATE | ENCRYPT).items():
+        assert f"{name} {value}" in script
 
 
 def test_ports_of_spark_are_on_a_network_where_all_have_its_secret() -> None:

@@ -37,6 +37,21 @@ def test_it_is_compiled_once_and_again_for_other_sources(own: OwnJar) -> None:
     assert [file.name for file in own.folder.iterdir()] == [own.path.name] != [first.name]
 
 
+def test_what_lies_in_meta_inf_goes_into_the_jar_as_it_is_and_another_text_makes_another_jar(own: OwnJar) -> None:
+    before = own.path
+    services = own.sources / "META-INF" / "services" / "a.Service"
+    services.parent.mkdir(parents=True)
+    services.write_text("a.B")
+    first = own.path
+    assert first != before
+    assert own.ensure([])
+    packed = zipfile.ZipFile(first)
+    assert packed.namelist() == ["META-INF/services/a.Service", "a/B.class"]
+    assert packed.read("META-INF/services/a.Service") == b"a.B"
+    services.write_text("a.C")
+    assert own.path != first
+
+
 def test_sources_with_a_fault_are_refused_with_the_compilers_words(own: OwnJar) -> None:
     write(own, SOURCE.format("x"))
     with pytest.raises(NotReadyError, match="cannot find symbol"):

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sluice.devstack.jars import own_jar
+from sluice.devstack.spark_authentication import AUTHENTICATION_FIRST
 from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.errors import NotReadyError, SpecError
 from sluice.launch.ports import Ports
@@ -47,6 +49,29 @@ def test_everything_answers_on_this_machine_alone(place: Settings) -> None:
         assert command[command.index("--host") + 1] == "127.0.0.1"
     assert "-Dspark.master.rest.enabled=false" in commands[MASTER]
     assert all(commands[name][-1] == cluster.master == "spark://127.0.0.1:7077" for name in cluster.worker_names)
+
+
+def test_in_a_secured_stack_no_part_answers_before_it_knows_who_asks(place: Settings) -> None:
+    cluster = embedded_cluster(place, SparkPlace(), PORTS, 1, secured=True)
+    assert cluster is not None
+    assert cluster.security is not None
+    assert cluster.page == "https://127.0.0.1:8081"
+    for name, command in cluster.commands().items():
+        assert AUTHENTICATION_FIRST in command
+        assert command[command.index("-cp") + 1].startswith(f"{own_jar(place).path}:")
+        assert command[command.index("--properties-file") + 1] == str(cluster.security.settings)
+        assert command[command.index("--webui-port") + 1] == "0"
+        assert f"-Dspark.ssl.standalone.port={8081 if name == MASTER else 0}" in command
+        assert command.index(AUTHENTICATION_FIRST) < command.index("-cp")
+    assert cluster.commands()["spark-worker-1"][-1] == cluster.master
+
+
+def test_a_cluster_that_asks_nobody_has_nothing_of_that(place: Settings) -> None:
+    cluster = embedded_cluster(place, SparkPlace(), PORTS, 1)
+    assert cluster is not None
+    assert cluster.page == "http://127.0.0.1:8081"
+    words = " ".join(word for command in cluster.commands().values() for word in command)
+    assert not any(part in words for part in (AUTHENTICATION_FIRST, "--properties-file", "spark.ssl", "sluice-"))
 
 
 def test_a_worker_offers_one_core_and_room_for_one_executor(place: Settings) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.launch.endpoints import Endpoints, write_endpoints
-from sluice.launch.master_address import MasterAddress, master_address, on_this_machine
+from sluice.launch.master_address import MasterAddress, cluster_settings, master_address, on_this_machine, page_tls
 from sluice.settings import StateFolder
 from sluice.specs.deployments.deployment import PageTls, SparkPlace
 
@@ -33,6 +33,16 @@ def test_without_a_cluster_a_driver_takes_its_cores_from_this_machine(alone: Sta
 
 def test_the_cluster_of_the_embedded_stack_is_found(clustered: StateFolder) -> None:
     assert master_address("", SparkPlace(), clustered) == EMBEDDED
+
+
+def test_the_cluster_of_a_secured_stack_is_asked_by_files_of_the_state_folders(clustered: StateFolder) -> None:
+    page = "https://127.0.0.1:8083"
+    write_endpoints(clustered, Endpoints((), "", EMBEDDED.master, page, kafka_secured=True))
+    found = master_address(EMBEDDED.master, SparkPlace(), clustered)
+    assert (found.master, found.pages, found.settings) == (EMBEDDED.master, (page,), cluster_settings(clustered))
+    assert found.tls == page_tls(cluster_settings(clustered))
+    assert master_address("local", SparkPlace(), clustered).settings is None
+    assert master_address(REMOTE, SparkPlace(), clustered).settings is None
 
 
 def test_the_settings_go_first(clustered: StateFolder) -> None:

@@ -170,7 +170,7 @@ def batch_environment(project: Project, pipeline: str) -> dict[str, str]:
     variables = inherited(project.processes.inherited_by_batch(pipeline))
     return {
         **variables,
-        **start_variables(variables),
+        **start_variables(variables, settings=project.processes.spark().settings),
         **({} if stack is None else {STACK_MARK: stack}),  # `sluice down` ends what carries it
         **project.processes.batch_settings(),
     }

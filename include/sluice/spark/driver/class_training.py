@@ -16,6 +16,7 @@ from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
+from sluice.devstack.spark_authentication import AUTHENTICATION_FIRST
 from sluice.spark.records.decoding import decode
 from sluice.spark.session.class_archive import CLASS_OPTIONS, QUICKLY
 from sluice.spark.session.preset import effective_settings
@@ -44,7 +45,8 @@ def main(jars: Path, folder: Path) -> None:
         jars: the folder of the jars beside Spark's.
         folder: an empty one.
     """
-    listing = {CLASS_OPTIONS: f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable {QUICKLY}'}
+    options = f'-XX:DumpLoadedClassList="{folder / "classes.txt"}" -Xlog:disable {QUICKLY} {AUTHENTICATION_FIRST}'
+    listing = {CLASS_OPTIONS: options}
     settings = effective_settings(Resources(), jars=jars, warehouse=folder / "warehouse", overrides=listing)
     spark = session_with("sluice-classes", settings)
     _clients(spark, {})

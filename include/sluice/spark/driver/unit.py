@@ -124,4 +124,5 @@ def _updates(spark: SparkSession, resources: Resources, unit_file: UnitFile) -> 
 def unit_session(project: Project, unit: Unit) -> SparkSession:
     """Start the session that a unit's streams share."""
     settings = merged(unit_layers(project, unit, project.processes.archive()))
-    return session_with(application_of(project.settings.deployment, unit.name), settings)
+    name = application_of(project.settings.deployment, unit.name)
+    return session_with(name, settings, project.processes.spark().settings)

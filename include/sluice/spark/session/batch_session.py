@@ -89,6 +89,6 @@ def _in_engine(project: Project, name: str, pipeline: str, block: ExitStack) -> 
 def _own(project: Project, name: str, pipeline: str, block: ExitStack) -> SparkSession:
     require_capacity(project.processes.spark(), need_of_batch(project.catalog.pipelines[pipeline], name))
     engine_of(project).settle()
-    spark = session_with(name, batch_settings(project, pipeline))
+    spark = session_with(name, batch_settings(project, pipeline), project.processes.spark().settings)
     block.callback(spark.stop)
     return spark

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+from sluice.devstack.spark_authentication import SAFE_PATH
 from sluice.settings import LOCALE
 
 _CONF = Path(__file__).with_name("conf")
-_SAFE_PATH = re.compile(r"[\w./@+-]+")
-"""Spark's script reads the file without quotes around its path."""
 
 
-def start_variables(environment: Mapping[str, str], conf: Path = _CONF) -> dict[str, str]:
+def start_variables(environment: Mapping[str, str], conf: Path = _CONF, settings: Path | None = None) -> dict[str, str]:
     """Return the variables of Spark's launcher.
 
     Every file is found by its name, in whatever locale we run, and Java's warning of incubating modules is left out.
@@ -25,8 +23,11 @@ def start_variables(environment: Mapping[str, str], conf: Path = _CONF) -> dict[
     Args:
         environment: in which it will run. A Spark of the user's own, or settings for it, stay.
         conf: the folder with `spark-env.sh`.
+        settings: the folder with the settings by which a cluster knows its drivers; without them it lets none in.
     """
-    if {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys() or not _SAFE_PATH.fullmatch(str(conf)):
+    if settings is not None:
+        return {**LOCALE, "SPARK_CONF_DIR": str(settings)}
+    if {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys() or not SAFE_PATH.fullmatch(str(conf)):
         return LOCALE
     return {**LOCALE, "SPARK_CONF_DIR": str(conf)}
 

@@ -12,9 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
+from sluice.devstack.spark_authentication import AUTHENTICATE, AUTHENTICATION_FIRST, ENCRYPT
 from sluice.errors import NotReadyError
 from sluice.kafka.client.java_client import java_options
-from sluice.launch.master_address import LOCAL, on_this_machine
+from sluice.launch.master_address import LOCAL, MasterAddress, on_this_machine
 from sluice.project.project import Project
 from sluice.settings import bucket_endpoint, bucket_region
 from sluice.spark.session.class_archive import CLASS_OPTIONS, ClassArchive
@@ -177,11 +178,13 @@ def _of_place(
 ) -> list[Layer]:
     """Return what a session has before anybody says anything else; `jvm` are options of each of its JVMs."""
     found, base, standalone = _jars_in(jars), preset(resources), master.startswith(STANDALONE)
-    of_driver = " ".join(filter(None, (ClassArchive(jars).options(), jvm)))
+    first = AUTHENTICATION_FIRST if on_this_machine(master) else ""  # our jar is on the class path of each JVM
+    of_driver = " ".join(filter(None, (ClassArchive(jars).options(), jvm, first)))
+    of_executors = " ".join(filter(None, (jvm, first if standalone else "")))
     place = {
         "spark.master": f"local[{resources.most_cores}]" if master == LOCAL else master,
         # Else every process of this machine may ask for its blocks. In one JVM Spark draws the secret itself.
-        **({"spark.authenticate": "true"} if master == LOCAL else {}),
+        **(AUTHENTICATE if master == LOCAL else {}),
         **(_local(found) if on_this_machine(master) else {}),
         **({"spark.executor.extraJavaOptions": _JVM_OPTIONS} if standalone and on_this_machine(master) else {}),
         "spark.jars": ",".join(str(jar) for jar in found),
@@ -190,7 +193,7 @@ def _of_place(
         "spark.pyspark.driver.python": sys.executable,
         **(_code(archive) if archive else {}),
         **({CLASS_OPTIONS: of_driver} if of_driver else {}),
-        **({"spark.executor.defaultJavaOptions": jvm} if jvm else {}),
+        **({"spark.executor.defaultJavaOptions": of_executors} if of_executors else {}),
     }
     return [
         (Origin.PRESET, {name: value for name, value in base.items() if name not in _OF_RESOURCES}),
@@ -278,10 +281,16 @@ def _layers_of(project: Project, resources: Resources, own: Mapping[str, str], a
         jvm=_of_tokens(project.deployment.kafka),
     )
     if project.kafka.is_secured():
-        places.append((Origin.INSTALLATION, {"spark.ui.enabled": "false"}))  # it has no login
+        places.append((Origin.INSTALLATION, _secured(project.processes.spark())))
     if is_bucket(project.deployment.storage):
         places.append((Origin.INSTALLATION, of_bucket(merged(places), project.settings.jars / "s3")))
     return [*places, (Origin.DEPLOYMENT, project.deployment.spark.settings), (Origin.PIPELINE, own)]
+
+
+def _secured(address: MasterAddress) -> dict[str, str]:
+    """Return what a session has besides in a stack that asks who connects; its page has no login, so there is none."""
+    of_stack = address.master == LOCAL or address.settings is not None
+    return {"spark.ui.enabled": "false", **(AUTHENTICATE | ENCRYPT if of_stack else {})}
 
 
 def _of_tokens(kafka: EmbeddedKafka | ExternalKafka) -> str:

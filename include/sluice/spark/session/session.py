@@ -44,7 +44,7 @@ def session(
     )
 
 
-def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
+def session_with(name: str, settings: Mapping[str, str], files: Path | None = None) -> SparkSession:
     """Start (or return) the session that has these settings.
 
     Under spark-submit the JVM runs already: what only its start can set (memory, jars) it must have been given there.
@@ -52,13 +52,14 @@ def session_with(name: str, settings: Mapping[str, str]) -> SparkSession:
     Args:
         name: shown in Spark's UI.
         settings: by Spark's names.
+        files: the folder with the settings by which its cluster knows it; None: it asks for none.
     """
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     for repeating in _REPEATING_LOGGERS:
         logging.getLogger(repeating).setLevel(logging.CRITICAL)
-    os.environ.update(start_variables(environment()))  # noqa: TID251 - the JVM inherits it
+    os.environ.update(start_variables(environment(), settings=files))  # noqa: TID251 - the JVM inherits it
     with output_off_the_terminal():
         spark = builder.getOrCreate()
     authenticate_callbacks(spark.sparkContext._gateway)  # noqa: SLF001 - PySpark keeps it nowhere else

@@ -36,6 +36,11 @@ def test_settings_of_ones_own_are_kept(own: dict[str, str]) -> None:
     assert start_variables({}) == {"SPARK_CONF_DIR": str(CONF), **LOCALE}
 
 
+@pytest.mark.parametrize("own", [{}, {"SPARK_CONF_DIR": "/etc/spark"}])
+def test_settings_by_which_a_cluster_knows_its_drivers_go_before_ones_own(own: dict[str, str], tmp_path: Path) -> None:
+    assert start_variables(own, settings=tmp_path) == {"SPARK_CONF_DIR": str(tmp_path), **LOCALE}
+
+
 def test_a_path_that_sparks_script_would_cut_in_two_is_not_given() -> None:
     assert start_variables({}, Path("/home/some body/conf")) == LOCALE
 

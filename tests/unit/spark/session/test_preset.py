@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.devstack.spark_authentication import AUTHENTICATE, AUTHENTICATION_FIRST, ENCRYPT
 from sluice.errors import NotReadyError
+from sluice.launch.master_address import MasterAddress
+from sluice.project.kafka import ProjectKafka
+from sluice.project.processes import ProjectProcesses
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.session.class_archive import CLASS_OPTIONS
@@ -17,6 +21,7 @@ from sluice.spark.session.preset import (
     Origin,
     batch_settings,
     effective_settings,
+    engine_settings,
     merged,
     of_bucket,
     preset,
@@ -148,7 +153,8 @@ def test_every_jvm_may_ask_who_issues_the_tokens_whatever_else_specs_say(tmp_pat
     project = Project.open_strict(place)
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={issuer}"
     for found in (batch_settings(project, "sales"), merged(unit_layers(project, project.catalog.units()["shop"]))):
-        assert found[CLASS_OPTIONS] == found["spark.executor.defaultJavaOptions"] == allowed
+        assert found[CLASS_OPTIONS] == f"{allowed} {AUTHENTICATION_FIRST}"
+        assert found["spark.executor.defaultJavaOptions"] == allowed
 
 
 @pytest.mark.parametrize(
@@ -186,6 +192,44 @@ def test_a_driver_of_this_machine_alone_lets_no_stranger_ask_for_its_blocks_or_e
     assert "spark.authenticate" not in of_cluster  # its parts would have to share a secret
 
 
+@pytest.mark.parametrize("master", ["local", "spark://127.0.0.1:7077", "spark://elsewhere:7077"])
+def test_each_jvm_that_has_our_jar_from_its_start_answers_nobody_before_authentication(
+    tmp_path: Path, master: str
+) -> None:
+    (tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar").touch()
+    found = effective_settings(Resources(), jars=tmp_path, warehouse=tmp_path, master=master)
+    here = master != "spark://elsewhere:7077"
+    for kind, asked in (("driver", here), ("executor", here and master != "local")):
+        assert (AUTHENTICATION_FIRST in found.get(f"spark.{kind}.defaultJavaOptions", "")) == asked
+        if asked:
+            assert str(tmp_path / OWN) in found[f"spark.{kind}.extraClassPath"].split(os.pathsep)
+
+
+@pytest.mark.parametrize(
+    ("secured", "spark", "encrypts"),
+    [
+        (False, MasterAddress("local"), False),
+        (True, MasterAddress("local"), True),
+        (True, MasterAddress("spark://127.0.0.1:7077", settings=Path("settings")), True),
+        (True, MasterAddress("spark://elsewhere:7077"), False),
+    ],
+)
+def test_in_a_secured_stack_everything_encrypts_that_has_a_secret_of_the_stacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, secured: bool, spark: MasterAddress, encrypts: bool
+) -> None:
+    bench = sound_project(tmp_path / "project")
+    (tmp_path / "spark").mkdir()
+    (tmp_path / "spark" / OWN).touch()
+    project = Project.open_strict(Settings(home=bench.home, deployment="prod", jars=tmp_path))
+    monkeypatch.setattr(ProjectKafka, "is_secured", lambda _: secured)
+    monkeypatch.setattr(ProjectProcesses, "spark", lambda _: spark)
+    unit = merged(unit_layers(project, project.catalog.units()["shop"]))
+    for found in (batch_settings(project, "sales"), engine_settings(project), unit):
+        assert (found.items() >= (AUTHENTICATE | ENCRYPT).items()) == encrypts
+        assert ("spark.network.crypto.enabled" in found) == encrypts
+        assert (found.get("spark.ui.enabled") == "false") == secured
+
+
 def test_executors_have_the_memory_that_the_spec_says(tmp_path: Path) -> None:
     resources = Resources(executor_memory="512m")
     on_a_cluster = effective_settings(resources, jars=tmp_path, warehouse=tmp_path, master="spark://master:7077")
@@ -208,7 +252,7 @@ def test_a_session_uses_the_newest_class_archive_and_keeps_the_options_of_a_spec
     jars.mkdir()
     (jars / OWN).touch()
     without = effective_settings(Resources(), jars=jars, warehouse=tmp_path)
-    assert CLASS_OPTIONS not in without
+    assert without[CLASS_OPTIONS] == AUTHENTICATION_FIRST
     for age, name in ((20, "classes-old.jsa"), (10, "classes-new.jsa")):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (1_700_000_000 - age,) * 2)
