@@ -118,7 +118,7 @@ def capacity_plan(measured: MeasuredUnit, target: Target, prices: Prices | None 
         whole,
         *_latencies(measured, models, rate, cores),
         _memory(measured, target, rate),
-        _partitions(measured, cores),
+        _partitions(measured, models, cores),
         *_disks(measured, target, rate),
     ]
     if prices is not None:
@@ -217,8 +217,11 @@ def _memory(measured: MeasuredUnit, target: Target, rate: float) -> Estimate:
     return Estimate("memory", (held + more) / (1 - target.headroom), "bytes", why)
 
 
-def _partitions(measured: MeasuredUnit, cores: int) -> Estimate:
+def _partitions(measured: MeasuredUnit, models: Sequence[BatchModel], cores: int) -> Estimate:
     why = f"a task reads one partition, and {cores} cores need as many tasks; a batch has {measured.tasks} now"
+    slowest = max(models, key=lambda model: model.each, default=None)
+    if slowest is not None and slowest.each:
+        why += f"; one partition of {slowest.stream} takes {1 / slowest.each:,.0f} records/s at most"
     return Estimate("partitions", cores, "partitions", why)
 
 

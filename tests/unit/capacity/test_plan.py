@@ -106,6 +106,15 @@ def test_more_headroom_never_needs_fewer_cores() -> None:
     assert needed[-1] > needed[0]
 
 
+def test_partitions_are_as_many_as_cores_and_what_one_can_take_is_said() -> None:
+    plan = capacity_plan(measured(), target(100_000))
+    assert value(plan, "partitions") == value(plan, "cores") > 1
+    assert "a batch has 12 now; one partition of raw_flights takes 25,000 records/s at most" in (
+        plan.estimate("partitions").why
+    )
+    assert capacity_plan(measured(batch_times={}), target(100)).estimate("partitions").why.endswith("has 12 now")
+
+
 def test_memory_has_the_growth_of_state_and_headroom() -> None:
     plan = capacity_plan(measured(), Target(WantedRate(factor=3), headroom=0.2))
     assert value(plan, "memory") == pytest.approx((1.5e9 + 2e8) / 0.8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,13 @@ def test_what_is_read_of_a_driver(loaded: DeparturesProject) -> None:
         "raw table flights_raw": 10_000,
         "table departures": 10_000,
     }
+
+
+def test_a_pipeline_beside_a_settled_table_is_counted_by_its_raw_stream(place: DeparturesProject) -> None:
+    folder = place.project.folder
+    keep_log(folder.batch_log("raw_flights"), log(RATES))
+    keep_log(folder.batch_log("departures"), [replace(batch, read=None) for batch in log(RATES)])
+    assert measured_unit(place.project, "departures").rate == pytest.approx(2_500, rel=0.05)
 
 
 def test_a_table_names_every_number_its_reason_and_what_decides(loaded: DeparturesProject) -> None:

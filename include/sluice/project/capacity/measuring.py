@@ -48,7 +48,7 @@ def measured_unit(project: Project, pipeline: str) -> MeasuredUnit:
     return MeasuredUnit(
         unit=unit.name,
         pipeline=pipeline,
-        windows=load_windows(logs, pipeline),
+        windows=load_windows(logs, _counting(spec, logs)),
         batch_times={stream: batch_times(logs[stream]) for stream in timed},
         triggers={stream: rhythm_of(project.catalog, stream).trigger.total_seconds() for stream in unit.streams},
         shown=_shown(spec),
@@ -59,6 +59,13 @@ def measured_unit(project: Project, pipeline: str) -> MeasuredUnit:
         beside=[name for name in unit.pipelines if name != pipeline],
         **_memory(logs),
     )
+
+
+def _counting(spec: PipelineSpec, logs: Mapping[str, Sequence[BatchFigures]]) -> str:
+    """Return the stream that says how many records came: beside a settled table a pipeline's own one does not."""
+    streams = (spec.name, live_stream(spec), *map(raw_stream, spec.topics))
+    known = (stream for stream in streams if any(batch.read is not None for batch in logs.get(stream or "", ())))
+    return next(known, None) or spec.name
 
 
 def _record_streams(spec: PipelineSpec, unit: Unit) -> Sequence[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import psutil
 import structlog
@@ -18,8 +17,6 @@ from sluice.launch.master_address import LOCAL
 from sluice.project.project import Project
 
 log = structlog.get_logger()
-
-_NANO = 1e-9
 
 
 @contextmanager
@@ -53,22 +50,28 @@ class _BatchMeter:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._shared = self._jvm() not in {each.pid for each in psutil.Process().children(recursive=True)}
-        self._jvm_before = self._jvm_seconds() if self._shared else 0.0
+        jvm = psutil.Process(_pid(spark))
+        self._shared = None if jvm in psutil.Process().children(recursive=True) else jvm
+        self._before = 0.0 if self._shared is None else _seconds(self._shared)
         self._executors_before = task_seconds(spark)
 
     def read(self) -> tuple[float, float]:
         """Return the CPU seconds of processes, and the task seconds of executors."""
-        own = TreeCpu().seconds() or 0.0
-        shared = self._jvm_seconds() - self._jvm_before if self._shared else 0.0
-        return own + max(0.0, shared), max(0.0, task_seconds(self._spark) - self._executors_before)
+        used = TreeCpu().seconds() or 0.0
+        if self._shared is not None:
+            used += _seconds(self._shared) - self._before
+        return used, max(0.0, task_seconds(self._spark) - self._executors_before)
 
-    def _jvm(self) -> int:
-        return int(_java(self._spark).lang.ProcessHandle.current().pid())
 
-    def _jvm_seconds(self) -> float:
-        bean = _java(self._spark).lang.management.ManagementFactory.getOperatingSystemMXBean()
-        return float(bean.getProcessCpuTime()) * _NANO
+def _pid(spark: SparkSession) -> int:
+    """Return the id of the process of a session's JVM, which is on this machine."""
+    factory = spark._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]  # noqa: SLF001 - PySpark has no name for it
+    return int(str(factory.getRuntimeMXBean().getName()).partition("@")[0])
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def task_seconds(spark: SparkSession) -> float:
@@ -86,7 +89,3 @@ def task_seconds(spark: SparkSession) -> float:
     found = context._jsc.sc().statusStore().executorList(False)  # noqa: SLF001 - the JVM's; PySpark has no name for it
     known = [found.apply(position) for position in range(found.size())]
     return sum(float(each.totalDuration()) for each in known if each.id() != "driver") / 1000
-
-
-def _java(spark: SparkSession) -> Any:  # noqa: ANN401 - a package of the JVM
-    return spark._jvm.java  # type: ignore[union-attr]  # noqa: SLF001 - the same

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -33,11 +35,10 @@ class Executor:
 
 @dataclass
 class FakeJvm:
-    """A session whose JVM is the process `pid`, and has used `nanoseconds`; every chain of Java's names leads here."""
+    """A session whose JVM is the process `pid`; every chain of Java's names leads here."""
 
-    pid_: int
+    pid: int
     master: str = "local[2]"
-    nanoseconds: int = 0
     executors: list[Executor] = field(default_factory=list)
 
     def __getattr__(self, _name: str) -> FakeJvm:
@@ -46,11 +47,8 @@ class FakeJvm:
     def __call__(self, *_arguments: object) -> FakeJvm:
         return self
 
-    def pid(self) -> int:
-        return self.pid_
-
-    def getProcessCpuTime(self) -> int:  # noqa: N802 - Java's
-        return self.nanoseconds
+    def getName(self) -> str:  # noqa: N802 - Java's
+        return f"{self.pid}@machine"
 
     def executorList(self, active_only: bool) -> FakeJvm:  # noqa: N802 - Spark's
         assert not active_only, "those that are gone have worked, too"
@@ -72,26 +70,50 @@ def session(jvm: FakeJvm) -> SparkSession:
     return cast(SparkSession, jvm)
 
 
-def test_a_shared_jvm_and_executors_count_for_as_long_as_the_batch_lasts(project: Project) -> None:
-    jvm = FakeJvm(1, "spark://m:7077", 5 * 10**9, [Executor("driver", 10**6), Executor("0", 4_000)])
+def test_a_jvm_that_is_not_below_this_process_and_executors_count_for_as_long_as_the_batch_lasts(
+    project: Project,
+) -> None:
+    jvm = FakeJvm(os.getpid(), "spark://m:7077", [Executor("driver", 10**6), Executor("0", 4_000)])
+    before = user_seconds()
     with cost_recorded(project, session(jvm), Work.QUALITY, "departures", "r"):
-        jvm.nanoseconds += 100 * 10**9
+        assert sum(range(20_000_000)) > 0
+        used = user_seconds() - before
         jvm.executors += [Executor("1", 2_500)]
     (cost,) = project.records.costs().since(SystemClock().now().date())
     assert (cost.reading.work, cost.reading.subject, cost.reading.executor_seconds) == (Work.QUALITY, "departures", 2.5)
-    own = sum(os.times()[:4])
-    assert 100 < cost.reading.cpu_seconds <= 100 + own + 1
+    assert used > 0.1
+    # This process plays the JVM, too, so its work in the block counts once more.
+    assert cost.reading.cpu_seconds >= before + 2 * used - 0.1
+
+
+def test_a_jvm_below_this_process_counts_once(project: Project) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        with cost_recorded(project, session(FakeJvm(child.pid)), Work.QUALITY, "departures", "r"):
+            used = user_seconds()
+            assert sum(range(20_000_000)) > 0
+            used = user_seconds() - used
+        child.communicate(b"\n")
+    (cost,) = project.records.costs().since(SystemClock().now().date())
+    assert cost.reading.cpu_seconds <= sum(os.times()[:4]) + 0.05
+    assert used > 0.1
+
+
+def user_seconds() -> float:
+    return os.times().user
 
 
 def test_a_batch_that_fails_has_cost_all_the_same(project: Project) -> None:
-    with pytest.raises(ZeroDivisionError), cost_recorded(project, session(FakeJvm(1)), Work.REPLAY, "departures", "r"):
+    with (
+        pytest.raises(ZeroDivisionError),
+        cost_recorded(project, session(FakeJvm(os.getpid())), Work.REPLAY, "departures", "r"),
+    ):
         _ = 1 / 0
     (cost,) = project.records.costs().since(SystemClock().now().date())
     assert cost.reading.work is Work.REPLAY
 
 
 def test_what_cannot_be_put_on_record_fails_no_batch(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    jvm = FakeJvm(1, "spark://m:7077", executors=[Executor("0", 1)])
+    jvm = FakeJvm(os.getpid(), "spark://m:7077", executors=[Executor("0", 1)])
     with cost_recorded(project, session(jvm), Work.BACKFILL, "departures", "r"):
         jvm.executors[0].totalDuration = _gone  # type: ignore[method-assign]
     assert project.records.costs().since(SystemClock().now().date()) == []
@@ -103,5 +125,5 @@ def _gone() -> int:
 
 
 def test_without_a_cluster_there_is_no_time_of_executors() -> None:
-    assert task_seconds(session(FakeJvm(1, executors=[Executor("0", 1_000)]))) == 0.0
-    assert task_seconds(session(FakeJvm(1, "spark://m:7077", executors=[Executor("0", 1_000)]))) == 1.0
+    assert task_seconds(session(FakeJvm(os.getpid(), executors=[Executor("0", 1_000)]))) == 0.0
+    assert task_seconds(session(FakeJvm(os.getpid(), "spark://m:7077", executors=[Executor("0", 1_000)]))) == 1.0
