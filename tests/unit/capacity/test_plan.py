@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,14 @@ def test_the_cost_at_twice_the_rate_is_predicted() -> None:
     assert value(plan, "used cores") == pytest.approx(BASE + EACH * 2 * mean)
     assert "0.200 for 0.2 batches a second" in plan.estimate("used cores").why
     assert "40 CPU s per million records x 5,833/s" in plan.estimate("used cores").why
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_of_a_tenth_moves_the_prediction_for_twice_the_greatest_rate_by_less(seed: int) -> None:
+    draw = Random(seed)
+    noisy = [replace(each, cpu_seconds=each.cpu_seconds * draw.gauss(1, 0.1)) for each in windows(RATES * 4)]
+    plan = capacity_plan(measured(windows=noisy), target(10_000))
+    assert value(plan, "used cores") == pytest.approx(BASE + EACH * 10_000, rel=0.1)
 
 
 def test_cores_are_those_of_the_greatest_demand_and_it_is_named() -> None:

@@ -33,16 +33,25 @@ def cost_recorded(project: Project, spark: SparkSession, work: Work, pipeline: s
         pipeline: for which.
         run: names this process; a batch that is run again is another process.
     """
-    meter = _BatchMeter(spark)
+    meter: _BatchMeter | None = None
+    with _harmless():
+        meter = _BatchMeter(spark)
     try:
         yield
     finally:
-        try:
-            cpu, executors = meter.read()
-            reading = CostReading(run, work, pipeline, cpu, executors)
-            project.records.costs().observe([reading], project.clock.now())
-        except (SluiceError, Py4JError, OSError, psutil.Error) as error:
-            log.warning("what the batch has used is not on record", why=str(error))
+        with _harmless():
+            if meter is not None:
+                cpu, executors = meter.read()
+                reading = CostReading(run, work, pipeline, cpu, executors)
+                project.records.costs().observe([reading], project.clock.now())
+
+
+@contextmanager
+def _harmless() -> Iterator[None]:
+    try:
+        yield
+    except (SluiceError, Py4JError, OSError, psutil.Error) as error:
+        log.warning("what the batch has used is not on record", why=str(error))
 
 
 class _BatchMeter:

@@ -120,6 +120,14 @@ def test_what_cannot_be_put_on_record_fails_no_batch(project: Project, capsys: p
     assert "the JVM is gone" in capsys.readouterr().out
 
 
+def test_a_jvm_that_cannot_be_seen_fails_no_batch(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    with cost_recorded(project, session(FakeJvm(2**22 + 1)), Work.BACKFILL, "departures", "r"):
+        worked = True
+    assert worked
+    assert project.records.costs().since(SystemClock().now().date()) == []
+    assert "is not on record" in capsys.readouterr().out
+
+
 def _gone() -> int:
     raise ConnectionError("the JVM is gone")
 
