@@ -37,7 +37,7 @@ class BatchModel:
         """How long a record waits at most where records take no time."""
         return self.fixed + max(self.trigger, self.fixed)
 
-    def times(self, rate: float, cores: int) -> tuple[float, float, float]:
+    def times(self, rate: float, cores: float) -> tuple[float, float, float]:
         """Return the length of a batch, and how long a record waits on average and at most: seconds.
 
         They are infinite at a rate that so many cores cannot keep up with.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -27,6 +28,14 @@ def test_a_driver_is_borne_by_its_pipelines_as_their_streams_read(catalog: Catal
     readers = [pipeline.name for pipeline in catalog.readers["flights"]]
     assert shares[unit.pipelines[0]] == pytest.approx(0.4 + 0.6 / len(readers))
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_a_raw_stream_is_borne_in_equal_parts_also_by_pipelines_of_other_drivers(catalog: Catalog) -> None:
+    departures = catalog.pipelines["departures"]
+    other = departures.model_copy(update={"name": "delays", "driver": "delays"})
+    both = replace(catalog, pipelines={"departures": departures, "delays": other})
+    shares = driver_shares(both.units()["flights"], {"raw_flights": 60, "departures": 40}, both)
+    assert shares == pytest.approx({"departures": 0.7, "delays": 0.3})
 
 
 @given(reads=st.dictionaries(st.sampled_from(["raw_flights", "departures", "departures_live", "x"]), st.integers(-5)))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.capacity.batches import BatchModel
+from sluice.capacity.load import BatchTime
 from sluice.capacity.measured import MeasuredUnit
 from sluice.capacity.plan import CapacityPlan, Estimate, capacity_plan
 from sluice.capacity.targets import Target, WantedRate
@@ -55,6 +56,16 @@ def test_cores_are_those_of_the_greatest_demand_and_it_is_named() -> None:
     caught = capacity_plan(measured(), target(10_000, headroom=0.5, outage=7200, catch_up=1800))
     assert value(caught, "catching up") == pytest.approx(BASE + EACH * 50_000)
     assert (value(caught, "cores"), caught.limit) == (3, "catching up")
+
+
+def test_batches_that_do_not_keep_up_decide_about_catching_up_too() -> None:
+    slow = [
+        BatchTime(each.records, each.seconds + 1e-4 * each.records) for each in measured().batch_times["raw_flights"]
+    ]
+    unit = measured(batch_times={"raw_flights": slow})
+    plan = capacity_plan(unit, target(10_000, outage=3600, catch_up=3600))
+    assert value(plan, "catching up") == pytest.approx(2 * 2 * (OF_BATCH + 1e-4) * 10_000)
+    assert plan.limit == "catching up"
 
 
 def test_a_batch_is_as_long_as_its_line_says() -> None:
