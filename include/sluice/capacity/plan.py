@@ -19,6 +19,7 @@ from sluice.capacity.measured import MeasuredUnit, refuse_unfit
 from sluice.capacity.targets import Target
 from sluice.errors import SpecError
 from sluice.specs.deployments.prices import Prices
+from sluice.wording import span
 
 HOURS_PER_MONTH = 730
 GB = 1e9
@@ -218,7 +219,7 @@ def _memory(measured: MeasuredUnit, target: Target, rate: float) -> Estimate:
 
 
 def _partitions(measured: MeasuredUnit, models: Sequence[BatchModel], cores: int) -> Estimate:
-    why = f"a task reads one partition, and {cores} cores need as many tasks; a batch has {measured.tasks} now"
+    why = f"a task reads one partition, so that each core needs one; a batch has {measured.tasks} now"
     slowest = max(models, key=lambda model: model.each, default=None)
     if slowest is not None and slowest.each:
         why += f"; one partition of {slowest.stream} takes {1 / slowest.each:,.0f} records/s at most"
@@ -230,7 +231,7 @@ def _disks(measured: MeasuredUnit, target: Target, rate: float) -> Sequence[Esti
     found = []
     for stored in measured.stored:
         kept = target.days * 86_400 if stored.seconds is None else stored.seconds
-        length = f"{target.days:g} days, and more each day" if stored.seconds is None else f"{kept / 86_400:g} days"
+        length = f"{target.days:g} days, and more each day" if stored.seconds is None else span(kept)
         why = f"{stored.each:,.0f} bytes per record x {rate:,.0f}/s x {length}"
         found.append(Estimate(f"disk: {stored.name}", stored.each * rate * kept, "bytes", why))
     if not found:
