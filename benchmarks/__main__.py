@@ -10,7 +10,21 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import console, floor, gate, house, idle, latency, loop, months, poison, scenarios, shapes, tax
+from benchmarks import (
+    capacity,
+    console,
+    floor,
+    gate,
+    house,
+    idle,
+    latency,
+    loop,
+    months,
+    poison,
+    scenarios,
+    shapes,
+    tax,
+)
 from benchmarks.azure import azure
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
@@ -25,6 +39,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "admission": admission.run,
     "agreement": agreement.run,
     "azure": azure.run,
+    "capacity": capacity.run,
     "console": console.run,
     "backfill": backfill.run,
     "poison": poison.run,

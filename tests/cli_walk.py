@@ -77,6 +77,8 @@ backfill accept x
 backfill status
 backfill cancel x
 backfill list
+capacity plan departures
+capacity cost departures
 prove departures
 quality check departures
 quality show departures

@@ -87,13 +87,13 @@ def _measured(folder: Path, size: Size) -> tuple[dict[str, Any], dict[str, Any]]
         write_endpoints(state, Endpoints((bootstrap,), airflow_url=""))
         main = [sys.executable, str(home / "spark_jobs" / "stream.py"), "--unit", UNIT, "--generation", "1"]
         driver = stack.enter_context(background("driver", main, state.root, surroundings(state.root, home)))
-        _send_one(bootstrap, state)
+        send_one(bootstrap, state)
         begin = (math.ceil(time.time()) + _AHEAD_SECONDS) * 1_000
         generator = stack.enter_context(_generator(bootstrap, begin, size, folder))
         since = begin + 1_000 * size.warm
-        _sleep_until(since)
+        sleep_until(since)
         before = cpu_seconds(driver.pid), cpu_seconds()
-        _sleep_until(since + 60_000 * size.minutes)
+        sleep_until(since + 60_000 * size.minutes)
         spent = cpu_seconds(driver.pid) - before[0], cpu_seconds() - before[1]
         load = round(os.getloadavg()[0], 1)
         sent = _result(generator, folder)
@@ -110,7 +110,7 @@ def _measured(folder: Path, size: Size) -> tuple[dict[str, Any], dict[str, Any]]
     return figures, {**notes, "load_while_measured": load}
 
 
-def _send_one(bootstrap: str, state: StateFolder) -> None:
+def send_one(bootstrap: str, state: StateFolder) -> None:
     """Send an event of another run, and wait until it has come out."""
     event = Telemetry(int(time.time() * 1_000), 1, run=0).event(0)
     producer: Any = KafkaProducer(bootstrap_servers=bootstrap)
@@ -139,7 +139,8 @@ def _drain(complete: Callable[[], bool]) -> None:
     wait_until(complete, SystemClock(), deadline_seconds=_DRAIN_SECONDS)
 
 
-def _sleep_until(milliseconds: int) -> None:
+def sleep_until(milliseconds: float) -> None:
+    """Return at a time in milliseconds since 1970."""
     time.sleep(max(0.0, milliseconds / 1_000 - time.time()))
 
 

@@ -67,11 +67,11 @@ def once(telemetry: DataFrame) -> DataFrame:
 '''
 
 
-def write_project(home: Path) -> None:
-    """Write it."""
+def write_project(home: Path, **changes: str) -> None:
+    """Write it; `changes` are other values of keys of its pipeline's spec."""
     files = {
         f"include/topics/{TOPIC}.yaml": json.dumps(_TOPIC),
-        f"include/pipelines/{_PIPELINE['name']}.yaml": json.dumps(_PIPELINE),
+        f"include/pipelines/{_PIPELINE['name']}.yaml": json.dumps({**_PIPELINE, **changes}),
         "spark_jobs/transforms/telemetry.py": _TRANSFORM,
     }
     own_project(home, files)

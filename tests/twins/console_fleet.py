@@ -15,6 +15,7 @@ from sqlalchemy import insert
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
+from sluice.capacity.costs import CostReading, Work
 from sluice.clock import Clock
 from sluice.control.database import transaction
 from sluice.control.interval_rows import columns_of
@@ -24,6 +25,7 @@ from sluice.intervals.entries import Content
 from sluice.intervals.ledger import LedgerRow, Verified, Written
 from sluice.intervals.record_positions import RecordPositions
 from sluice.objectives.log import Minute
+from sluice.project.capacity.costs import record_driver_costs
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.settings import Settings
@@ -150,6 +152,8 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     _cases(project, fleet, clock.now())
     _alerts(project, fleet, clock)
     _objectives(project, fleet, clock.now())
+    record_driver_costs(project, clock.now())
+    project.records.costs().observe([CostReading("b", Work.BACKFILL, pipeline_of(5), 7.5)], clock.now())
     return fleet
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "trace": "sluice.cli.trace:trace",
     "outputs": "sluice.cli.outputs:app",
     "backfill": "sluice.cli.backfill:app",
+    "capacity": "sluice.cli.capacity.commands:app",
     "prove": "sluice.cli.checking.prove:prove",
     "quality": "sluice.cli.quality:app",
     "quarantine": "sluice.cli.quarantine:app",

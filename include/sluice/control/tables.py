@@ -249,3 +249,20 @@ objective_span = _of_deployment(
     sa.Index(None, "deployment", "ends_at"),
 )
 """How outputs with an objective were, run-length encoded: a row for as long as nothing changed."""
+
+process_cost = _of_deployment(
+    "process_cost",
+    sa.Column("run", sa.String(256), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("work", sa.String(16), nullable=False),
+    sa.Column("subject", sa.String(64), nullable=False),
+    sa.Column("cpu_seconds", sa.Float, nullable=False),
+    sa.Column("executor_seconds", sa.Float, nullable=False),
+    sa.Column("counted_cpu", sa.Float, nullable=False),
+    sa.Column("counted_executors", sa.Float, nullable=False),
+    sa.Column("reads", sa.Text, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Index(None, "deployment", "day"),
+)
+"""What each process used on each day (UTC). `counted_…`: of its whole life, up to the newest reading; `reads`: JSON of
+records by stream, of its whole life, too."""

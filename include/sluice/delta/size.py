@@ -34,3 +34,16 @@ def rows_at_most(folder: Folder, column: str, span: Interval | None) -> int:
 
 def _known(times: pa.ChunkedArray) -> pa.ChunkedArray:
     return times.cast(pa.timestamp("us", tz="UTC"))
+
+
+def bytes_and_rows(folder: Folder) -> tuple[int, int]:
+    """Return what a table takes on disk and how many rows it has, by its log.
+
+    Files that are no longer part of it, and wait for a vacuum, do not count. A folder without a table has nothing.
+    """
+    try:
+        table = open_table(folder)
+    except NotReadyError:
+        return 0, 0
+    files = pa.table(table.get_add_actions(flatten=True))
+    return int(pc.sum(files["size_bytes"]).as_py() or 0), int(pc.sum(files["num_records"]).as_py() or 0)

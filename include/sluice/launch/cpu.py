@@ -1,4 +1,4 @@
-"""How much processor time a process and all that it started have used."""
+"""How much processor time, and memory, a process and all that it started have."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class TreeCpu:
         self._clock = SystemClock()
         self._tree: list[psutil.Process] = []
         self._search_at = 0.0
+        self._memory: float | None = None
+        self._weigh_at = 0.0
 
     @classmethod
     def of_living(cls, pid: int) -> TreeCpu | None:
@@ -60,3 +62,18 @@ class TreeCpu:
                 times = process.cpu_times()
                 total += times.user + times.system + times.children_user + times.children_system
         return round(total, 2)
+
+    def memory_bytes(self) -> float | None:
+        """Return their memory (PSS: what they share counts once), at most a minute old; None if it cannot be seen."""
+        if self._clock.monotonic() >= self._weigh_at:
+            self._weigh_at = self._clock.monotonic() + _SEARCH_SECONDS
+            self.seconds()  # looks for children
+            self._memory = sum(filter(None, map(_pss, self._tree))) or None
+        return self._memory
+
+
+def _pss(process: psutil.Process) -> float | None:
+    try:
+        return float(process.memory_full_info().pss)
+    except (psutil.Error, AttributeError):  # it has ended, is another user's, or the system does not count it
+        return None

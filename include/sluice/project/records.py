@@ -17,6 +17,7 @@ from sluice.storage.objects import objects_in
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from sluice.capacity.costs import CostLog
     from sluice.intervals.backfill.backfills import Backfills
     from sluice.objectives.log import ObjectiveLog
     from sluice.provisioning.growth.order_break import OrderBreaks
@@ -93,6 +94,12 @@ class ProjectRecords:
         from sluice.control.objectives import SqlObjectiveLog  # noqa: PLC0415 - see `Project`
 
         return SqlObjectiveLog(self.database, self.settings.deployment)
+
+    def costs(self) -> CostLog:
+        """Return the record of what drivers and batches have used."""
+        from sluice.control.costs import SqlCostLog  # noqa: PLC0415 - see `Project`
+
+        return SqlCostLog(self.database, self.settings.deployment)
 
     def order_breaks(self) -> OrderBreaks:
         """Return the record of growths of keyed topics, each with the offsets where the order of keys breaks."""

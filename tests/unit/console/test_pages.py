@@ -228,6 +228,14 @@ def test_cost_is_processor_time_by_a_million_records(visitor: TestClient) -> Non
     assert said.index("unit0000") < said.index("unit0002"), "the most expensive first"
 
 
+def test_cost_has_what_each_pipeline_used_over_the_last_days(visitor: TestClient) -> None:
+    said = text_of(visitor, "/cost")
+    lately = said[said.index("The last 7 days") :]
+    assert "pipe0005 20.2 7.5 27.7" in lately
+    assert lately.index("pipe0005") < lately.index("pipe0000"), "the most expensive first"
+    assert "EUR" not in lately, "no prices are declared"
+
+
 @pytest.mark.parametrize(
     ("dag_id", "leads_to"),
     [
@@ -297,4 +305,4 @@ def test_a_page_asks_the_database_as_often_however_many_streams_there_are(tmp_pa
             counts[path] = len(asked)
         found.append(counts)
     assert found[0] == found[1]
-    assert max(found[0].values()) <= 16
+    assert max(found[0].values()) <= 18

@@ -28,6 +28,7 @@ def test_backfills_of_the_first_release_computed_with_what_is_on_record(tmp_path
     with sqlite3.connect(file) as connection:
         connection.execute("ALTER TABLE backfill DROP COLUMN static")
         connection.execute("DROP TABLE objective_span")
+        connection.execute("DROP TABLE process_cost")
         connection.execute("UPDATE alembic_version SET version_num = '0011'")
 
     engine = open_database(sqlite_url(file))

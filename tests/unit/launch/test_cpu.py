@@ -28,3 +28,22 @@ def test_of_a_process_that_is_gone_nothing_is_known() -> None:
     counter = TreeCpu(process.pid)
     process.communicate(b"\n")
     eventually(lambda: counter.seconds() is None)
+
+
+def test_memory_is_that_of_a_process_and_its_children() -> None:
+    hold = "kept = bytearray(40_000_000); print(1, flush=True); input()"
+    code = f"""import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "{hold}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child.stdout.readline()
+{hold}"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = TreeCpu(process.pid).memory_bytes()
+        assert found is not None
+        assert 80e6 < found < 200e6
+    finally:
+        process.communicate(b"\n")
+    counter = TreeCpu()
+    assert counter.memory_bytes() == counter.memory_bytes(), "it is weighed once a minute"

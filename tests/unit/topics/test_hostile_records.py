@@ -232,7 +232,13 @@ NO_RECORDS = {
         "devstack/airflow/api.py",
         "intervals/entries.py",
     ),
-    *("control/order_breaks.py", "control/interval_rows.py", "control/index.py", "control/cases.py"),
+    *(
+        "control/order_breaks.py",
+        "control/interval_rows.py",
+        "control/index.py",
+        "control/cases.py",
+        "control/costs.py",
+    ),
     *(
         "airflow/batches/backfill_tasks.py",
         "airflow/alerts/services.py",

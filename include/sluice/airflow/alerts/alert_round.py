@@ -23,6 +23,7 @@ from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.orphans import orphaned
 from sluice.alerts.rounds import Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.objectives.standing import observe_objectives
+from sluice.project.capacity.costs import record_driver_costs
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import stream_dag_id, unit_of
@@ -50,6 +51,7 @@ def alert_round(open_project: Callable[[], Project], runs: Runs, dispatcher: Ale
         conditions = conditions_of(statuses, project.catalog, now)
         _add_objectives(project, statuses, history, conditions, now)
         conditions.over.update(_orphaned(project, history))
+        _record_costs(project, now)
     except Exception:
         log.warning("The streams could not be checked, so nothing begins and nothing is over.", exc_info=True)
     reviewed = review_runs(history, () if project is None else watched_dags(project), runs, dispatcher)
@@ -85,6 +87,14 @@ def _add_objectives(
         return
     conditions.conditions.update(found.conditions)
     conditions.over.update(found.over)
+
+
+def _record_costs(project: Project, now: datetime) -> None:
+    """Put on record what drivers have used. It raises nothing: the next round reads the same counters."""
+    try:
+        record_driver_costs(project, now)
+    except Exception:
+        log.warning("What drivers have used could not be put on record.", exc_info=True)
 
 
 def _orphaned(project: Project, history: AlertHistory) -> Mapping[Key, str]:

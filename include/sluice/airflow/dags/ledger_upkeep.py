@@ -12,6 +12,7 @@ from airflow.sdk import DAG, CronTriggerTimetable, task
 from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
+from sluice.capacity.costs import KEPT as COSTS_KEPT
 from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError
 from sluice.project.project import Project
@@ -30,7 +31,8 @@ Who wrote each interval is said in the commits of the tables. Delta forgets comm
 entries into a small table beside each output and raw table; `index` then brings the control database's index up to
 date. Both may be repeated. A month without this DAG loses entries that cannot be restored: its failure is an alert.
 `forget` removes verdicts of streams that ceased to hold more than 35 days ago; availability needs 30. So it does with
-what is on record of outputs with an objective, whose windows are up to 31 days.
+what is on record of outputs with an objective, whose windows are up to 31 days, and after 400 days with what drivers
+and batches have used.
 `states` removes what intervals have handed on to the next one and is kept no longer (`carries: {...: {keep}}`).
 """
 
@@ -59,10 +61,11 @@ def build_keep_ledger_dag() -> DAG:
 
         @task(task_id="forget", execution_timeout=timedelta(minutes=5), doc_md="Forgets verdicts of long ago.")
         def forget() -> int:
-            """Return how many verdicts, and spans of outputs with an objective, were forgotten."""
+            """Return how many verdicts, spans of outputs with an objective, and costs of a day were forgotten."""
             with retried_only_if_unknown():
                 records, before = runtime.open_project().records, SystemClock().now() - KEPT
-                return records.registry().forget_verdicts(before) + records.objectives().forget(before)
+                costs = records.costs().forget((SystemClock().now() - COSTS_KEPT).date())
+                return records.registry().forget_verdicts(before) + records.objectives().forget(before) + costs
 
         @task(task_id="states", execution_timeout=timedelta(hours=1), doc_md="Deletes states that are kept no longer.")
         def states() -> int:

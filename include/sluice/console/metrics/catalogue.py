@@ -89,6 +89,13 @@ HEAP_MAX = _gauge("unit_jvm_heap_max_bytes", "Java heap that the driver may use.
 GC = _counter("unit_jvm_gc_seconds", "Time that the driver's JVM has spent on collecting garbage.", "unit")
 THREADS = _gauge("unit_jvm_threads", "Threads of the driver's JVM.", "unit")
 
+DAY_COST = _gauge(
+    "pipeline_day_cpu_seconds",
+    "Processor time that a pipeline has used since midnight (UTC), by what for.",
+    "pipeline",
+    "work",
+)
+
 _OUTPUT = ("pipeline", "output")
 
 OBJECTIVE = _gauge("objective_ratio", "Share of the known time of its window in which an output was good.", *_OUTPUT)

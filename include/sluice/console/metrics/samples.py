@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.alerts.delivery import AlertHistory
+from sluice.capacity.costs import PipelineCost
 from sluice.console.metrics import catalogue as m
 from sluice.console.metrics.catalogue import Metric
 from sluice.objectives.standing import OutputObjective
@@ -144,6 +145,13 @@ def of_objectives(outputs: Iterable[OutputObjective]) -> Iterator[MetricSample]:
         yield from _known(labels, values)
         for window, rate in standing.burn.items():
             yield from _known((*labels, window), {m.BURN_RATE: rate})
+
+
+def of_costs(costs: Iterable[PipelineCost]) -> Iterator[MetricSample]:
+    """Yield the samples of what pipelines have used today; a kind of work that was not done has none."""
+    for cost in costs:
+        for kind, seconds in cost.seconds.items():
+            yield MetricSample(m.DAY_COST, (cost.pipeline, kind), seconds)
 
 
 def of_topics(differences: Mapping[str, int], at: datetime) -> Iterator[MetricSample]:

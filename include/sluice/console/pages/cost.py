@@ -1,4 +1,4 @@
-"""Cost: how much processor time a million records takes, by unit and over the life of its driver."""
+"""Cost: processor time of each unit's driver by a million records, and of each pipeline over the last days."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from sluice.console.context.access import VisitorDep, readable
-from sluice.console.context.page_context import ContextDep
+from sluice.capacity.costs import KINDS, PipelineCost, whole_costs
+from sluice.console.context.access import Visitor, VisitorDep, readable
+from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.html.site import page
+from sluice.project.capacity.costs import costs_of_pipelines
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
-from sluice.specs.catalog.dag_ids import stream_dag_id
+from sluice.specs.catalog.dag_ids import quality_dag_id, stream_dag_id
 from sluice.streams.health.batch_log import newest_batch
 
 router = APIRouter()
 
 _MILLION = 1_000_000
+_DAYS = 7
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,32 @@ def cost(request: Request, visitor: VisitorDep, context: ContextDep) -> HTMLResp
     units = readable(visitor, {stream_dag_id(name): unit for name, unit in project.catalog.units().items()})
     costs = [cost for unit in units if (cost := cost_of(project, unit)) is not None]
     rows = sorted(costs, key=lambda each: (-(each.per_million or 0.0), each.unit))
-    return page(request, "cost.html", rows=rows, unknown=len(units) - len(rows))
+    prices, lately = project.deployment.prices, lately_used(visitor, context)
+    shown = [(cost, cost.money(prices)) for cost in lately]
+    currency = "" if prices is None or prices.core_hour is None else prices.currency
+    return page(
+        request,
+        "cost.html",
+        rows=rows,
+        unknown=len(units) - len(rows),
+        pipelines=shown,
+        kinds=KINDS,
+        days=_DAYS,
+        currency=currency,
+    )
+
+
+def lately_used(visitor: Visitor, context: ConsoleContext, days: int = _DAYS) -> Sequence[PipelineCost]:
+    """Return what each pipeline that the visitor may see has used over the last days together, the most first.
+
+    Raises:
+        UnreachableError: the record could not be queried.
+    """
+    project = context.project
+    seen = set(readable(visitor, {quality_dag_id(name): name for name in project.catalog.pipelines}))
+    costs = costs_of_pipelines(project, context.clock.now(), days)
+    own = whole_costs(cost for cost in costs if cost.pipeline in seen)
+    return sorted(own, key=lambda cost: (-cost.total, cost.pipeline))
 
 
 def cost_of(project: Project, unit: Unit) -> UnitCost | None:

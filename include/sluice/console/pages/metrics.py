@@ -18,8 +18,17 @@ from sluice.alerts.journal import Journal
 from sluice.console.context.access import Visitor, VisitorDep, readable
 from sluice.console.context.page_context import ConsoleContext, ContextDep
 from sluice.console.metrics.catalogue import BUILD_INFO, CATALOGUE, Metric, MetricType
-from sluice.console.metrics.samples import MetricSample, of_alerts, of_objectives, of_pipelines, of_streams, of_topics
+from sluice.console.metrics.samples import (
+    MetricSample,
+    of_alerts,
+    of_costs,
+    of_objectives,
+    of_pipelines,
+    of_streams,
+    of_topics,
+)
 from sluice.console.pages.alerts import readable_alerts
+from sluice.console.pages.cost import lately_used
 from sluice.console.pages.fleet import statuses_for
 from sluice.console.pages.objectives import objectives_for
 from sluice.errors import SluiceError
@@ -65,6 +74,7 @@ def _samples(visitor: Visitor, context: ConsoleContext) -> Iterator[MetricSample
     newest = {each.stream: newest_batch(project.folder.batch_log(each.stream)) for each in statuses}
     yield from of_streams(statuses, {stream: batch for stream, batch in newest.items() if batch is not None})
     yield from of_objectives(objectives_for(visitor, context))
+    yield from of_costs(lately_used(visitor, context, days=1))
     yield from _of_pipelines(visitor, context)
     if visitor.readable([TOPICS]):
         yield from _of_topics(context)

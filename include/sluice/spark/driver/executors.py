@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from sluice.clock import Clock, SystemClock
 from sluice.launch.master_address import LOCAL
 from sluice.spark.driver.progress import replace_if_possible
+from sluice.spark.session.batch_cost import task_seconds
 
 log = structlog.get_logger()
 
@@ -61,6 +62,18 @@ class UnitFile:
             log.info("executors changed", executors=count, cores=cores)
         since = {"executors": count, "cores": cores, "since": self._clock.now().isoformat()}
         self._on_file = replace_if_possible(self._path, {**self._identity, **since})
+
+
+def task_seconds_of(spark: SparkSession) -> Mapping[str, float]:
+    """Return what `task_seconds` says, as `executor_seconds`; empty where there are no executors.
+
+    Raises:
+        Py4JError: its JVM does not answer as expected.
+        OSError: it has ended.
+    """
+    if (spark.sparkContext.master or LOCAL).startswith(LOCAL):
+        return {}
+    return {"executor_seconds": task_seconds(spark)}
 
 
 def executors_of(spark: SparkSession) -> tuple[int, int] | None:

@@ -37,6 +37,7 @@ class ProgressFile:
         log: the file with the batches; see `sluice.streams.health.batch_log`.
         cpu: returns the processor time that the driver has used, in seconds.
         jvm: returns what its JVM says of itself.
+        process: returns what else is known of the driver, by its name in the log.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class ProgressFile:
         cpu: Callable[[], float | None] = _uncounted,
         *,
         jvm: Callable[[], Mapping[str, float] | None] = _uncounted,
+        process: Callable[[], Mapping[str, float | None]] = dict,
     ) -> None:
         self._path = path
         self._identity = identity
         self._log = log
         self._cpu = cpu
         self._jvm = jvm
+        self._process = process
         self._written: tuple[int, str] | None = None
         self._ended = False
         self._began_at: int | None = None
@@ -70,7 +73,7 @@ class ProgressFile:
         if self._log is not None and _WORK in data.get("durationMs", {}):  # while it is idle, there is no batch
             began = self._began_at = _position(data, "startOffset") if self._began_at is None else self._began_at
             read = None if (end := _position(data, "endOffset")) is None or began is None else end - began
-            figures = {"cpu_seconds": self._cpu(), "read": read, "jvm": self._jvm()}
+            figures = {"cpu_seconds": self._cpu(), "read": read, "jvm": self._jvm(), **self._process()}
             _keep(self._log, {"generation": self._identity.get("generation"), **selected, **figures})
 
     def end(self, failure: Failure) -> None:

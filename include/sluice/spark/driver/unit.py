@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sluice.launch.cpu import TreeCpu
 from sluice.project.project import Project
 from sluice.spark.driver.driver import Driver
-from sluice.spark.driver.executors import UnitFile, executors_of
+from sluice.spark.driver.executors import UnitFile, executors_of, task_seconds_of
 from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.jvm_figures import JvmFigures, beans_of
 from sluice.spark.driver.pipeline_code import keep_code
@@ -90,6 +90,7 @@ def run_streams(
     streams = unit_streams(project, spark, unit, generation)
     identity = {"unit": name, "generation": generation, "spark_ui": spark.sparkContext.uiWebUrl}
     folder, cpu, jvm = project.folder, TreeCpu(), JvmFigures(partial(beans_of, spark))
+    tasks = JvmFigures(partial(task_seconds_of, spark))
     files = {
         s.name: ProgressFile(
             folder.progress_file(s.name),
@@ -97,6 +98,7 @@ def run_streams(
             folder.batch_log(s.name),
             cpu.seconds,
             jvm=jvm.newest,
+            process=lambda: {**(tasks.newest() or {}), "memory_bytes": cpu.memory_bytes()},
         )
         for s in streams
     }

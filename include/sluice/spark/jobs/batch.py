@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
 
+from sluice.capacity.costs import Work
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.parity import ParityOutcome
@@ -29,6 +31,7 @@ from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.driver.pipeline_code import keep_code, pipeline_code
+from sluice.spark.session.batch_cost import cost_recorded
 from sluice.spark.session.batch_session import batch_session
 from sluice.specs.model.alerting import AlertClass
 
@@ -65,7 +68,10 @@ def _backfill(options: argparse.Namespace) -> int:
         static=options.static,
     )
     kept = keep_code(project, options.pipeline)  # the ledger will name it
-    with batch_session(project, "backfill", options.pipeline, request.range) as spark:
+    with (
+        batch_session(project, "backfill", options.pipeline, request.range) as spark,
+        cost_recorded(project, spark, Work.BACKFILL, options.pipeline, _run_name(options.pipeline)),
+    ):
         code = pipeline_code(project, spark, project.catalog.pipelines[options.pipeline], kept=kept)
         result = run_backfill(project, spark, code, request, key=options.key, submitted=options.submitted)
     return tell_backfill(result, project.folder.backfill(result.backfill))
@@ -96,7 +102,10 @@ def _quality(options: argparse.Namespace) -> int:
     if (options.start is None) != (options.end is None):
         raise SpecError("a range needs both --from and --to.", fix="give both, or neither for the last 31 days.")
     asked = range_of(options.start, options.end, length) if options.start else None
-    with batch_session(project, "quality", options.pipeline, asked) as spark:
+    with (
+        batch_session(project, "quality", options.pipeline, asked) as spark,
+        cost_recorded(project, spark, Work.QUALITY, options.pipeline, _run_name(options.pipeline)),
+    ):
         result, page = check_published(project, spark, options.pipeline, asked)
     if result.passed:
         log.info("quality holds", pipeline=options.pipeline, expectations=result.expectations_passed, rows=result.rows)
@@ -108,7 +117,10 @@ def _quality(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     project, _ = _project(options.pipeline)
-    with batch_session(project, "replay", options.pipeline) as spark:
+    with (
+        batch_session(project, "replay", options.pipeline) as spark,
+        cost_recorded(project, spark, Work.REPLAY, options.pipeline, _run_name(options.pipeline)),
+    ):
         result = replay(project, spark, options.case, by=options.by)
     if result.passed:
         log.info("replay ends", case=options.case, records=result.case.records, backfills=len(result.backfills))
@@ -116,6 +128,11 @@ def _replay(options: argparse.Namespace) -> int:
     why = f"the case {options.case} is not closed: {result.why} Fix: see `sluice quarantine show {options.case}`."
     log.error("replay ends", case=options.case, why=why)
     return SluiceError.exit_code
+
+
+def _run_name(pipeline: str) -> str:
+    """Return a name for this process that no other has."""
+    return f"{pipeline}:{uuid.uuid4().hex}"
 
 
 def _project(pipeline: str) -> tuple[Project, timedelta]:

@@ -13,6 +13,7 @@ from sluice.specs.deployments.bucket_address import bucket_fault, is_bucket
 from sluice.specs.deployments.folder_names import folder_fault
 from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka, PemFile
 from sluice.specs.deployments.masters import master_fault
+from sluice.specs.deployments.prices import Prices
 from sluice.specs.model.duration import Duration
 from sluice.specs.model.resources import Memory
 from sluice.specs.model.spec import Name, Spec
@@ -134,6 +135,9 @@ class DeploymentSpec(Spec):
     storage: str | None = None
     """Absolute folder for tables and checkpoints, or `s3://bucket/prefix` for all but checkpoints; omitted: the state
     folder."""
+
+    prices: Prices | None = None
+    """What cores, memory and disks cost here, for `sluice capacity`."""
 
     @field_validator("storage")
     @classmethod

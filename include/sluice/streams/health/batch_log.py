@@ -44,6 +44,8 @@ class BatchFigures:
         quarantined: records that it quarantined, by reason; None where its driver did not count them.
         jvm: what the driver's JVM said of itself: `heap_used_bytes`, `heap_max_bytes`, `gc_seconds`, `threads`; None if
             it was not asked.
+        executor_seconds: that executors of a cluster have worked on tasks since the driver began; None if it has none.
+        memory_bytes: of the driver's process and all below it (PSS, at most a minute old); None if it cannot be seen.
     """
 
     number: int
@@ -62,6 +64,8 @@ class BatchFigures:
     read: int | None = None
     quarantined: Mapping[str, int] | None = None
     jvm: Mapping[str, float] | None = None
+    executor_seconds: float | None = None
+    memory_bytes: float | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -133,6 +137,8 @@ def _figures(line: bytes) -> BatchFigures | None:
             cpu_seconds=_number(fields.get("cpu_seconds")),
             read=None if fields.get("read") is None else int(fields["read"]),
             jvm=_measures(fields.get("jvm")),
+            executor_seconds=_number(fields.get("executor_seconds")),
+            memory_bytes=_number(fields.get("memory_bytes")),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -23,14 +23,13 @@ def state(drained_state: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(drained_state, tmp_path / "state"))
 
 
-def sluice(state: Path, *arguments: str) -> dict[str, Any]:
+def sluice(state: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON is any
     environment = {**os.environ, "SLUICE_STATE": str(state)}
     ended = subprocess.run(
         [*SLUICE, *arguments, "-o", "json"], env=environment, capture_output=True, text=True, timeout=240, check=False
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    return json.loads(ended.stdout)
 
 
 @pytest.mark.verify
@@ -50,5 +49,8 @@ def test_a_correction_from_the_command_line_is_in_the_ledger_and_a_rebuild_of_th
     assert len(corrected) == after["counts"]["published"] == ended["result"]["published"]
     assert all(interval["current"]["late"] and interval["base"]["owner"] != ended["id"] for interval in corrected)
     assert all(interval["verified"] for interval in after["intervals"])
+    (cost,) = sluice(state, "capacity", "cost", "departures")
+    assert cost["cpu_seconds"]["backfill"] > 1
+    assert cost["cpu_seconds"]["driver"] > 1, "the stream that drained has logged its batches"
     sluice(state, "control", "rebuild")
     assert sluice(state, "intervals", "list", "departures")["departures"] == after

@@ -14,6 +14,7 @@ from sluice.clock import SystemClock
 from sluice.delta.reading import open_table
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
+from sluice.streams.health.batch_log import newest_batch
 from tests.editing import edit
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.cluster.test_standalone import UNIT, Stream, place_on
@@ -74,6 +75,10 @@ def test_executors_come_with_a_backlog_and_go_after_it_and_state_keeps_its_parti
     stopped = stream.project.streams.life(UNIT).stop("test", "it has grown and shrunk", 60)
     assert stopped.exit_code == ExitCode.STOPPED, stream.log()[-3000:]
     assert_exact(stream.place, records)
+    batch = newest_batch(stream.project.folder.batch_log("raw_flights"))
+    assert batch is not None
+    assert (batch.executor_seconds or 0) > 1, "those that were given back have worked, too"
+    assert (batch.memory_bytes or 0) > 1e8
     assert frozen(stream.place.state / "checkpoints") == {str(MOST)}
 
 

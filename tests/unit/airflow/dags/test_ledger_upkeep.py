@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from sluice.airflow.dags.ledger_upkeep import build_keep_ledger_dag
+from sluice.capacity.costs import CostReading, Work
 from sluice.clock import SystemClock
 from sluice.objectives.log import Minute, ObservedSpan
 from sluice.project.project import Project
@@ -25,3 +26,14 @@ def test_what_outputs_were_more_than_35_days_ago_is_forgotten() -> None:
         assert task.python_callable() == 1
     begin = now - timedelta(days=34)
     assert log.since(now - timedelta(days=99)) == {"a/a": [ObservedSpan(begin, begin, Minute.GOOD)]}
+
+
+def test_what_was_used_more_than_400_days_ago_is_forgotten() -> None:
+    twin = InMemoryProject(load_catalog(settings().home / "include"))
+    costs, now = cast(Project, twin).records.costs(), SystemClock().now()
+    for days in (402, 398):
+        costs.observe([CostReading(f"b{days}", Work.BACKFILL, "departures", 1.0)], now - timedelta(days=days))
+    task: Any = build_keep_ledger_dag().get_task("forget")
+    with opened_project(twin):
+        assert task.python_callable() == 1
+    assert [cost.reading.run for cost in costs.since((now - timedelta(days=999)).date())] == ["b398"]

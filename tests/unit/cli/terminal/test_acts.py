@@ -29,6 +29,7 @@ access plan|access list
 streams list|streams show|streams logs
 intervals list|intervals show|outputs roles
 backfill plan|backfill status|backfill list
+capacity plan|capacity cost
 quality check|quality show|quality suggest
 quarantine list|quarantine record|quarantine cases|quarantine show
 contracts list|contracts drift|contracts fetch|contracts publish

@@ -35,6 +35,7 @@ FREE = {
     "access apply": {"plan"},
     "mirror translate": {"offsets"},
     "streams reset": {"to"},
+    "capacity plan": {"rate", "outage", "catch_up"},
     "backfill run": {"key"},
     "backfill accept": {"key"},
     "quarantine list": {"offsets"},

@@ -77,6 +77,8 @@ def test_values_are_those_on_record(console: Console, clock: ManualClock) -> Non
     assert 3e8 < value("sluice_unit_jvm_heap_used_bytes", unit=unit_of(5)) < 3e8 + 2 * UNITS
     assert value("sluice_unit_jvm_gc_seconds_total", unit=unit_of(5)) == 1.5
     assert value("sluice_unit_jvm_threads", unit=unit_of(5)) == 80
+    assert value("sluice_pipeline_day_cpu_seconds", pipeline=pipeline_of(5), work="driver") == 20.2
+    assert value("sluice_pipeline_day_cpu_seconds", pipeline=pipeline_of(5), work="backfill") == 7.5
     assert value("sluice_intervals", pipeline=pipeline_of(0), state="dirty") == 44
     closed_until = value("sluice_intervals_closed_until_timestamp_seconds", pipeline=pipeline_of(3))
     assert closed_until == CLOSED_UNTIL.timestamp()

@@ -35,6 +35,8 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
             lag_records=5,
             cpu_seconds=12.25,
             jvm={"heap_used_bytes": 3e8, "threads": 80},
+            executor_seconds=7.5,
+            memory_bytes=1e9,
         ),
     )
     (found,) = batches(file)
@@ -54,6 +56,8 @@ def test_a_batch_comes_back_with_its_figures(tmp_path: Path) -> None:
         lag_records=5,
         cpu_seconds=12.25,
         jvm={"heap_used_bytes": 3e8, "threads": 80.0},
+        executor_seconds=7.5,
+        memory_bytes=1e9,
     )
     assert found.seconds == 1.5
 

@@ -1,0 +1,133 @@
+"""What the log of batches says of a driver's load: windows of time for its cost, batches for their length."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+
+from sluice.capacity.fitting import FitSample
+from sluice.streams.health.batch_log import BatchFigures, runs
+
+WARM_UP = timedelta(seconds=60)
+"""Of a driver's first batches: Java compiles its code then, which it does once."""
+WINDOW = timedelta(seconds=10)
+"""The least length of a window: several batches, so that what other streams do meanwhile evens out."""
+_REST = 3
+"""A window so many times as long as most had a rest in it, when nothing came: it says nothing of work."""
+
+
+@dataclass(frozen=True)
+class LoadWindow:
+    """What a driver did in a time.
+
+    Attributes:
+        begin: when it began (UTC).
+        seconds: how long it was.
+        cpu_seconds: of the driver and all below it, and the task time of its executors.
+        records: that the pipeline's own stream read.
+        batches: of all its streams.
+    """
+
+    begin: datetime
+    seconds: float
+    cpu_seconds: float
+    records: int
+    batches: int
+
+    @property
+    def rate(self) -> float:
+        """Records per second."""
+        return self.records / self.seconds
+
+    def as_sample(self) -> FitSample:
+        """Return its CPU seconds by seconds and records."""
+        return FitSample(self.seconds, self.records, self.cpu_seconds)
+
+
+@dataclass(frozen=True)
+class BatchTime:
+    """How long one batch took."""
+
+    records: int
+    seconds: float
+
+    def as_sample(self) -> FitSample:
+        """Return its seconds by records."""
+        return FitSample(1, self.records, self.seconds)
+
+
+def load_windows(
+    logs: Mapping[str, Sequence[BatchFigures]],
+    stream: str,
+    *,
+    warm_up: timedelta = WARM_UP,
+    window: timedelta = WINDOW,
+) -> Sequence[LoadWindow]:
+    """Return the windows of all generations on record, oldest first.
+
+    Args:
+        logs: the batches of each stream of a driver, oldest first.
+        stream: whose records count, and whose batches the windows begin and end with.
+        warm_up: what is left out of each generation's begin.
+        window: the least length of one.
+    """
+    found = [each for run in runs(logs[stream]) for each in _windows(run, logs, warm_up, window)]
+    longest = _REST * median(each.seconds for each in found) if found else 0.0
+    return [each for each in found if each.seconds <= longest]
+
+
+def _windows(
+    run: Sequence[BatchFigures], logs: Mapping[str, Sequence[BatchFigures]], warm_up: timedelta, window: timedelta
+) -> Iterator[LoadWindow]:
+    own = [batch for log in logs.values() for batch in log if batch.generation == run[0].generation]
+    warm = min(batch.at for batch in own) + warm_up
+    numbers = [_Numbers(log, run[0].generation) for log in logs.values()]
+    first: BatchFigures | None = None
+    for batch in run:
+        if batch.cpu_seconds is None or batch.read is None or batch.at < warm:
+            continue
+        if first is None:
+            first = batch
+            continue
+        begin, end = first.at, batch.at  # a batch has what was there when it was planned
+        if end - begin < window:
+            continue
+        cpu = batch.cpu_seconds - (first.cpu_seconds or 0.0)
+        cpu += (batch.executor_seconds or 0.0) - (first.executor_seconds or 0.0)
+        records, batches = batch.read - (first.read or 0), sum(each.between(begin, end) for each in numbers)
+        if cpu >= 0 and records >= 0 and batches > 0:  # a stream that was started again counts from 0
+            yield LoadWindow(begin, (end - begin).total_seconds(), cpu, records, batches)
+        first = batch
+
+
+def batch_times(log: Sequence[BatchFigures], *, warm_up: timedelta = WARM_UP) -> Sequence[BatchTime]:
+    """Return how long the batches of a stream took, of all generations on record, without their warm-up."""
+    found: list[BatchTime] = []
+    for run in runs(log):
+        warm = run[0].at + warm_up
+        for before, batch in pairwise(run):
+            if batch.number != before.number + 1 or batch.read is None or before.read is None or batch.at < warm:
+                continue
+            if batch.seconds is not None and batch.read >= before.read:
+                found.append(BatchTime(batch.read - before.read, batch.seconds))
+    return found
+
+
+class _Numbers:
+    """The numbers of a stream's batches by when they were planned; of many short ones some are not in the log."""
+
+    def __init__(self, log: Sequence[BatchFigures], generation: int) -> None:
+        own = sorted((batch.at, batch.number) for batch in log if batch.generation == generation)
+        self._times, self._numbers = [at for at, _ in own], [number for _, number in own]
+
+    def between(self, begin: datetime, end: datetime) -> int:
+        """Return how many batches were planned in `(begin, end]`."""
+        first, last = bisect_right(self._times, begin), bisect_right(self._times, end)
+        if last == first:
+            return 0
+        before = self._numbers[first - 1] if first else self._numbers[first] - 1
+        return max(0, self._numbers[last - 1] - before)

@@ -1,0 +1,1 @@
+"""What a pipeline needs, and what it has cost, on the terminal."""
