@@ -78,6 +78,8 @@ backfill status
 backfill cancel x
 backfill list
 prove departures
+proofs list
+proofs show departures-20130101T000000-00000000
 quality check departures
 quality show departures
 quality suggest departures

@@ -39,6 +39,7 @@ COMMANDS = {
     "outputs": "sluice.cli.outputs:app",
     "backfill": "sluice.cli.backfill:app",
     "prove": "sluice.cli.checking.prove:prove",
+    "proofs": "sluice.cli.checking.proofs:app",
     "quality": "sluice.cli.quality:app",
     "quarantine": "sluice.cli.quarantine:app",
     "contracts": "sluice.cli.contracts:app",
