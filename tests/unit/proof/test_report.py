@@ -23,6 +23,7 @@ from sluice.kafka.client.removal import OwnTopics
 from sluice.project.project import Project
 from sluice.proof.judgement import judge
 from sluice.proof.observations import ComparedInterval, Observations
+from sluice.proof.recording import keeping
 from sluice.proof.report import PAGE, ProofReports
 from sluice.proof.running.comparison import of_report
 from sluice.proof.running.place import ProofPlace
@@ -92,7 +93,7 @@ def test_the_exit_code_is_the_verdict(
         asked.append(request)
         return place, run
 
-    monkeypatch.setattr(prove, "run_proof", proof)
+    monkeypatch.setattr(keeping, "prove", proof)
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     app = typer.Typer()
     app.command()(prove.prove)

@@ -11,12 +11,11 @@ from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, ou
 from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.proof.journal import SendOutcome
 from sluice.proof.observations import LatencyBounds
-from sluice.proof.recording.keeping import keep_report
+from sluice.proof.recording.keeping import prove_and_keep
 from sluice.proof.report import EXIT_CODES, PAGE
 from sluice.proof.running.faults import RequestedFault
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun, remove_leftovers
-from sluice.proof.running.run import prove as run_proof
+from sluice.proof.running.run import ProofRequest, ProvenRun
 
 
 def prove(
@@ -44,10 +43,8 @@ def prove(
     deployment's own.
     """
     project, spec = open_pipeline(pipeline)
-    remove_leftovers(project, _tell)
     asked = ProofRequest(rate, seconds, tuple(fault or ()), LatencyBounds(worst_minute, p999), keep=keep)
-    place, run = run_proof(project, spec, asked, _tell)
-    report = keep_report(place, asked, run)
+    place, run, report = prove_and_keep(project, spec, asked, _tell)
     emit(output, report, lambda: _show(place, run))
     if code := EXIT_CODES[run.proof.verdict]:
         raise typer.Exit(code)

@@ -7,23 +7,42 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from sluice.clock import Clock, SystemClock
+from sluice.clock import Clock
 from sluice.console.html.proof_page import proof_page
 from sluice.disk import write_text
+from sluice.project.project import Project
 from sluice.proof.figures import figures_of
 from sluice.proof.journal import SendOutcome
 from sluice.proof.report import PAGE, ProofReport
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun
+from sluice.proof.running.run import ProofRequest, ProvenRun, Tell, prove, remove_leftovers
+from sluice.specs.model.model import PipelineSpec
 
 
-def keep_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun, clock: Clock | None = None) -> dict[str, Any]:
+def prove_and_keep(
+    project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell
+) -> tuple[ProofPlace, ProvenRun, dict[str, Any]]:
+    """Remove what killed proofs have left behind, prove a pipeline, and keep the report.
+
+    Returns:
+        where the proof was, what it has shown, and its report as JSON values.
+
+    Raises:
+        SluiceError: see `prove`.
+        OSError: there is no room.
+    """
+    remove_leftovers(project, tell)
+    place, run = prove(project, spec, asked, tell)
+    return place, run, keep_report(place, asked, run, project.clock)
+
+
+def keep_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun, clock: Clock) -> dict[str, Any]:
     """Write the report and its page, and return the report as JSON values.
 
     Raises:
         OSError: there is no room.
     """
-    ended = (clock or SystemClock()).now()
+    ended = clock.now()
     report = {**as_report(place, asked, run), "ended": ended.isoformat()}
     text = json.dumps(report, indent=1)
     write_text(place.report, text)
