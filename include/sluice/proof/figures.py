@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 from typing import Annotated, Self
@@ -39,16 +39,18 @@ class ProofTimeline(ProofFact):
         sent: how many had been sent.
         acknowledged: how many of these the broker has acknowledged, then or later.
         read: per output, how many of the sent ones a reader could see.
+        waiting: per output, how many of the acknowledged ones that belong into it a reader could not see yet.
     """
 
     at: tuple[Moment, ...] = ()
     sent: tuple[Count, ...] = ()
     acknowledged: tuple[Count, ...] = ()
     read: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
+    waiting: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _is_a_picture(self) -> Self:
-        counts = (self.sent, self.acknowledged, *self.read.values())
+        counts = (self.sent, self.acknowledged, *self.read.values(), *self.waiting.values())
         if any(len(each) != len(self.at) for each in counts):
             raise ValueError("there are other moments than counts")
         if any(later < earlier for earlier, later in pairwise(self.at)):
@@ -157,18 +159,28 @@ def _timeline(journal: SendJournal, seen: Observations, timed: dict[str, dict[st
     acknowledged = sorted(record.sent_at for record in journal.acknowledged)
     last = max([sent[-1], *(max(times.values()) for times in timed.values())])
     at = [sent[0] + (last - sent[0]) * step / STEPS for step in range(STEPS)] + [last]
-    read = {}
+    read, waiting = {}, {}
     for output in seen.outputs:
         if times := timed.get(output.name):
-            known = {record.id for record in output.records if record.id in journal.by_id}
-            # What has no time was there before anybody looked.
-            read[output.name] = _until(sorted(times.values()), at, first=len(known) - len(times))
+            found = {record.id for record in output.records if record.id in journal.by_id}
+            due = {record.id: record.sent_at for record in journal.acknowledged if _belongs(record, output)}
+            read[output.name] = _read(found, times, at)
+            seen_of_due = _read(found & due.keys(), times, at)
+            sent_of_due = _until(sorted(due.values()), at)
+            waiting[output.name] = tuple(max(0, n - m) for n, m in zip(sent_of_due, seen_of_due, strict=True))
     return ProofTimeline(
         at=tuple(round(moment, 3) for moment in at),
         sent=_until(sent, at),
         acknowledged=_until(acknowledged, at),
         read=read,
+        waiting=waiting,
     )
+
+
+def _read(found: set[str], times: Mapping[str, float], at: Sequence[float]) -> tuple[int, ...]:
+    """Return how many of the found records could be read; one without a time was there before anybody looked."""
+    known = sorted(times[identity] for identity in found if identity in times)
+    return _until(known, at, first=len(found) - len(known))
 
 
 def _until(moments: Sequence[float], at: Sequence[float], first: int = 0) -> tuple[int, ...]:

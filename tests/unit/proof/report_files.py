@@ -108,6 +108,7 @@ def _figures(at: float, raw: str, table: str, lost: int) -> Mapping[str, Any]:
             "sent": [50 * second for second in moments],
             "acknowledged": [50 * second for second in moments],
             "read": {raw: read},
+            "waiting": {raw: [50 * second - count for second, count in zip(moments, read, strict=True)]},
         },
         "spans": [
             {"name": "kill-driver", "at": at + 60, "until": at + 72},

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from benchmarks.proving.pipeline import ModelPipeline
-from benchmarks.proving.sabotages import SABOTAGES
+from benchmarks.proving.sabotages import SABOTAGES, LosesTheTail
 from benchmarks.proving.world import Load, World
 from sluice.proof.figures import STEPS, PartitionCount, ProofTimeline, figures_of
 from sluice.proof.findings import ProofFault
@@ -57,8 +57,20 @@ def test_the_counts_over_time_rise_to_what_was_sent_and_read() -> None:
     assert timeline.acknowledged[-1] == len(world.journal.acknowledged)
     for output in seen.outputs:
         assert timeline.read[output.name][-1] == len({record.id for record in output.records})
+        assert timeline.waiting[output.name][-1] == 0
     for counts in (timeline.at, timeline.sent, timeline.acknowledged, *timeline.read.values()):
         assert all(earlier <= later for earlier, later in pairwise(counts))
+
+
+def test_what_is_lost_waits_for_ever() -> None:
+    world = World(Load(seed=4))
+    seen = LosesTheTail(world).run()
+    figures = figures_of(world.journal, seen)
+    assert figures.timeline is not None
+    for output in seen.outputs:
+        lost = sum(each.lost or 0 for each in figures.partitions[output.name])
+        assert figures.timeline.waiting[output.name][-1] == lost
+    assert figures.timeline.waiting["raw"][-1] > 0
 
 
 def sent(number: int, at: float, outcome: SendOutcome = SendOutcome.ACKNOWLEDGED) -> SentRecord:

@@ -58,6 +58,7 @@ def proof_view(report: ProofReport) -> dict[str, Any]:
         "tone": TONES[report.verdict],
         "facts": facts_of(report),
         "timeline": timeline_chart(report),
+        "waiting": waiting_chart(report),
         "latencies": list(_latency_pictures(report))[:MOST_CHARTS],
         "faults": [_shown(*each) for each in zip_longest(report.faults[:MOST_ROWS], _spans_of(report))],
         "counts": counts[:MOST_ROWS],
@@ -125,9 +126,30 @@ def timeline_chart(report: ProofReport) -> Chart | None:
         unit="records",
         most=STEPS + 1,
         from_zero=True,
-        spans=[ShadedSpan(each.at, each.until or timeline.at[-1], each.name) for each in report.figures.spans],
+        spans=_shaded(report.figures.spans, timeline.at[-1]),
         more=max(len(names) - _OUTPUT_LINES, 0),
     )
+
+
+def waiting_chart(report: ProofReport) -> Chart | None:
+    """Return how many acknowledged records nobody could read yet, over time, the faults shaded; None without any."""
+    timeline = report.figures.timeline
+    if timeline is None or not timeline.waiting:
+        return None
+    found = list(timeline.waiting.items())
+    return lines(
+        "Acknowledged records that could not be read yet",
+        [ChartLine(name, list(zip(timeline.at, counts, strict=True))) for name, counts in found[:PLACES]],
+        unit="records",
+        most=STEPS + 1,
+        from_zero=True,
+        spans=_shaded(report.figures.spans, timeline.at[-1]),
+        more=max(len(found) - PLACES, 0),
+    )
+
+
+def _shaded(spans: Sequence[FaultSpan], end: float) -> list[ShadedSpan]:
+    return [ShadedSpan(each.at, each.until or end, each.name) for each in spans]
 
 
 def _latency_pictures(report: ProofReport) -> Iterator[LatencyPicture]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.console.html.proof_page import MOST_ROWS, facts_of, latency_chart, proof_page, timeline_chart
+from sluice.console.html.proof_page import MOST_ROWS, facts_of, latency_chart, proof_page, timeline_chart, waiting_chart
 from sluice.proof.findings import ProofVerdict
 from sluice.proof.report import ProofReport
 from tests.twins.console_fleet import HOSTILE
@@ -152,6 +152,14 @@ def test_the_picture_of_records_shades_each_fault_and_says_so_in_words() -> None
     assert [shape.look for shape in chart.shapes] == ["span", "span", "line", "line", "line"]
     assert [label.text for label in chart.labels] == ["kill-driver", "pause-driver"]
     assert "Shaded: \u2068kill-driver\u2069 from 2013-01-15 11:57 to 2013-01-15 11:57:12 UTC" in chart.words
+
+
+def test_the_picture_of_what_waits_shows_the_faults_too() -> None:
+    chart = waiting_chart(report())
+    assert chart is not None
+    assert [shape.look for shape in chart.shapes] == ["span", "span", "line"]
+    assert "Highest: 450" in chart.words
+    assert waiting_chart(ProofReport.model_validate({**LEAST, "verdict": "proven"})) is None
 
 
 def test_a_fault_that_was_not_survived_is_shaded_to_the_end() -> None:
