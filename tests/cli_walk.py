@@ -80,6 +80,8 @@ backfill list
 capacity plan departures
 capacity cost departures
 prove departures
+proofs list
+proofs show departures-20130101T000000-00000000
 quality check departures
 quality show departures
 quality suggest departures

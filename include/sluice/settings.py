@@ -140,6 +140,7 @@ class StateFolder:
         self.progress = root / "progress"
         self.backfills = root / "backfills"
         self.rehearsals = root / "rehearsals"
+        self.proofs = root / "proofs"
         self.alerts = root / "alerts"
         self.audit = root / "audit"
         self.spark = root / "spark"

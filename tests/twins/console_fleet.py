@@ -34,12 +34,15 @@ from sluice.streams.health.batch_log import append_batch
 from sluice.streams.health.health import Health
 from sluice.streams.health.snapshots import Rates, StreamSnapshot
 from sluice.streams.health.verdict import PartitionLag, Verdict
+from tests.unit.proof.report_files import add_proofs
 
 HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=\"document.title='taken'\">"
 MONTH = datetime(2013, 1, 1, tzinfo=UTC)
 CLOSED_UNTIL = MONTH + timedelta(days=20)
 HALTED, STALLED, LAGGING, UNSEEN, RESTING, SETTLED = 0, 1, 2, 3, 4, 5
 """Numbers of units that are not as they should be, and of one whose table is settled; all others are well."""
+PROVEN = 8
+"""So many of the first pipelines were proven."""
 
 _TOPIC = """
 name: {topic}
@@ -154,6 +157,7 @@ def build_fleet(folder: Path, units: int, clock: Clock, *, intervals: int = 48, 
     _objectives(project, fleet, clock.now())
     record_driver_costs(project, clock.now())
     project.records.costs().observe([CostReading("b", Work.BACKFILL, pipeline_of(5), 7.5)], clock.now())
+    add_proofs(project.folder.proofs, fleet.pipelines[:PROVEN], fleet.says, clock.now())
     return fleet
 
 

@@ -84,7 +84,7 @@ LAYERS = (
         "spark/session",
     ),
     ("airflow/alerts", "airflow/batches", "console/html", "spark/driver"),
-    ("airflow/streams", "console/pages", "serve/panels", "spark/checks"),
+    ("airflow/streams", "console/pages", "proof/recording", "serve/panels", "spark/checks"),
     ("console", "interactive", "spark/backfill"),
     ("serve", "spark/jobs"),
     ("airflow/web", "cli/terminal"),

@@ -41,6 +41,8 @@ PAGES = {
     "quality": "/quality",
     "alerts": "/alerts",
     "objectives": "/objectives",
+    "proofs": "/proofs",
+    "proof": f"/proofs/{pipeline_of(0)}",
     "cost": "/cost",
 }
 LIVE = "live"

@@ -18,6 +18,7 @@ from sluice.settings import Settings, settings
 from sluice.streams.life.attempts import Desired
 from tests.twins.console_chains import add_chains
 from tests.twins.console_fleet import HALTED, LAGGING, build_fleet, pipeline_of, topic_of
+from tests.unit.proof.report_files import proof_ids
 from tests.verify.browser import running_browser
 from tests.verify.screenshots import ALL, HEIGHT, LIVE, serving, take
 from tests.verify.screenshots import PAGES as PICTURED
@@ -41,6 +42,10 @@ PAGES = (
     "/alerts",
     "/alerts/00000003",
     "/objectives",
+    "/proofs",
+    f"/proofs/{pipeline_of(0)}",
+    f"/proofs/{pipeline_of(1)}/{proof_ids(pipeline_of(1))[1]}",
+    f"/proofs/{pipeline_of(40)}",
     "/cost",
     "/streams/nobody",
 )

@@ -22,6 +22,7 @@ ACTING_TASKS: Mapping[str, frozenset[str]] = {
     "mirror": frozenset({"act"}),
     "keep_mirrors": frozenset({"keep"}),
     "replay_case": frozenset({"replay"}),
+    "prove_weekly": frozenset({"prove"}),
     "lift_throttles": frozenset({"lift"}),
     "compact_tables": frozenset({"compact", "retain"}),
     "remove_old_records": frozenset({"remove"}),

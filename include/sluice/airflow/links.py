@@ -66,6 +66,13 @@ class TableQualityLink(PageLink):
     page = "quality/{operator.pipeline}/report"
 
 
+class ProofLink(PageLink):
+    """Opens the newest proof of a pipeline."""
+
+    name = "Proof"
+    page = "proofs/{operator.pipeline}"
+
+
 BACKFILL_PAGES = ("parity", "quality")
 """The pages of a backfill."""
 

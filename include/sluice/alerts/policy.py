@@ -25,6 +25,7 @@ _SECTIONS = {
     AlertClass.SLOW_BURN: "error-budget",
     AlertClass.GATE: "failed-gate",
     AlertClass.PARITY: "parity",
+    AlertClass.PROOF: "broken-proof",
     AlertClass.DRIFT: "topic-drift",
     AlertClass.APPROVAL: "approval",
     AlertClass.DATA: "data-alert",

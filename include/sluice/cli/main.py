@@ -40,6 +40,7 @@ COMMANDS = {
     "backfill": "sluice.cli.backfill:app",
     "capacity": "sluice.cli.capacity.commands:app",
     "prove": "sluice.cli.checking.prove:prove",
+    "proofs": "sluice.cli.checking.proofs:app",
     "quality": "sluice.cli.quality:app",
     "quarantine": "sluice.cli.quarantine:app",
     "contracts": "sluice.cli.contracts:app",

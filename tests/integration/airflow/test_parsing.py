@@ -100,6 +100,7 @@ def test_the_shipped_project_has_these_dags_and_no_import_error(shipped: Parsed)
         "compact_tables",
         "keep_ledger",
         "lift_throttles",
+        "prove_weekly",
         "quality_departures",
         "reconcile_streams",
         "remove_old_records",
@@ -124,6 +125,7 @@ def test_each_dag_belongs_to_its_file(shipped: Parsed) -> None:
         "compact_tables": "upkeep.py",
         "keep_ledger": "upkeep.py",
         "lift_throttles": "upkeep.py",
+        "prove_weekly": "proofs.py",
         "quality_departures": "quality.py",
         "reconcile_streams": "upkeep.py",
         "remove_old_records": "upkeep.py",
@@ -235,6 +237,7 @@ LOOKING = {
     "repair_intervals": {"decide", "trigger"},
     "keep_ledger": {"keep", "index"},
     "keep_mirrors": {"look"},
+    "prove_weekly": {"choose"},
 }
 """What compares, watches and decides, or follows from a task that is in the audit log."""
 
@@ -293,6 +296,7 @@ def test_whatever_starts_spark_waits_in_the_pool_of_batches(shipped: Parsed) -> 
         ("backfill_departures", "run"),
         ("quality_departures", "check"),
         ("replay_case", "replay"),
+        ("prove_weekly", "prove"),
     }
     assert pools["backfill_departures", "run"] == pools["quality_departures", "check"] == "spark_batch"
 

@@ -34,13 +34,23 @@ def test_a_run_removes_what_is_old_and_nothing_else(project: Project) -> None:
     old = [ended(backfills / f"departures-20130101T{n:06}-aaaa", RUNS_DAYS + 1 + n) for n in range(KEPT + 2)]
     other = ended(backfills / "arrivals-20130101T000000-aaaa", 2 * RUNS_DAYS)
     stages = [ended(project.folder.staging / path.name, RUNS_DAYS + 1) for path in old]
+    proofs = [
+        ended(project.folder.proofs / f"departures-20130101T{n:06}-0000abcd", RUNS_DAYS + 1 + n)
+        for n in range(KEPT + 1)
+    ]
     attempt = ended(drivers / "local.flights.g1", 2 * RUNS_DAYS)
 
     dag_run = build_remove_old_records_dag().test()
 
     assert dag_run.state == DagRunState.SUCCESS
     assert [path.exists() for path in old] == [True] * KEPT + [False] * 2
+    assert [path.exists() for path in proofs] == [True] * KEPT + [False]
     assert other.exists()
     assert attempt.exists()
     assert sum(path.exists() for path in stages) == KEPT
-    assert remove_old_records(project, datetime.now(UTC)) == {"drivers": 0, "backfills": 0, "staging": 0}
+    assert remove_old_records(project, datetime.now(UTC)) == {
+        "drivers": 0,
+        "backfills": 0,
+        "proofs": 0,
+        "staging": 0,
+    }

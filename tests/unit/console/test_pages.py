@@ -18,21 +18,26 @@ from sluice.console.context.access import login_free_gate
 from sluice.console.context.topic_snapshot import TopicSnapshot
 from sluice.project.project import Project
 from sluice.project.reloading import ReloadingProject
+from sluice.proof.report import REPORT
 from sluice.provisioning.plans.changes import Unable
 from sluice.provisioning.plans.plan import Plan
 from tests.twins.clock import ManualClock
 from tests.twins.console_fleet import (
     HALTED,
+    HOSTILE,
     LAGGING,
+    PROVEN,
     RESTING,
     SETTLED,
     STALLED,
     UNSEEN,
+    ConsoleFleet,
     build_fleet,
     pipeline_of,
     topic_of,
 )
 from tests.unit.console.conftest import UNITS, FakeVisitor
+from tests.unit.proof.report_files import proof_ids
 from tests.waiting import eventually
 
 Console = Callable[[FakeVisitor | None], TestClient]
@@ -285,6 +290,8 @@ PAGES = (
     "/alerts",
     "/cost",
     "/objectives",
+    "/proofs",
+    f"/proofs/{pipeline_of(3)}",
     "/topics",
     "/metrics",
 )
@@ -306,3 +313,43 @@ def test_a_page_asks_the_database_as_often_however_many_streams_there_are(tmp_pa
         found.append(counts)
     assert found[0] == found[1]
     assert max(found[0].values()) <= 18
+
+
+def test_proofs_that_are_broken_come_first_and_each_pipeline_has_its_history(
+    visitor: TestClient,
+) -> None:
+    found = re.findall(r'href="/proofs/(\w+)"', visitor.get("/proofs").text)
+    assert found == [pipeline_of(number) for number in range(PROVEN)]
+    assert f"{UNITS - PROVEN} further pipelines that you may see were never proven" in text_of(visitor, "/proofs")
+    newest, *older = proof_ids(pipeline_of(0))
+    said = text_of(visitor, f"/proofs/{pipeline_of(0)}")
+    assert said.startswith(f"{pipeline_of(0)} broken An output breaks a promise.")
+    assert said.count("shown above") == 1
+    assert re.findall(rf'href="/proofs/{pipeline_of(0)}/([^"]+)"', visitor.get(f"/proofs/{pipeline_of(0)}").text) == [
+        newest,
+        *older,
+    ]
+    assert text_of(visitor, f"/proofs/{pipeline_of(0)}/{older[0]}").startswith(f"{pipeline_of(0)} proven")
+    assert "It was never proven" in text_of(visitor, f"/proofs/{pipeline_of(PROVEN)}")
+
+
+@pytest.mark.parametrize(
+    "proof", [proof_ids(pipeline_of(1))[0], "%2e%2e", "%2e%2e%2fx", "pipe0000-20130115T000000-ffffffff"]
+)
+def test_a_proof_is_found_below_its_own_pipeline_only(visitor: TestClient, proof: str) -> None:
+    assert visitor.get(f"/proofs/{pipeline_of(0)}/{proof}").status_code in {404, 422}
+
+
+def test_a_report_that_cannot_be_read_is_said_and_hides_no_other(visitor: TestClient, fleet: ConsoleFleet) -> None:
+    identity = proof_ids(pipeline_of(PROVEN - 1))[0]
+    file = fleet.settings.folder.proofs / identity / REPORT
+    kept = file.read_text(encoding="utf-8")
+    file.write_text(f'{{"proof": "{HOSTILE}"}}', encoding="utf-8")
+    try:
+        for path in ("/proofs", f"/proofs/{pipeline_of(PROVEN - 1)}"):
+            assert "report.json is no report of a proof" in text_of(visitor, path), path
+            assert "<script>document" not in visitor.get(path).text
+        rows = re.findall(r'href="/proofs/(\w+)"', visitor.get("/proofs").text)
+        assert rows[:3] == [pipeline_of(0), pipeline_of(PROVEN - 1), pipeline_of(1)]
+    finally:
+        file.write_text(kept, encoding="utf-8")

@@ -23,6 +23,8 @@ from sluice.kafka.client.removal import OwnTopics
 from sluice.project.project import Project
 from sluice.proof.judgement import judge
 from sluice.proof.observations import ComparedInterval, Observations
+from sluice.proof.recording import keeping
+from sluice.proof.report import PAGE, ProofReports
 from sluice.proof.running.comparison import of_report
 from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.run import ProofRequest, ProvenRun, Tell
@@ -81,7 +83,7 @@ def proven(pipeline: type[ModelPipeline], *, blind: bool = False) -> ProvenRun:
 def test_the_exit_code_is_the_verdict(
     run: ProvenRun, code: int, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = ProofPlace(tmp_path, "prove_1_flights", "departures")
+    place = ProofPlace(tmp_path / "departures-20130115T000000-0000abcd", "prove_1_flights", "departures")
     asked: list[ProofRequest] = []
 
     def proof(
@@ -91,7 +93,7 @@ def test_the_exit_code_is_the_verdict(
         asked.append(request)
         return place, run
 
-    monkeypatch.setattr(prove, "run_proof", proof)
+    monkeypatch.setattr(keeping, "prove", proof)
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     app = typer.Typer()
     app.command()(prove.prove)
@@ -105,6 +107,11 @@ def test_the_exit_code_is_the_verdict(
     assert report["verdict"] == run.proof.verdict
     assert [finding["fault"] for finding in report["findings"]] == [each.fault for each in run.proof.findings]
     assert all(finding["what_to_do"] for finding in report["findings"])
+    kept = ProofReports(tmp_path).read(place.root.name)
+    assert (kept.verdict, kept.bounds.p999, kept.sent["acknowledged"]) == (run.proof.verdict, 3, 391)
+    page = (place.root / PAGE).read_text(encoding="utf-8")
+    assert f"<title>Proof of departures · {run.proof.verdict}</title>" in page
+    assert str(place.root / PAGE) in ended.stdout
 
 
 @pytest.mark.parametrize("names", [["flights"], ["prove_1_flights", "flights"], [""]])

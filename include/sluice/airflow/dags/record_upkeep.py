@@ -24,8 +24,8 @@ RUNS_DAYS, HISTORY_DAYS = 90, 30
 
 DOCUMENTATION = f"""# Records
 
-Every driver and every batch leaves a folder with its log and reports, and every run its rows in Airflow and the logs of
-its tasks. `remove` removes folders that nothing has changed for {RUNS_DAYS} days, but for the newest 20 of each unit
+Every driver, batch and proof leaves a folder with its log and reports, and every run its rows in Airflow and the logs
+of its tasks. `remove` removes folders that nothing has changed for {RUNS_DAYS} days, but for the newest 20 of each unit
 and pipeline; and of the embedded Airflow, by its own `airflow db clean`, what is older than {HISTORY_DAYS} days.
 What Sluice's control database says of attempts, backfills and alerts stays. It may be repeated.
 """
@@ -66,6 +66,7 @@ def remove_old_records(project: Project, now: datetime) -> dict[str, int]:
     for name, path, owner_of in (
         ("drivers", folder.drivers, unit_of),
         ("backfills", folder.backfills, pipeline_of),
+        ("proofs", folder.proofs, pipeline_of),
         ("staging", folder.staging, pipeline_of),
     ):
         names = remove_ended(path, before, owner_of) if isinstance(path, Path) else _removed(path, before)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sluice.cli.terminal.arguments import PipelineArgument
 from sluice.cli.terminal.output import Output, OutputOption, emit, err_lines, out_lines
 from sluice.cli.terminal.pipelines import open_pipeline
-from sluice.disk import write_text
-from sluice.proof.findings import ProofVerdict
 from sluice.proof.journal import SendOutcome
 from sluice.proof.observations import LatencyBounds
+from sluice.proof.recording.keeping import prove_and_keep
+from sluice.proof.report import EXIT_CODES, PAGE
 from sluice.proof.running.faults import RequestedFault
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun, remove_leftovers
-from sluice.proof.running.run import prove as run_proof
-
-_EXIT = {ProofVerdict.PROVEN: 0, ProofVerdict.BROKEN: 1, ProofVerdict.INCONCLUSIVE: 4}
+from sluice.proof.running.run import ProofRequest, ProvenRun
 
 
 def prove(
@@ -48,40 +43,15 @@ def prove(
     deployment's own.
     """
     project, spec = open_pipeline(pipeline)
-    remove_leftovers(project, _tell)
     asked = ProofRequest(rate, seconds, tuple(fault or ()), LatencyBounds(worst_minute, p999), keep=keep)
-    place, run = run_proof(project, spec, asked, _tell)
-    report = as_report(place, asked, run)
-    write_text(place.report, json.dumps(report, indent=1))
+    place, run, report = prove_and_keep(project, spec, asked, _tell)
     emit(output, report, lambda: _show(place, run))
-    if code := _EXIT[run.proof.verdict]:
+    if code := EXIT_CODES[run.proof.verdict]:
         raise typer.Exit(code)
 
 
 def _tell(line: str) -> None:
     err_lines.print(line)
-
-
-def as_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun) -> dict[str, Any]:
-    """Return a proof as JSON values."""
-    proof, journal = run.proof, run.journal
-    return {
-        "proof": place.root.name,
-        "pipeline": place.pipeline,
-        "verdict": proof.verdict,
-        "covered": list(run.covered),
-        "uncovered": list(run.uncovered),
-        "rate": asked.rate,
-        "sent": {outcome.value: journal.count(outcome) for outcome in SendOutcome},
-        "faults": [asdict(fault) for fault in run.seen.faults],
-        "findings": [
-            {**asdict(finding), "meaning": finding.fault.meaning, "what_to_do": finding.fault.what_to_do}
-            for finding in proof.findings
-        ],
-        "latencies": {name: asdict(found) for name, found in proof.latencies.items()},
-        "intervals_compared": sum(interval.is_equal is not None for interval in run.seen.intervals),
-        "looks": len(run.seen.looks),
-    }
 
 
 def _show(place: ProofPlace, run: ProvenRun) -> None:
@@ -99,3 +69,4 @@ def _show(place: ProofPlace, run: ProvenRun) -> None:
         out_lines.print(f"  {finding}")
         out_lines.print(f"    What to do: {finding.fault.what_to_do}.")
     out_lines.print(f"  {place.report}")
+    out_lines.print(f"  {place.root / PAGE}")

@@ -19,6 +19,7 @@ import yaml
 from sluice.cli.scaffold.examples import example_names, examples_folder
 from sluice.errors import NotReadyError
 from sluice.intervals.ledger import State
+from sluice.proof.report import ProofReports
 from sluice.settings import CONTROL_URL, Settings, is_set, settings
 from sluice.specs.catalog.streams import raw_stream
 from sluice.specs.reading.kinds import Kind
@@ -116,6 +117,12 @@ def interval_states(_: Settings) -> Iterable[str]:
 def backfills(config: Settings) -> Iterable[str]:
     """Return the newest backfills on record, newest first."""
     return _recorded(config, "SELECT id FROM backfill WHERE deployment = ? ORDER BY claimed_at DESC LIMIT ?")
+
+
+@_completer
+def proofs(config: Settings) -> Iterable[str]:
+    """Return the newest proofs that are kept, newest first."""
+    return [each for ids in ProofReports(config.folder.proofs).ids().values() for each in ids][:_MOST]
 
 
 @_completer

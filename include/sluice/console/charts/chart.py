@@ -27,7 +27,8 @@ class Shape:
         place: its colour, 0 to 7.
         path: SVG's, in thousandths of the frame.
         newest: its newest value in words; empty where it has none.
-        look: the class of what is drawn: `line`, `layer` (an area), `band` or `edge` (of what values shall be within).
+        look: the class of what is drawn: `line`, `layer` (an area), `band` or `edge` (of what values shall be within),
+            `span` (of time).
         points: a path of lines without a length, which are drawn as points: values with no neighbour.
     """
 

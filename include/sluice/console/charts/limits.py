@@ -1,4 +1,4 @@
-"""What the values of a chart shall be within: a band between two limits, an edge where there is one."""
+"""What lies behind the values of a chart: limits that they shall be within, and spans of time that are shaded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.console.charts.axis import NumberAxis
-from sluice.console.charts.chart import SIZE, Shape
-from sluice.console.charts.time_axis import TimeAxis
+from sluice.console.charts.chart import SIZE, Label, Shape, isolated, printable
+from sluice.console.charts.time_axis import TimeAxis, moment_text
 
 _NEAR = 4
 """Limits further away than so many times the values differ would press them into a line."""
@@ -30,6 +30,60 @@ class Limits:
     high: float | None
     exceeded: bool = False
     words: str = ""
+
+
+@dataclass(frozen=True)
+class ShadedSpan:
+    """A time that is shaded.
+
+    Attributes:
+        at: its begin, in seconds since the epoch.
+        until: its end.
+        name: what was then.
+        is_calm: whether it is no trouble: it has no red, and no name in the picture.
+    """
+
+    at: float
+    until: float
+    name: str
+    is_calm: bool = False
+
+
+_THINNEST = 0.4
+"""Percent of the frame that a span has at least: it is to be seen."""
+_ROWS, _ROW = 5, 11
+"""Names of spans stand below each other, in so many rows of so many percent."""
+_NAME = 24
+"""Characters of a name in the picture."""
+_LEFT = 55
+"""Percent from where on a name stands before its span: there is no room behind it."""
+
+
+def span_shapes(spans: Sequence[ShadedSpan], x: TimeAxis) -> Iterator[Shape]:
+    """Yield an area for each span, over the whole height."""
+    for each in spans:
+        left, right = x.place(each.at), x.place(each.until)
+        left, right = (each * SIZE / 100 for each in (min(left, 100 - _THINNEST), max(right, left + _THINNEST)))
+        yield Shape(
+            "", 0, f"M{left:.1f} 0H{right:.1f}V{SIZE}H{left:.1f}z", look="span calm" if each.is_calm else "span"
+        )
+
+
+def span_labels(spans: Sequence[ShadedSpan], x: TimeAxis) -> list[Label]:
+    """Return the names of spans that are some trouble, each at its begin."""
+    named = [(x.place(each.at), printable(each.name, _NAME)) for each in spans if not each.is_calm]
+    return [
+        Label(place, 5 + _ROW * (number % _ROWS), name, place > _LEFT) for number, (place, name) in enumerate(named)
+    ]
+
+
+def span_words(spans: Sequence[ShadedSpan]) -> str:
+    """Return the spans in words, as a sentence with a blank before it; empty without one."""
+    said = ", ".join(
+        f"{isolated(printable(each.name))} from {moment_text(each.at)} to {moment_text(each.until)} UTC"
+        for each in spans
+    )
+    return f" Shaded: {said}." if said else ""
 
 
 def near_limits(limits: Sequence[Limits], values: Sequence[float]) -> list[float]:

@@ -9,7 +9,16 @@ from math import ceil
 
 from sluice.console.charts.axis import NumberAxis, Tick, number_axis
 from sluice.console.charts.chart import SIZE, UNIT, Chart, ChartDot, ChartTable, Mark, Shape, isolated, printable
-from sluice.console.charts.limits import Limits, limit_shapes, near_limits, path_places
+from sluice.console.charts.limits import (
+    Limits,
+    ShadedSpan,
+    limit_shapes,
+    near_limits,
+    path_places,
+    span_labels,
+    span_shapes,
+    span_words,
+)
 from sluice.console.charts.numbers import exact_text, number_text
 from sluice.console.charts.time_axis import TimeAxis, moment_text, time_axis
 
@@ -40,20 +49,19 @@ def lines(
     most: int = MAX_POINTS,
     from_zero: bool = False,
     limits: Sequence[Limits] = (),
+    spans: Sequence[ShadedSpan] = (),
     more: int = 0,
 ) -> Chart | None:
     """Return a chart of at most eight lines with finite values; None without a value.
 
-    `most` points of each are drawn; the axis begins at zero if `from_zero`, or where it does anyway; `limits` are what
-    the values shall be within, in the order of time; `more` lines are left out.
+    `most` points of each are drawn, over shaded `spans`; `limits` are in the order of time; `more` lines are left out.
     """
     title, unit = printable(title), printable(unit, UNIT)
     thinned = [ChartLine(printable(line.name), _thinned(line.points, most)) for line in found]
     known = [(value, at) for line in thinned for at, value in line.points if value is not None]
     if not known:
         return None
-    moments = sorted({at for _, at in known})
-    values = [value for value, _ in known]
+    values, moments = [value for value, _ in known], sorted({at for _, at in known})
     x = time_axis(moments[0], moments[-1])
     y = number_axis([*values, *near_limits(limits, values)], from_zero=from_zero)
     shapes = [_shape(line, place, (x, y), unit) for place, line in enumerate(thinned)]
@@ -62,11 +70,12 @@ def lines(
         kind="line",
         title=title,
         unit=unit,
-        words=_words(title, shapes, max(known), unit),
+        words=_words(title, shapes, max(known), unit) + span_words(spans),
         x_ticks=x.ticks,
         y_ticks=y.ticks,
         caption=x.caption,
-        shapes=[*limit_shapes(limits, x, y), *shapes],
+        shapes=[*span_shapes(spans, x), *limit_shapes(limits, x, y), *shapes],
+        labels=span_labels(spans, x),
         marks=_marks(thinned, moments, (x, y), unit, exceeded),
         table=_table(thinned, moments),
         legend=shapes if len(shapes) > 1 or shapes[0].name else (),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from markupsafe import Markup, escape
 
 from sluice.clock import Clock
+from sluice.console.charts.chart import printable
 from sluice.console.charts.drawing import drawn
 from sluice.console.charts.numbers import number_text
 from sluice.console.html.site import Site
@@ -25,6 +26,7 @@ NAVIGATION = (
     ("intervals", "Intervals"),
     ("quality", "Quality"),
     ("objectives", "Objectives"),
+    ("proofs", "Proofs"),
     ("alerts", "Alerts"),
     ("cost", "Cost"),
 )
@@ -32,6 +34,7 @@ NAVIGATION = (
 STATIC = dict.fromkeys(("console.css", "charts.css", "console.js", "charts.js", "icon.svg"), "sluice.console")
 """The files that pages load, with their package."""
 
+_LONGEST_TEXT = 1_000
 _SHORT = 10
 """Seconds below which a tenth of a second counts."""
 
@@ -50,6 +53,7 @@ def console_site(clock: Clock) -> Site:
         "window": format_duration,
         "ratio": ratio_text,
         "burning": burning_of,
+        "shown": shown,
     }
     variables = {"navigation": NAVIGATION, "drawn": drawn}
     return Site("sluice.console", STATIC, clock, filters=filters, variables=variables)
@@ -84,6 +88,11 @@ def burning_of(standing: BudgetStanding) -> tuple[str, str]:
     if standing.slow is Burning.YES:
         return "burns", "warning"
     return ("unknown", "quiet") if standing.window.ratio is None else ("kept", "good")
+
+
+def shown(text: str) -> str:
+    """Return a text of a record as a page can show it: bounded, and without what would turn the text around it."""
+    return printable(text, _LONGEST_TEXT)
 
 
 def prose(text: str) -> Markup:

@@ -98,6 +98,14 @@ class Site:
             **context,
         )
 
+    def render_alone(self, template: str, **context: Any) -> str:  # noqa: ANN401 - the template's
+        """Return a page that is no answer to a request, as HTML."""
+        return self._templates.get_template(template).render(**context)
+
+    def static_text(self, name: str) -> str:
+        """Return the text of a file that pages load, for one that loads nothing."""
+        return self._content(name).decode()
+
     @cached_property
     def _digest(self) -> str:
         """The state of the static files: a browser keeps them until it changes."""

@@ -19,6 +19,7 @@ from sluice.proof.findings import ProofVerdict
 from sluice.proof.journal import SendJournal
 from sluice.proof.judgement import Proof, judge
 from sluice.proof.observations import NO_BOUNDS, FiredFault, LatencyBounds, Observations, ReaderLook
+from sluice.proof.report import id_of
 from sluice.proof.running.comparison import compare
 from sluice.proof.running.driver import ProofDriver
 from sluice.proof.running.faults import RequestedFault, strike
@@ -88,7 +89,7 @@ class ProvenRun:
 
 def proofs_of(project: Project) -> Path:
     """Return the folder of all proofs."""
-    return project.folder.root / "proofs"
+    return project.folder.proofs
 
 
 def remove_leftovers(project: Project, tell: Tell) -> int:
@@ -112,8 +113,9 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     table, ((_, source),) = intervals_of(spec), spec.topic_sources.items()
     generator = _generator(project, spec, asked)
     refuse_shared(project)
-    name = uuid.uuid4().hex[:8]
-    place = ProofPlace(proofs_of(project) / name, f"{PREFIX}{name}_{source.topic}"[:63], spec.name)
+    chance = uuid.uuid4().hex[:8]
+    name = id_of(spec.name, project.clock.now(), chance)
+    place = ProofPlace(proofs_of(project) / name, f"{PREFIX}{chance}_{source.topic}"[:63], spec.name)
     place.record()
     keep = asked.keep
     try:

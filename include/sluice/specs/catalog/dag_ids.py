@@ -6,9 +6,10 @@ TOPICS = "topics"
 REPLAY = "replay_case"
 RECONCILE = "reconcile_streams"
 KEEP_MIRRORS = "keep_mirrors"
+PROVE_WEEKLY = "prove_weekly"
 
 UPKEEP = ("repair_intervals", "lift_throttles", "keep_ledger", "compact_tables", "remove_old_records")
-EVERYWHERE = (TOPICS, REPLAY, RECONCILE, *UPKEEP)
+EVERYWHERE = (TOPICS, REPLAY, RECONCILE, PROVE_WEEKLY, *UPKEEP)
 """Those of every project whose failed runs all alert: `topic_drift` is red as long as a drift lasts."""
 
 

@@ -33,6 +33,7 @@ _WITHOUT_MEANING: dict[str, bool | set[str]] = {
     "resources": True,
     "deadlines": True,
     "objective": True,
+    "prove": True,
     "alerts": True,
     "page": True,
     "backfill": True,

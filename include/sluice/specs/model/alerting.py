@@ -53,6 +53,7 @@ class AlertClass(ExplainedEnum):
         "a batch differs from the stream without an explanation, or the raw table from Kafka",
         "read the parity report",
     )
+    PROOF = "proof", "a proof has shown that an output breaks a promise", "read its findings: `sluice proofs list`"
     DRIFT = "drift", "a topic or a principal is not as declared", "`sluice topics plan`"
     APPROVAL = "approval", "a plan waits for an answer", "answer on the run's page"
     DATA = "data", "a pipeline's own rule matches a live value", "ask the pipeline's owner"

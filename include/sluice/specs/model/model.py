@@ -239,6 +239,8 @@ class PipelineSpec(Spec):
     """Rules about its newest values, which `sluice serve` watches."""
     page: PageSpec | None = None
     """What `sluice serve` shows of its newest values at the address `/<pipeline>`."""
+    prove: Literal["weekly"] | None = None
+    """Whether the DAG `prove_weekly` proves it each week, where the deployment lets it; omitted: when somebody asks."""
     spark: dict[str, str] = Field(default_factory=dict)
     """Spark settings that win over the preset."""
 

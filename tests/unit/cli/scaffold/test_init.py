@@ -21,7 +21,10 @@ from sluice.specs.load import scan
 REPOSITORY = Path(__file__).parents[4]
 FILES = project_files("shop", "1.2.3")
 SAME_AS_HERE = (
-    *(f"dags/{name}.py" for name in ("backfills", "mirrors", "quality", "spec_errors", "streams", "topics", "upkeep")),
+    *(
+        f"dags/{name}.py"
+        for name in ("backfills", "mirrors", "proofs", "quality", "spec_errors", "streams", "topics", "upkeep")
+    ),
     "plugins/sluice_plugin.py",
     "spark_jobs/batch.py",
     "spark_jobs/stream.py",

@@ -35,6 +35,7 @@ quarantine list|quarantine record|quarantine cases|quarantine show
 contracts list|contracts drift|contracts fetch|contracts publish
 feed check|feed manifest
 alerts open|alerts show
+proofs list|proofs show
 mirror status|mirror lag|mirror logs|mirror translate|mirror rehearse
 """
 """What changes nothing, or only files of the project, which its repository keeps."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.console.charts.chart import SIZE, Chart
+from sluice.console.charts.limits import ShadedSpan
 from sluice.console.charts.lines import MAX_POINTS, ChartLine, layers, lines
 from sluice.console.charts.numbers import exact_text, number_text
 from tests.unit.console.charts.frame import assert_in_frame, numbers
@@ -115,3 +116,35 @@ def test_the_words_name_each_line_with_its_newest_value_and_unit() -> None:
     words = drawn_line(1.0, 2000.0, name="JFK", unit="min").words
     assert "JFK" in words
     assert "2,000\N{NO-BREAK SPACE}min" in words
+
+
+def test_spans_of_time_are_shaded_behind_the_lines_within_the_frame() -> None:
+    points = [(100.0 * n, float(n)) for n in range(11)]
+    spans = [
+        ShadedSpan(-500.0, 200.0, "before"),
+        ShadedSpan(500.0, 500.0, "moment"),
+        ShadedSpan(900.0, 5000.0, "after"),
+        ShadedSpan(0.0, 1000.0, "calm", is_calm=True),
+    ]
+    chart = lines("a title", [ChartLine("a", points)], spans=spans)
+    assert chart is not None
+    paths = [shape.path for shape in chart.shapes if shape.look.startswith("span")]
+    assert [re.findall(r"M([\d.]+) 0H([\d.]+)", path) for path in paths] == [
+        [("0.0", "200.0")],
+        [("500.0", "504.0")],
+        [("900.0", "1000.0")],
+        [("0.0", "1000.0")],
+    ]
+    assert chart.shapes[-1].look == "line"
+    assert [(label.text, label.before) for label in chart.labels] == [
+        ("before", False),
+        ("moment", False),
+        ("after", True),
+    ]
+    assert len({label.y for label in chart.labels}) == 3
+    assert "Shaded: \u2068before\u2069 from 1969-12-31 23:51:40 to 1970-01-01 00:03:20 UTC, " in chart.words
+
+
+def test_a_chart_without_spans_says_nothing_of_them() -> None:
+    assert "Shaded" not in drawn_line(1, 2).words
+    assert drawn_line(1, 2).labels == []

@@ -17,6 +17,7 @@ from sluice.console.html.rendering import STATIC
 from sluice.project.reloading import ReloadingProject
 from tests.twins.console_fleet import HALTED, HOSTILE, LAGGING, pipeline_of, topic_of, unit_of
 from tests.unit.console.conftest import FakeVisitor, RecordingAsks
+from tests.unit.proof.report_files import newest_proof
 
 Console = Callable[[FakeVisitor | None], TestClient]
 
@@ -40,6 +41,7 @@ def names(number: int) -> dict[str, str]:
         "backfill_id": f"{pipeline_of(number)}-20130101T000000-abcd",
         "alert_id": f"{number:08x}",
         "case_id": f"case-{number:04}",
+        "proof_id": newest_proof(pipeline_of(number)),
     }
 
 
@@ -102,7 +104,7 @@ def test_what_belongs_to_somebody_else_is_not_there(console: Console) -> None:
 def test_no_list_names_what_belongs_to_somebody_else(console: Console) -> None:
     visitor, everybody = console(ONLY_MINE), console(FakeVisitor())
     others = re.compile("|".join(kind(LAGGING) for kind in (unit_of, pipeline_of)))
-    for path in ("/", "/intervals", "/quality", "/alerts", "/cost", "/metrics"):
+    for path in ("/", "/intervals", "/quality", "/proofs", "/alerts", "/cost", "/metrics"):
         mine, all_ = visitor.get(path), everybody.get(path)
         assert (mine.status_code, all_.status_code) == (200, 200), path
         assert not others.search(mine.text), path
@@ -180,7 +182,7 @@ def test_whatever_somebody_has_written_is_shown_as_text(console: Console) -> Non
 
 def test_pages_load_nothing_but_the_consoles_own_files(console: Console) -> None:
     visitor = console(FakeVisitor())
-    for path in ("/", f"/streams/{pipeline_of(LAGGING)}", "/topics", "/quality", "/cost"):
+    for path in ("/", f"/streams/{pipeline_of(LAGGING)}", "/topics", "/quality", f"/proofs/{pipeline_of(0)}", "/cost"):
         text = visitor.get(path).text
         loaded = re.findall(r'(?:src|href)="([^"#?]+)[^"]*"', re.sub(r"<a [^>]*>", "", text))
         assert {address.rpartition("/")[2] for address in loaded} == set(STATIC), path

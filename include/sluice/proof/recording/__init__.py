@@ -1,0 +1,1 @@
+"""What is kept of a proof: its report, and the page that shows it."""
