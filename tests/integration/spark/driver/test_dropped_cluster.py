@@ -27,6 +27,8 @@ from sluice.streams.life.attempts import Desired
 from tests.buckets import BucketServer
 from tests.integration.spark.backfill.backfills import RANGE
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
@@ -100,8 +102,9 @@ def eventually(condition: Callable[[], bool], what: str) -> None:
     assert wait_until(condition, SystemClock(), deadline_seconds=300), f"not so in time: {what}"
 
 
+@pytest.mark.proves("machine-lost")
 def test_everything_but_bucket_and_kafka_is_dropped_and_nobody_starts_the_stream(
-    own_broker: BrokerProcess, tmp_path: Path, store: BucketServer
+    own_broker: BrokerProcess, tmp_path: Path, store: BucketServer, faults: FaultRecorder
 ) -> None:
     bucket, feed = store.new_bucket() / "of sluice", Feed(own_broker.bootstrap)
     feed.send(0.5)
@@ -110,8 +113,9 @@ def test_everything_but_bucket_and_kafka_is_dropped_and_nobody_starts_the_stream
     assert begun is not None
     raw = bucket / "tables" / "flights_raw"
     eventually(lambda: next_version(raw) > 0 and len(read_rows(raw)) == feed.sent, "half is read")
-    lost.project().processes.launcher().kill(begun.key)
+    killed = lost.project().processes.launcher().kill(begun.key)
     shutil.rmtree(lost.state.parent)
+    faults.struck(f"the driver ended with {killed.exit_code}, and its machine's folder is gone")
 
     feed.send_rest()
     new = on_a_new_machine(tmp_path / "new", own_broker, bucket, collected="50000")
@@ -124,11 +128,13 @@ def test_everything_but_bucket_and_kafka_is_dropped_and_nobody_starts_the_stream
         assert attempt.generation == 2
         expected = departures("2013-01-01", "2013-01-02")
         eventually(lambda: not differences(table(bucket, "departures"), expected), "all is published")
+        faults.recovered()
         assert life.observe().alive
     finally:
         stopped = life.stop("bob", "enough", 60)
     assert stopped.exit_code == ExitCode.STOPPED
     rows = table(bucket, "flights_raw")
+    faults.counted(Census.of(feed.sent_values, rows["value"]))
     assert len(rows) == feed.sent
     assert not rows.duplicated(["topic_id", "partition", "offset"]).any()
     third = on_a_new_machine(tmp_path / "third", own_broker, bucket, collected="50000")

@@ -25,6 +25,7 @@ from sluice.spark.records.content import content_of
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec
 from tests.integration.spark.backfill.backfills import RANGE, Drained
+from tests.matrix.recording import FaultRecorder
 from transforms.departures import departures
 
 pytestmark = pytest.mark.timeout(600)
@@ -134,7 +135,8 @@ def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.M
     assert list(drained.project.folder.staging.glob(f"{result.backfill}/0/*.parquet"))
 
 
-def test_a_gate_that_raises_lets_nothing_through(drained: Drained) -> None:
+@pytest.mark.proves("gate-fails")
+def test_a_gate_that_raises_lets_nothing_through(drained: Drained, faults: FaultRecorder) -> None:
     about_nothing = Expectation(expect="expect_column_values_to_not_be_null", kwargs={"column": "no_such_column"})
     suite = ExpectationsSpec(name="departures", pipeline="departures", expectations=(about_nothing,))
     guarded = drained.with_catalog(expectations={"departures": suite})
@@ -142,6 +144,8 @@ def test_a_gate_that_raises_lets_nothing_through(drained: Drained) -> None:
     result = guarded.run(Mode.RECOMPUTE, over=SHORT)
     assert (result.outcome, result.published) == ("gate_failed", ())
     assert "no_such_column" in result.why
+    faults.struck(result.why)
+    faults.compared("the table with that of before")
     assert drained.rows().equals(before)
 
 

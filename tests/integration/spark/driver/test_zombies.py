@@ -15,6 +15,7 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, Feed, RunningDriver, place_at
 from tests.integration.spark.driver.test_exactly_once import assert_exact
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
@@ -111,8 +112,9 @@ def is_under_way(driver: RunningDriver, place: DriverPlace, generation: int) -> 
         pytest.param("before_write@departures", id="windows closed"),
     ],
 )
+@pytest.mark.proves("zombie")
 def test_a_driver_that_wakes_up_beside_its_successor_is_fenced_and_the_successor_goes_on(
-    place: DriverPlace, feed: Feed, moment: str
+    place: DriverPlace, feed: Feed, moment: str, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1, failpoint=f"{moment}=pause") as old:
@@ -121,17 +123,21 @@ def test_a_driver_that_wakes_up_beside_its_successor_is_fenced_and_the_successor
         with place.driver(2) as new:
             is_at_rest(new, place)
             old.wake()
+            faults.struck(f"stopped at {moment} with its marker, and woken up beside generation 2")
             assert old.process.wait(90) == ExitCode.FENCED, old.log.read_text()[-3000:]
 
             feed.send_rest()
             has_read(new, place, feed.sent)
             has_published_all(new, place)
+            faults.recovered()
             assert new.stop() == ExitCode.STOPPED, new.log.read_text()[-3000:]
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 
+@pytest.mark.proves("second-driver")
 def test_a_plan_of_a_driver_that_woke_up_costs_its_successor_one_restart_and_no_record(
-    place: DriverPlace, feed: Feed
+    place: DriverPlace, feed: Feed, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1) as old:
@@ -146,13 +152,17 @@ def test_a_plan_of_a_driver_that_woke_up_costs_its_successor_one_restart_and_no_
             new.wake()
             assert new.process.wait(90) == ExitCode.TRANSIENT, new.log.read_text()[-3000:]
             assert "CONCURRENT_STREAM_LOG_UPDATE" in new.log.read_text()
+            faults.struck("both drivers ended: one fenced, one by CONCURRENT_STREAM_LOG_UPDATE")
     finished = place.run(generation=3)
     assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    faults.recovered()
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 
+@pytest.mark.proves("second-driver")
 def test_of_two_drivers_on_two_checkpoints_the_older_is_fenced_and_nothing_is_written_twice(
-    place: DriverPlace, elsewhere: DriverPlace, feed: Feed
+    place: DriverPlace, elsewhere: DriverPlace, feed: Feed, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1) as old:
@@ -161,9 +171,12 @@ def test_of_two_drivers_on_two_checkpoints_the_older_is_fenced_and_nothing_is_wr
             is_under_way(new, elsewhere, 2)
             feed.send_rest()
             assert old.process.wait(90) == ExitCode.FENCED, old.log.read_text()[-3000:]
+            faults.struck("of two living drivers the older one ended as FENCED")
             has_read(new, place, feed.sent)
             has_published_all(new, place)
+            faults.recovered()
             assert new.stop() == ExitCode.STOPPED, new.log.read_text()[-3000:]
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 
