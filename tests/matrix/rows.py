@@ -59,7 +59,7 @@ MATRIX = _numbered(
         ),
         "records-silent": (
             "SIGKILL to Airflow's API server; the control database locked beside a stream",
-            "the stream goes on; whoever asks is refused, and decides nothing",
+            "the stream goes on; a start is refused, and nothing is decided",
         ),
         "second-driver": (
             "a second driver of the same stream, on one checkpoint and on two",
@@ -116,7 +116,10 @@ MATRIX = _numbered(
             "a right of the stream's user is revoked",
             "AUTHORISATION; it goes on when the right is back",
         ),
-        "gate-fails": ("an expectation that cannot be evaluated, and one that raises", "nothing is published"),
+        "gate-fails": (
+            "an expectation cannot be evaluated, the engine raises, or there are no rows",
+            "nothing is published",
+        ),
         "planner-killed": (
             "an apply dies before any of its calls, on four brokers",
             "the next plan leads to what is declared",

@@ -10,21 +10,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sluice.airflow.streams.reconciliation import decide, restore_desired_states
-from sluice.airflow.streams.stream_request import UnitCommand, UnitRequest, claim, submit
-from sluice.clock import Clock, SystemClock
+from sluice.clock import SystemClock
 from sluice.delta.reading import read_rows
 from sluice.delta.versions import next_version
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.processes import wait_until
-from sluice.project.project import Project
-from sluice.specs.load import scan
-from sluice.specs.units import declared_units
 from sluice.storage.bucket_folder import BucketFolder
 from sluice.streams.desired_copy import LEFT_ALONE
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.attempts import Desired
 from tests.buckets import BucketServer
+from tests.integration.following import follow
 from tests.integration.spark.backfill.backfills import RANGE
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.matrix.census import Census
@@ -78,26 +74,6 @@ class Later(SystemClock):
         return super().now() + LEFT_ALONE
 
 
-def follow(place: DriverPlace, clock: Clock) -> list[str]:
-    """Do what the DAG `reconcile_streams` does in a minute, and the runs that it triggers; return what was started."""
-    project = place.project()
-    include, streams, registry = project.settings.home / "include", project.streams, project.records.registry()
-    restore_desired_states(Project(project.settings, project.catalog, clock))
-    needed = decide(
-        declared_units(scan(include), include).values(),
-        observe=lambda unit: streams.life(unit).record_end(),
-        active_runs=lambda _unit: 0,
-        notified=lambda _unit, _since: True,
-        now=SystemClock().now(),
-    )
-    for unit, action in needed:
-        request = UnitRequest(unit, UnitCommand.FOLLOW, "the reconciler", action.why)
-        claimed = claim(request, streams.life(unit), registry)
-        assert claimed.generation is not None, claimed.why
-        submit(unit, claimed.generation, streams.life(unit))
-    return [f"{action.kind} {unit}: {action.why}" for unit, action in needed]
-
-
 def eventually(condition: Callable[[], bool], what: str) -> None:
     assert wait_until(condition, SystemClock(), deadline_seconds=300), f"not so in time: {what}"
 
@@ -119,8 +95,8 @@ def test_everything_but_bucket_and_kafka_is_dropped_and_nobody_starts_the_stream
 
     feed.send_rest()
     new = on_a_new_machine(tmp_path / "new", own_broker, bucket, collected="50000")
-    assert follow(new, SystemClock()) == [], "the lost deployment may live: it was there a moment ago"
-    started = follow(new, Later())
+    assert follow(new.project(), SystemClock()) == [], "the lost deployment may live: it was there a moment ago"
+    started = follow(new.project(), Later())
     life = new.project().streams.life("flights")
     try:
         assert started == ["start flights: it has never run"]
@@ -138,7 +114,7 @@ def test_everything_but_bucket_and_kafka_is_dropped_and_nobody_starts_the_stream
     assert len(rows) == feed.sent
     assert not rows.duplicated(["topic_id", "partition", "offset"]).any()
     third = on_a_new_machine(tmp_path / "third", own_broker, bucket, collected="50000")
-    assert follow(third, Later()) == [], "what was stopped stays so"
+    assert follow(third.project(), Later()) == [], "what was stopped stays so"
     desired = third.project().records.registry().desired("flights")
     assert desired is not None
     assert (desired.state, desired.by, desired.why) == (Desired.STOPPED, "bob", "enough")

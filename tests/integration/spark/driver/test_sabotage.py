@@ -122,7 +122,10 @@ def makes_nothing(flights: DataFrame, *, airlines: DataFrame) -> DataFrame:
 
 
 @pytest.mark.verify
-def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.proves("gate-fails")
+def test_an_empty_batch_is_not_published(
+    drained: Drained, monkeypatch: pytest.MonkeyPatch, faults: FaultRecorder
+) -> None:
     module = ModuleType("transforms.empty")
     module.departures = makes_nothing  # type: ignore[attr-defined]  a module made on the spot
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -131,6 +134,8 @@ def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.M
     result = drained.run(Mode.RECOMPUTE, over=SHORT, code=replace(drained.code, pipeline=pipeline))
     assert (result.outcome, result.passed, result.published) == ("gate_failed", False, ())
     assert "no rows, although" in result.why
+    faults.struck(result.why)
+    faults.compared("the table with that of before")
     assert drained.rows().equals(before)
     assert list(drained.project.folder.staging.glob(f"{result.backfill}/0/*.parquet"))
 
