@@ -58,8 +58,7 @@ def _add(result: RowResult, line: Mapping[str, Any], said: Mapping[str, Any] | N
         result.failed.append(line["test"])
     if said is None:
         return
-    if line["passed"]:
-        result.report.evidence += said["evidence"]
+    result.report.evidence += said["evidence"]
     for name in _COUNTS:
         if said[name] is not None:
             setattr(result.report, name, (getattr(result.report, name) or 0) + said[name])

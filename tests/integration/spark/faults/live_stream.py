@@ -204,10 +204,17 @@ class LiveStream:
 
 
 @contextmanager
-def live_stream(folder: Path) -> Iterator[LiveStream]:
-    """Run a stream, and all that it needs; on the way out it is gone, whatever happened."""
+def live_stream(folder: Path, main: str = "") -> Iterator[LiveStream]:
+    """Run a stream, and all that it needs; on the way out it is gone, whatever happened.
+
+    Args:
+        folder: of its own.
+        main: the program of its drivers; empty: the shipped one.
+    """
     with running_cluster(folder / "kafka", 3) as cluster:
         place = patient_place(folder, cluster)
+        if main:
+            (place.home / "spark_jobs" / "stream.py").write_text(main)
         with KafkaPythonAdministration(cluster.bootstrap, {}) as administration:
             configs = {"retention.ms": "-1", "min.insync.replicas": "2"}
             administration.create([TopicCreation(TOPIC, len(LEADERS), 3, configs, LEADERS)])

@@ -8,10 +8,13 @@ from random import SystemRandom
 
 import pytest
 
+from sluice.settings import settings
 from sluice.streams.failures.exits import ExitCode
+from tests.integration.spark.driver.test_zombies import NAIVE
 from tests.integration.spark.faults.live_stream import LiveStream, live_stream
 from tests.integration.spark.faults.strikes import (
     BrokerKilled,
+    CheckpointLost,
     KafkaSilent,
     RecordsLocked,
     Strike,
@@ -82,10 +85,23 @@ def test_two_faults_at_once_lose_nothing_double_nothing_and_end(
         for pair in schedule(drawn):
             struck(stream, [kind(stream) for kind in pair], faults, "pairs")
         finish(stream, faults)
-    except BaseException:
+    except BaseException as error:
+        error.add_note(f"The seed of the schedule: {drawn}")
         if seed is None:
             keep(drawn)
         raise
+
+
+def test_a_naive_control_is_convicted_by_the_same_means(tmp_path: Path) -> None:
+    shipped = settings().home / "spark_jobs" / "stream.py"
+    with live_stream(tmp_path, NAIVE.format(main=str(shipped))) as stream:
+        stream.feed.send()
+        stream.has_read_all()
+        assert stream.census().is_clean
+        lost = CheckpointLost(stream)
+        lost.strike()
+        stream.eventually(lambda: stream.census().twice > 0, "records are there twice")
+        assert "commits of checkpoints are gone" in lost.evidence()
 
 
 def keep(seed: int) -> None:
