@@ -9,6 +9,8 @@ JARS := include/sluice/jars
 PYTEST := $(BIN)/pytest --no-skips
 # Two files at a time, the longest first: a test that waits for a process leaves its processor to another.
 SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# What measures time, or takes all processors, runs without a neighbour.
+ALONE := tests/verify/test_compose.py tests/verify/test_machines.py
 ALL_TESTS := tests/e2e tests/integration/spark/backfill tests/integration/spark tests/integration tests/unit
 
 .DEFAULT_GOAL := help
@@ -82,8 +84,12 @@ e2e: $(READY) ## Run the demo in a private stack on free ports
 .PHONY: verify
 verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many examples); what a test lacks, it says
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/postgres.txt
-	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "not verify" tests/unit
-	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m verify tests/verify $(ALL_TESTS)
+	@began=$$(date +%s); code=0; \
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "not verify" tests/unit || code=$$?; \
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m verify $(ALONE:%=--ignore=%) tests/verify $(ALL_TESTS) || code=$$?; \
+	$(PYTEST) --hypothesis-profile=fresh -m verify $(ALONE) || code=$$?; \
+	took=$$(( $$(date +%s) - began )); [ $$code -eq 0 ] && said=passed || said=failed; \
+	echo "make verify $$said after $$(( took / 60 )) min $$(( took % 60 )) s"; exit $$code
 
 .PHONY: bench
 bench: $(READY) ## Run a benchmark: NAME=<name>; without a name, list them

@@ -29,6 +29,7 @@ from benchmarks.azure import azure
 from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.machines import machines
+from benchmarks.matrix import matrix
 from benchmarks.peers import peers
 from benchmarks.placement import placement
 from benchmarks.proving import prove
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "latency": latency.run,
     "loop": loop.run,
     "machines": machines.run,
+    "matrix": matrix.run,
     "months": months.run,
     "parse": parse.run,
     "peers": peers.run,

@@ -15,6 +15,7 @@ from sluice.settings import settings
 from sluice.storage.bucket_folder import forget_stores
 from sluice.storage.folder import Folder
 from tests.buckets import BucketServer, bucket_server
+from tests.matrix.recording import ReportFile, faults, pytest_pyfunc_call  # noqa: F401  for all tests
 from tests.signals import restore_default_signals
 
 restore_default_signals()
@@ -84,6 +85,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-skips", action="store_true", help="fail what is skipped: a test that did not run proves nothing"
     )
+    parser.addoption("--fault-reports", type=Path, help="append what tests of the fault matrix report to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file = config.getoption("--fault-reports")
+    if file and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(ReportFile(file))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -111,7 +111,8 @@ def _go_on(clusters: TwoClusters, feed: Feed, before: _Before) -> float:
     read = set(_flights(clusters))  # also what nobody had copied when the source was killed
     left = [value for value in before.left if value["flight_id"] not in read]
     first, known = left[0]["flight_id"], before.sent + len(before.left) - len(left)
-    feed._bootstrap, feed._left, feed.sent = clusters.target.bootstrap, left, known  # noqa: SLF001
+    feed._bootstrap, feed._left = clusters.target.bootstrap, left  # noqa: SLF001
+    del feed.sent_values[known:]
     with _running(clusters, "reserve"):
         feed.send_rest()
         _wait(lambda: first in _flights(clusters), "the driver has not gone on")

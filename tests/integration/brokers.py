@@ -5,23 +5,35 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from socket import socket
 
 from sluice.devstack.kafka.admin import Administrator
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.settings import settings
 
+_OF_NO_CONNECTION = range(12_000, 32_000)
+"""Linux gives connections ports from 32,768 on; stacks of Sluice listen below 12,000."""
+
 
 def free_ports(count: int = 2) -> list[int]:
-    """Return ports that were free a moment ago, all different."""
+    """Return ports that were free a moment ago, all different.
+
+    They are none of those that the kernel gives to connections: a client of another test could be given one before who
+    asked for it listens. They are drawn, so that two tests at once ask for the same one once in thousands of times.
+    """
+    found: list[int] = []
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+        for port in SystemRandom().sample(_OF_NO_CONNECTION, len(_OF_NO_CONNECTION)):
+            with suppress(OSError):
+                stack.enter_context(socket()).bind(("127.0.0.1", port))
+                found.append(port)
+            if len(found) == count:
+                break
+    return found
 
 
 def add_listeners(broker: BrokerProcess, listeners: Mapping[str, tuple[int, str]]) -> None:

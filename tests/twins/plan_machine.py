@@ -5,7 +5,6 @@ One machine for the twin and for a real cluster of four brokers in racks.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any, cast
@@ -69,6 +68,9 @@ class PlanMachine(RuleBasedStateMachine):
     def clock(self) -> Clock:
         """Return what applies wait by."""
         raise NotImplementedError
+
+    def deaths(self) -> None:
+        """Take notice of an apply that died before its end."""
 
     @initialize()
     def begin(self) -> None:
@@ -151,8 +153,12 @@ class PlanMachine(RuleBasedStateMachine):
         todo = current_plan(self.declared(), self.kafka)
         approval = Approval(todo.id, frozenset(todo.losing))
         mortal = cast("KafkaAdministration", Mortal(self.kafka, calls))
-        with contextlib.suppress(CutError, RefusedError):
+        try:
             apply(self.declared(), mortal, approval=approval, options=self.options())
+        except CutError:
+            self.deaths()
+        except RefusedError:
+            pass
         self.forget_what_is_gone()
 
     @rule()

@@ -106,12 +106,17 @@ class Orchestrator:
         """Return the process that supervisord keeps running."""
         return int(self._supervisor._call().supervisor.getProcessInfo(component)["pid"])
 
-    def kill(self, component: str) -> None:
-        """Kill a component by SIGKILL; supervisord starts it again, and Airflow says that all is well."""
+    def kill(self, component: str) -> str:
+        """Kill a component by SIGKILL; supervisord starts it again, and Airflow says that all is well.
+
+        Returns what shows that it died.
+        """
         killed = self.pid(component)
         os.kill(killed, signal.SIGKILL)
         eventually(lambda: self.pid(component) not in (0, killed), f"{component} is started again")
+        evidence = f"{component} is the process {self.pid(component)}, and was {killed}"
         eventually(self.healthy, f"Airflow is well after {component} was killed")
+        return evidence
 
     def healthy(self) -> bool:
         """Whether every component says that it works."""

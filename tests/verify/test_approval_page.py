@@ -27,7 +27,7 @@ from tests.verify.browser import Browser, running_browser
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 
 SPEC = "include/topics/flights.yaml"
-DEADLINE_SECONDS = 120.0
+DEADLINE_SECONDS = 240.0
 APPROVE = "[data-testid=hitl-option-Approve]"
 HOSTILE = (
     "a | b \\| c \\",

@@ -50,7 +50,9 @@ from sluice.settings import Settings, settings
 from sluice.streams.failures.exits import ExitCode
 from tests.e2e.machine import SLUICE, Machine
 from tests.integration.brokers import free_ports, running
-from tests.oracle import departures, differences
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
+from tests.oracle import KEYS, departures, differences
 from tests.waiting import eventually
 from tests.walkthrough import Reader
 
@@ -140,7 +142,10 @@ def track(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Track]:
         yield track
 
 
-def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_a_mix(track: Track) -> None:
+@pytest.mark.proves("backfill-races")
+def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_a_mix(
+    track: Track, faults: FaultRecorder
+) -> None:
     oracle, over = departures(*DAYS), Event()
     driver = track.job("stream.py", "--unit", "flights", "--generation", "1")
     flights = [str(SLUICE), "feed", "send", "flights", "--from", DAYS[0], "--to", DAYS[1], "--speed", str(SPEED)]
@@ -168,7 +173,12 @@ def test_backfills_beside_a_stream_touch_only_their_intervals_and_no_version_is_
     assert_both_made_progress_at_once(log, reads)
     closed, held = track.ledger().closed_until, read_rows(track.table).to_pandas()
     assert closed is not None
-    assert differences(held[held["hour"] < closed], oracle[oracle["hour"] < closed]) == []
+    wanted, there = (frame[frame["hour"] < closed] for frame in (oracle, held))
+    assert differences(there, wanted) == []
+    turns = f"{len(log.of(SettleEntry))} commits of the stream and {len(log.of(BackfillEntry))} of backfills"
+    faults.struck(f"{turns} took turns in one table")
+    rows = Census.of(*(frame[KEYS].itertuples(index=False, name=None) for frame in (wanted, there)))
+    faults.counted(rows, what="rows of published intervals")
 
 
 def race(track: Track, *, alive: Callable[[], bool]) -> None:

@@ -19,11 +19,13 @@ from sluice.settings import Settings
 from sluice.streams.life.attempts import AttemptState, Desired
 from tests.editing import copy_project
 from tests.integration.airflow.conftest import DRIVER
+from tests.matrix.recording import FaultRecorder
 from tests.verify.orchestrator import DAG, UNIT, Orchestrator, Truth, unchanged
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
 
+SAME_DRIVER = "drivers, keys, generation and desired state, all the time"
 RENAMED = """
 from sluice.airflow.dags import streams
 
@@ -95,13 +97,19 @@ def test_runs_that_are_triggered_while_one_watches_adopt_and_one_of_them_watches
 
 
 @pytest.mark.parametrize("tasks", [("watch",), ("claim", "submit", "watch", "follow")], ids=["the watch", "all tasks"])
-def test_a_cleared_watch_watches_again(orchestrator: Orchestrator, tasks: tuple[str, ...]) -> None:
+@pytest.mark.proves("run-cleared")
+def test_a_cleared_watch_watches_again(
+    orchestrator: Orchestrator, tasks: tuple[str, ...], faults: FaultRecorder
+) -> None:
     run_id = newest_run(orchestrator)
     with unchanged(orchestrator):
         tried = orchestrator.call("GET", watch_of(run_id))["try_number"]
         clear(orchestrator, run_id, *tasks)
         eventually(lambda: orchestrator.call("GET", watch_of(run_id))["try_number"] > tried, "it is tried again")
+        faults.struck(f"the watch of {run_id} is tried once more than {tried} times")
         eventually(orchestrator.watched, "it is watched again")
+        faults.recovered()
+    faults.compared(SAME_DRIVER)
 
 
 Treatment = Callable[[Orchestrator, str], object]
@@ -132,17 +140,21 @@ def delete_run(orchestrator: Orchestrator, run_id: str) -> None:
         pytest.param(delete_run, id="run deleted"),
     ],
 )
+@pytest.mark.proves("run-cleared")
 def test_a_run_that_was_marked_or_deleted_stops_nothing_and_the_reconciler_watches_again(
-    orchestrator: Orchestrator, treat: Treatment
+    orchestrator: Orchestrator, treat: Treatment, faults: FaultRecorder
 ) -> None:
     run_id = newest_run(orchestrator)
     with unchanged(orchestrator):
         treat(orchestrator, run_id)
         eventually(lambda: not watches_in(orchestrator, run_id), "that watch is over")
+        faults.struck(f"the watch of {run_id} is over")
         eventually(lambda: not active(orchestrator) or orchestrator.watched(), "that run is over")
         orchestrator.reconcile()
         eventually(orchestrator.watched, "another run watches")
         assert not watches_in(orchestrator, run_id)
+        faults.recovered()
+    faults.compared(SAME_DRIVER)
 
 
 def watches_in(orchestrator: Orchestrator, run_id: str) -> bool:

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,7 +19,10 @@ from sluice.delta.reading import read_rows
 from sluice.feeds.manifest import Manifest
 from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
+from sluice.streams.health.health import FINE
 from tests.e2e.machine import SLUICE, Machine
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences, flights
 from tests.verify.orchestrator import UNIT, Orchestrator, unchanged
 from tests.waiting import eventually
@@ -31,6 +33,8 @@ DAYS = ("2013-01-01", "2013-01-03")
 SPEED = 400
 """Seconds of flights per second: three days outlast what is done to Airflow, and the rest is sent at once."""
 SLEEP_SECONDS = 65.0
+KILLED = {"scheduler": "scheduler-killed", "dag-processor": "scheduler-killed", "api-server": "records-silent"}
+"""Components of Airflow, and the rows that their deaths are of."""
 
 
 @pytest.fixture
@@ -71,38 +75,51 @@ def goes_on(orchestrator: Orchestrator) -> None:
     eventually(lambda: batches(orchestrator) > before, "batches go on")
 
 
-def test_airflow_is_killed_part_by_part_and_sleeps_and_the_stream_goes_on(machine: Machine) -> None:
+@pytest.mark.proves("scheduler-killed", "triggerer-killed", "records-silent")
+def test_airflow_is_killed_part_by_part_and_sleeps_and_the_stream_goes_on(
+    machine: Machine, faults: FaultRecorder
+) -> None:
     orchestrator = Orchestrator(Settings(state=machine.state))
     with publishing(machine):
         orchestrator.start()
         eventually(lambda: batches(orchestrator) > 0, "the stream works")
         with unchanged(orchestrator) as before:
-            for component in ("scheduler", "dag-processor", "api-server"):
-                orchestrator.kill(component)
+            for component, row in KILLED.items():
+                faults.struck(orchestrator.kill(component), row)
                 goes_on(orchestrator)
                 orchestrator.reconcile()  # which takes all of Airflow
                 eventually(orchestrator.watched, f"it is watched after {component} was killed")
-            kill_the_triggerer(orchestrator)
+                faults.recovered(row)
+            faults.struck(kill_the_triggerer(orchestrator), "triggerer-killed")
             goes_on(orchestrator)
             let_the_triggerer_sleep_beside_another(orchestrator)
+            faults.struck(f"it slept for {SLEEP_SECONDS:g} s, and another one watched", "triggerer-killed")
             goes_on(orchestrator)
             orchestrator.reconcile()
             eventually(orchestrator.watched, "it is watched at the end")
         assert before.keys == (f"local.{UNIT}.g1",)
     send_the_rest(machine)
-    assert_exact(machine, orchestrator)
+    faults.counted(assert_exact(machine, orchestrator))
+    faults.alarms(unwell(orchestrator))
     stopped = orchestrator.project.streams.life(UNIT).stop("a test", "it is over", 60)
     assert stopped.exit_code == ExitCode.STOPPED
     assert orchestrator.project.records.registry().attempts(UNIT, newest=2)[0].generation == 1
 
 
-def kill_the_triggerer(orchestrator: Orchestrator) -> None:
-    """Kill it; the one that is started in its place takes the watch over and judges."""
+def unwell(orchestrator: Orchestrator) -> list[str]:
+    """Return the verdicts that ask for a person."""
+    verdicts = orchestrator.project.health.verdicts(UNIT)
+    return [f"{stream}: {found.health}, {found.why}" for stream, found in verdicts.items() if found.health not in FINE]
+
+
+def kill_the_triggerer(orchestrator: Orchestrator) -> str:
+    """Kill it; the one that is started in its place takes the watch over and judges. Return what shows the death."""
     killed = orchestrator.watches()[0]["trigger"]["triggerer_id"]
     orchestrator.forget_verdicts()
-    orchestrator.kill("triggerer")
+    evidence = orchestrator.kill("triggerer")
     eventually(lambda: watched_by_another_than(orchestrator, killed), "another triggerer watches")
     eventually(orchestrator.has_verdicts, "it judges")
+    return evidence
 
 
 def let_the_triggerer_sleep_beside_another(orchestrator: Orchestrator) -> None:
@@ -134,8 +151,11 @@ def send_the_rest(machine: Machine) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
 
 
-def assert_exact(machine: Machine, orchestrator: Orchestrator) -> None:
-    """Compare the tables with the feed's manifest, and with what pandas makes of the package's flights."""
+def assert_exact(machine: Machine, orchestrator: Orchestrator) -> Census:
+    """Compare the tables with the feed's manifest, and with what pandas makes of the package's flights.
+
+    Returns what became of the flights.
+    """
     manifest = Manifest.model_validate_json(machine.sluice("feed", "manifest", "flights", "-o", "json").stdout)
     sent, folder = flights(*DAYS), orchestrator.project.folder
     assert manifest.records == len(sent)
@@ -146,8 +166,10 @@ def assert_exact(machine: Machine, orchestrator: Orchestrator) -> None:
         assert sorted(offsets) == list(range(manifest.known_offsets[int(partition)]))
     assert len(raw) == total
     values = [json.loads(value) for value in raw["value"]]
-    assert Counter(value["flight_id"] for value in values if "flight_id" in value) == Counter(sent.index)
+    census = Census.of(sent.index, [value["flight_id"] for value in values if "flight_id" in value])
+    assert census.is_clean
     expected = departures(*DAYS)
     eventually(
         lambda: not differences(read_rows(folder.table("departures")).to_pandas(), expected), "all hours are published"
     )
+    return census

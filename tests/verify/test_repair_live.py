@@ -21,7 +21,9 @@ from sluice.intervals.ledger import State
 from sluice.project.project import Project
 from sluice.settings import Settings
 from tests.e2e.machine import Machine
-from tests.integration.spark.conftest import publish_two_days, values_of
+from tests.integration.spark.conftest import publish_two_days, two_days_of_values, values_of
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences, differing_hours, flights
 from tests.walkthrough import Reader
 
@@ -59,8 +61,9 @@ def airflow(machine: Machine) -> AirflowApi:
     return AirflowApi(machine.ask("status")["stack"]["airflow"])
 
 
+@pytest.mark.proves("late-records")
 def test_what_came_too_late_is_repaired_without_being_asked(
-    machine: Machine, project: Project, airflow: AirflowApi
+    machine: Machine, project: Project, airflow: AirflowApi, faults: FaultRecorder
 ) -> None:
     pause(airflow, paused=True)
     stream_all(machine, project, airflow)
@@ -70,6 +73,7 @@ def test_what_came_too_late_is_repaired_without_being_asked(
     wrong = {start.to_pydatetime() for start in differing_hours(table(project), expected)}
     assert len(wrong) == len(FORGOTTEN)
     assert dirty(machine) == wrong
+    faults.struck(f"{len(wrong)} closed intervals differ from the oracle, and exactly they are marked")
     assert repairs(airflow) == []
 
     pause(airflow, paused=False)
@@ -78,6 +82,9 @@ def test_what_came_too_late_is_repaired_without_being_asked(
     airflow.wait(BACKFILL, run_id, succeeded, 240)
 
     assert dirty(machine) == set()
+    faults.recovered()
+    raw = read_rows(project.folder.table("flights_raw")).to_pandas()
+    faults.counted(Census.of(two_days_of_values(), raw["value"]))
     assert_only_repaired(project, run_id, wrong)
     assert differences(table(project), expected) == []
     assert {run["run_type"] for run in runs(airflow, REPAIR)} == {"scheduled"}

@@ -21,6 +21,7 @@ from sluice.settings import Settings
 from sluice.specs.load import scan
 from sluice.specs.units import declared_units
 from sluice.streams.life.attempts import AttemptState
+from tests.matrix.recording import FaultRecorder
 
 RUN = """
 from datetime import timedelta
@@ -52,12 +53,14 @@ def run_dag_until(failpoint: str) -> subprocess.CompletedProcess[str]:
         pytest.param("after_poll_before_event", AttemptState.BOUND, marks=pytest.mark.verify),
     ],
 )
+@pytest.mark.proves("worker-killed")
 def test_an_orchestrator_that_is_killed_leaves_one_driver_which_the_next_run_adopts(
-    project: Project, failpoint: str, left: AttemptState
+    project: Project, failpoint: str, left: AttemptState, faults: FaultRecorder
 ) -> None:
     killed = run_dag_until(failpoint)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert marker(Settings(failpoint=failpoint)).exists()
+    faults.struck(f"exit code -9 at {failpoint}, with its marker")
     survived = project.streams.life("flights").observe()
     assert survived.alive
     assert survived.attempt is not None
@@ -70,4 +73,6 @@ def test_an_orchestrator_that_is_killed_leaves_one_driver_which_the_next_run_ado
     assert adopted.report == survived.report
     assert adopted.attempt is not None
     assert (adopted.attempt.generation, adopted.attempt.state) == (1, AttemptState.BOUND)
+    faults.recovered()
     assert [folder.name for folder in project.folder.drivers.iterdir()] == ["local.flights.g1"]
+    faults.compared("drivers that were ever submitted: one")

@@ -17,6 +17,7 @@ from sluice.settings import settings
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Severity, Subject
 from sluice.specs.load import load_catalog
 from tests import oracle
+from tests.matrix.recording import FaultRecorder
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +149,16 @@ class NoRows:
         return 5
 
 
-def test_an_engine_that_raises_fails_the_gate_and_is_heard(shipped: ExpectationsSpec) -> None:
+@pytest.mark.proves("gate-fails")
+def test_an_engine_that_raises_fails_the_gate_and_is_heard(shipped: ExpectationsSpec, faults: FaultRecorder) -> None:
     log = logging.getLogger("great_expectations")
     level = log.level
     result = run_gate(cast("DataFrame", NoRows()), shipped, input_records=100)
     assert not result.passed
     assert result.rows == 5
     assert result.failures[0].startswith("the checks did not finish: ")
+    faults.struck(result.failures[0])
+    faults.compared("the gate's word: nothing passed")
     assert result.expectations_failed == len(shipped.expectations)
     assert log.level == level
 

@@ -13,6 +13,7 @@ from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.topics.administration import KafkaAdministration, TopicState
 from tests.integration.brokers import RunningCluster, running_cluster
+from tests.matrix.recording import FaultRecorder
 from tests.twins.plan_machine import PlanMachine
 from tests.waiting import eventually
 
@@ -46,7 +47,11 @@ class SteadyAdministration(KafkaPythonAdministration):
         return answers[0]
 
 
-def test_whatever_happens_in_whatever_order_the_next_plan_leads_to_what_is_declared(cluster: RunningCluster) -> None:
+@pytest.mark.proves("planner-killed")
+def test_whatever_happens_in_whatever_order_the_next_plan_leads_to_what_is_declared(
+    cluster: RunningCluster, faults: FaultRecorder
+) -> None:
+    died: list[str] = []
     with SteadyAdministration(cluster.bootstrap) as administration:
 
         class RealPlanMachine(PlanMachine):
@@ -56,9 +61,15 @@ def test_whatever_happens_in_whatever_order_the_next_plan_leads_to_what_is_decla
             def clock(self) -> Clock:
                 return SystemClock()
 
+            def deaths(self) -> None:
+                died.append(self.prefix)
+
         run_state_machine_as_test(
             RealPlanMachine,
             settings=settings(
                 max_examples=100, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
             ),
         )
+    if died:
+        faults.struck(f"{len(died)} applies died before one of their calls")
+    faults.compared("topics of the cluster with what is declared")

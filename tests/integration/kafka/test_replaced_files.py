@@ -14,6 +14,7 @@ from sluice.kafka.client.credentials import encrypted
 from sluice.kafka.client.java_client import java_settings
 from sluice.settings import settings
 from tests.certificates import Issued, TestAuthority, make_authority, replaced
+from tests.matrix.recording import FaultRecorder
 from tests.tls_listener import TlsListener, tls_listener
 from tests.waiting import eventually
 
@@ -63,8 +64,9 @@ def replace_by(own: Issued, other: Issued) -> None:
         replaced(getattr(own, file), getattr(other, file).read_bytes())
 
 
+@pytest.mark.proves("certificate-replaced")
 def test_a_running_client_shows_the_certificate_that_replaced_its_own(
-    tmp_path: Path, authority: TestAuthority, broker: TlsListener
+    tmp_path: Path, authority: TestAuthority, broker: TlsListener, faults: FaultRecorder
 ) -> None:
     own = authority.issue("older", password=KEY_PASSWORD)
     ca, certificate, key = (str(file) for file in (authority.ca, own.certificate, own.key))
@@ -75,8 +77,11 @@ def test_a_running_client_shows_the_certificate_that_replaced_its_own(
         unusable_from = len(broker.names)
         seen(broker, unusable_from + 3)
         assert set(broker.names) == {"older"}, "files that cannot be used leave those of before in force"
+        faults.struck("three connections were made while half of a file was there")
         replace_by(own, authority.issue("newer", password=KEY_PASSWORD))
         eventually(lambda: "newer" in broker.names, seconds=SECONDS)
+        faults.recovered()
+        faults.compared("the names in the certificates that a broker was shown")
         from_then_on = len(broker.names)
         seen(broker, from_then_on + 2)
         assert set(broker.names[from_then_on:]) == {"newer"}

@@ -84,12 +84,13 @@ class TwoClusters:
         self.process.kill()
         self.process.wait()
 
-    def kill_mirror(self) -> None:
-        """End MirrorMaker as a power cut does, so that it finishes nothing."""
+    def kill_mirror(self) -> str:
+        """End MirrorMaker as a power cut does, so that it finishes nothing; return what shows that."""
         life = self.mirrors.life("standby")
         attempt = life.observe().attempt
         assert attempt is not None
-        life.launcher.kill(attempt.key)
+        report = life.launcher.kill(attempt.key)
+        return f"{attempt.key} is {report.state}, with the exit code {report.exit_code}"
 
     def eventually(self, condition: Callable[[], bool], what: str, deadline_seconds: float = 90) -> None:
         """Wait until something holds; if it does not in time, say what it was and how the mirror's log ends."""

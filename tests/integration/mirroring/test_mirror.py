@@ -16,6 +16,8 @@ from sluice.streams.health.health import Health
 from sluice.streams.life.launcher import DriverState
 from sluice.topics.administration import TopicCreation
 from tests.integration.mirroring.mirrored import TwoClusters, send, two_clusters
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 
 HEADER = header_of("standby")
 
@@ -70,19 +72,24 @@ def test_every_record_is_copied_once_with_its_position_and_the_lag_is_exact(clus
 
 @pytest.mark.verify
 @pytest.mark.timeout(400)
-def test_kills_lose_and_double_nothing_and_a_dead_source_leaves_what_was_copied(clusters: TwoClusters) -> None:
+@pytest.mark.proves("mirror-killed")
+def test_kills_lose_and_double_nothing_and_a_dead_source_leaves_what_was_copied(
+    clusters: TwoClusters, faults: FaultRecorder
+) -> None:
     clusters.start()
     sent = 0
     for _ in range(3):
         send(clusters.source, sent, 2_000)
         sent += 2_000
         clusters.eventually(lambda: bool(records(clusters.target.bootstrap)), "has begun")
-        clusters.kill_mirror()
+        faults.struck(clusters.kill_mirror())
         clusters.start()
     send(clusters.source, sent, 400)
     sent += 400
     clusters.copied()
+    faults.recovered()
     found = records(clusters.target.bootstrap)
+    faults.counted(Census.of(range(sent), [int(value) for _, _, value, _ in found]), what="records in the copy")
     assert sorted(int(value) for _, _, value, _ in found) == list(range(sent))
     for partition in range(4):
         origins = [int(headers[HEADER]) for p, _, _, headers in found if p == partition]

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -37,6 +37,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.brokers import own_broker_in
 from tests.integration.spark.backfill.backfills import Drained
+from tests.matrix.census import Census
 from tests.oracle import as_known, flights
 
 _DAYS = ("2013-01-01", "2013-01-02")
@@ -203,6 +204,10 @@ class DriverPlace:
         """Read a Delta table as any reader would, without Spark."""
         return read_rows(self.state / "tables" / name).to_pandas()
 
+    def census(self, sent: Iterable[bytes | None]) -> Census:
+        """Compare the values in the raw table with those that were sent; each is sent once."""
+        return Census.of(sent, self.table("flights_raw")["value"])
+
 
 @pytest.fixture(scope="session")
 def two_days(broker: BrokerProcess) -> int:
@@ -219,19 +224,28 @@ def publish_two_days(bootstrap: str, *, without: Callable[[Mapping[str, object]]
     """
     with KafkaPythonAdministration((bootstrap,), {}) as administration:
         administration.create([TopicCreation("flights", 4, 1, {"retention.ms": "-1"})])
-    table = flights("2013-01-01", "2013-01-02")
     producer = KafkaProducer(bootstrap_servers=bootstrap)
-    values = [value for value in values_of(table) if not without(value)]
+    values = [value for value in values_of(flights(*_DAYS)) if not without(value)]
     for value in values:
         producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value).encode())
     for kind, bad in BAD_VALUES.items():
         producer.send("flights", key=kind.encode(), value=bad)
-    closes_all = (table["hour_utc"].max() + pd.Timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
     producer.flush()
-    producer.send("flights", value=json.dumps(heartbeat).encode(), partition=0)
+    producer.send("flights", value=json.dumps(heartbeat()).encode(), partition=0)
     producer.close()
     return len(values) + len(BAD_VALUES) + 1
+
+
+def heartbeat() -> dict[str, object]:
+    """Return the record that closes every interval of the two days."""
+    closes_all = (flights(*_DAYS)["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
+
+
+def two_days_of_values() -> list[bytes | None]:
+    """Return the values of all records that `publish_two_days` sends."""
+    sound = [*values_of(flights(*_DAYS)), heartbeat()]
+    return [*(json.dumps(value).encode() for value in sound), *BAD_VALUES.values()]
 
 
 def values_of(table: pd.DataFrame) -> list[dict[str, object]]:
@@ -300,7 +314,12 @@ class Feed:
         self._table = flights(*_DAYS)
         self._left = values_of(self._table)
         self._bootstrap = bootstrap
-        self.sent = 0
+        self.sent_values: list[bytes] = []
+
+    @property
+    def sent(self) -> int:
+        """How many records were sent."""
+        return len(self.sent_values)
 
     def send(self, share: float) -> int:
         """Send a share of all records; return how many there are now."""
@@ -310,15 +329,14 @@ class Feed:
 
     def send_rest(self) -> int:
         """Send what is left, and the heartbeat that closes every interval."""
-        closes_all = (self._table["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
         self._send(self._left)
-        return self._send([heartbeat])
+        return self._send([heartbeat()])
 
     def _send(self, values: Sequence[dict[str, object]]) -> int:
         producer = KafkaProducer(bootstrap_servers=self._bootstrap)
         for value in values:
-            producer.send("flights", key=str(value.get("carrier", "")).encode(), value=json.dumps(value).encode())
+            encoded = json.dumps(value).encode()
+            producer.send("flights", key=str(value.get("carrier", "")).encode(), value=encoded)
+            self.sent_values.append(encoded)
         producer.close()
-        self.sent += len(values)
         return self.sent

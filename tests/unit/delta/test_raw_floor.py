@@ -23,6 +23,8 @@ from sluice.delta.writer_log import WriterLog
 from sluice.errors import NotReadyError
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.raw_floor import RawFloor
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 
 COLUMNS = pa.schema(
     {
@@ -232,8 +234,9 @@ def test_a_removal_that_began_before_a_compaction_doubles_nothing(table: Path, m
     assert offsets(table) == list(range(5, 20))
 
 
+@pytest.mark.proves("upkeep-killed")
 def test_who_is_killed_between_floor_and_removal_leaves_a_floor_and_the_next_round_removes(
-    table: Path, tmp_path: Path
+    table: Path, tmp_path: Path, faults: FaultRecorder
 ) -> None:
     append(opened(table), (1, 1), (9, 9))
     code = (
@@ -250,10 +253,13 @@ def test_who_is_killed_between_floor_and_removal_leaves_a_floor_and_the_next_rou
     }
     done = subprocess.run([sys.executable, "-c", code, str(table)], env=environment, check=False, capture_output=True)
     assert done.returncode < 0, done.stderr.decode()
+    faults.struck(f"exit code {done.returncode} at before_removal")
     found = floor_of(open_table(table))
     assert found is not None
     assert (found.at, offsets(table)) == (floor(5), [0, 1])
     assert remove_below(table, found, SKEW) == 1
+    faults.recovered()
+    faults.counted(Census.of([1], offsets(table)), what="raw records above the floor")
     assert offsets(table) == [1]
 
 

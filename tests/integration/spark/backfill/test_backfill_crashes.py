@@ -18,7 +18,9 @@ from sluice.intervals.entries import BackfillEntry
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
-from tests.oracle import departures, differences
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
+from tests.oracle import KEYS, departures, differences
 
 AS_ASKED = ("--mode", "correct", "--by", "tests", "--why", "late flights", "--key", "crashes")
 
@@ -40,17 +42,21 @@ def batch(state: Path, *arguments: str, failpoint: str = "") -> subprocess.Compl
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
-def test_kills_at_every_point_leave_nothing_half_published_and_nothing_twice(drained: Drained) -> None:
-    check_kills(drained, ["after_stage:2", "after_gate", "mid_publish", "after_publish_before_index"])
+@pytest.mark.proves("backfill-killed")
+def test_kills_at_every_point_leave_nothing_half_published_and_nothing_twice(
+    drained: Drained, faults: FaultRecorder
+) -> None:
+    check_kills(drained, ["after_stage:2", "after_gate", "mid_publish", "after_publish_before_index"], faults)
 
 
-def check_kills(drained: Drained, failpoints: list[str]) -> None:
+def check_kills(drained: Drained, failpoints: list[str], faults: FaultRecorder) -> None:
     """Kill a backfill at each point in turn, then let it finish: one publication, as if nothing had happened."""
     before = drained.rows()
     for failpoint in failpoints:
         killed = batch(drained.state, "backfill", *AS_ASKED, failpoint=failpoint)
         assert killed.returncode == -9, killed.stderr[-2000:]
         assert marker(Settings(state=drained.state, failpoint=failpoint)).exists()
+        faults.struck(f"exit code -9 at {failpoint}, with its marker")
         if failpoint != "after_publish_before_index":
             assert drained.rows().equals(before)
             assert publications(drained.table) == []
@@ -59,6 +65,8 @@ def check_kills(drained: Drained, failpoints: list[str]) -> None:
     # In the session of this process: how a batch starts is no part of what is tested here.
     finished = drained.run(Mode.CORRECT, why="late flights", key="crashes")
     assert finished.passed, finished.why
+    faults.recovered()
+    faults.counted(rows_of_intervals(drained), what="rows of published intervals")
     assert drained.versions() == version + ("after_publish_before_index" not in failpoints)
     assert differences(drained.rows(), departures(FIRST, LAST, with_late=True)) == []
     (published,) = publications(drained.table)
@@ -67,6 +75,12 @@ def check_kills(drained: Drained, failpoints: list[str]) -> None:
     result = json.loads((drained.project.folder.backfill(record.id) / "result.json").read_text())
     assert (result["outcome"], result["published"]) == ("explained", len(published.content))
     assert result["gate"]["passed"]
+
+
+def rows_of_intervals(drained: Drained) -> Census:
+    """Compare the rows of the interval table with those of the oracle, by their keys."""
+    wanted, there = departures(FIRST, LAST, with_late=True), drained.rows()
+    return Census.of(*(frame[KEYS].itertuples(index=False, name=None) for frame in (wanted, there)))
 
 
 def publications(table: Path) -> list[BackfillEntry]:

@@ -24,6 +24,7 @@ from sluice.settings import Settings, settings
 from sluice.spark.session.warm import engine_of, start_engine
 from tests.integration.spark.backfill.backfills import RANGE, Drained
 from tests.integration.spark.backfill.test_backfill_crashes import check_kills
+from tests.matrix.recording import FaultRecorder
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(900)]
@@ -53,15 +54,18 @@ def asleep(pid: int) -> bool:
 
 
 def test_kills_at_every_point_leave_nothing_half_published_and_nothing_twice(
-    drained: Drained, engine: WarmEngine
+    drained: Drained, engine: WarmEngine, faults: FaultRecorder
 ) -> None:
     points = ["after_stage:2", "after_gate", "mid_publish", "after_publish_before_index"]
-    check_kills(drained, points)
+    check_kills(drained, points, faults)
     assert served(engine) == 1 + len(points)
     engine.settle()
 
 
-def test_a_batch_whose_engine_dies_says_so_and_is_resumed_under_its_key(drained: Drained, engine: WarmEngine) -> None:
+@pytest.mark.proves("engine-killed")
+def test_a_batch_whose_engine_dies_says_so_and_is_resumed_under_its_key(
+    drained: Drained, engine: WarmEngine, faults: FaultRecorder
+) -> None:
     main = settings().home / "spark_jobs" / "batch.py"
     dates = ("--from", RANGE.start.isoformat(), "--to", RANGE.end.isoformat())
     argv = [sys.executable, str(main), "backfill", *AS_ASKED, "--pipeline", "departures", *dates]
@@ -77,12 +81,15 @@ def test_a_batch_whose_engine_dies_says_so_and_is_resumed_under_its_key(drained:
     backfills = drained.project.records.backfills()
     (failed,) = backfills.recent("departures")
     assert (failed.state, "Spark's JVM ended while the batch ran in it" in failed.why) == (BackfillState.FAILED, True)
+    faults.struck(f"the backfill {failed.id} failed: {failed.why}")
 
     page = (drained.project.folder.backfill(failed.id) / "parity.html").read_text()
     assert "the warm engine: " in page, "what was known before is reported all the same"
 
     finished = drained.run(Mode.VERIFY, why="", key="paused")
     assert (finished.backfill, finished.outcome) == (failed.id, "identical")
+    faults.recovered()
+    faults.compared("every row of the range with a batch")
 
 
 def started(argv: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:

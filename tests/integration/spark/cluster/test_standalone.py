@@ -27,6 +27,7 @@ from sluice.streams.life.launcher import DriverReport
 from tests.integration.clusters import RunningCluster, running_cluster
 from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.driver.test_exactly_once import assert_exact
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 DAYS = ("2013-01-01", "2013-01-02")
@@ -144,8 +145,9 @@ def stream(tmp_path: Path, own_broker: BrokerProcess, cluster: RunningCluster) -
 
 @pytest.mark.verify
 @pytest.mark.timeout(1200)
+@pytest.mark.proves("executor-killed", "workers-killed")
 def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeats_nothing(
-    stream: Stream, cluster: RunningCluster, own_broker: BrokerProcess
+    stream: Stream, cluster: RunningCluster, own_broker: BrokerProcess, faults: FaultRecorder
 ) -> None:
     feed, (first, second) = Feed(own_broker.bootstrap), cluster.cluster.worker_names
     feed.send(0.2)
@@ -160,9 +162,11 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
     (executor,) = cluster.executors(first)
     feed.send(0.2)
     os.kill(executor, signal.SIGKILL)
+    faults.struck(f"the executor with the process id {executor} was killed", "executor-killed")
     stream.has_read(feed.sent)
     stream.eventually(lambda: cluster.executors(first) not in ([], [executor]), "has a new executor")
     stream.has_executors(2)
+    faults.recovered("executor-killed")
     assert "Lost executor" in stream.log()
 
     # A worker, with its executor: what is left goes on; a new worker is used.
@@ -175,7 +179,7 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
 
     # The master: nobody needs it to go on, and the next one knows the application again.
     (before,) = cluster.page()["activeapps"]
-    cluster.kill(MASTER)
+    faults.struck(f"the master with the process id {cluster.kill(MASTER)} was killed", "workers-killed")
     feed.send(0.2)
     stream.has_read(feed.sent)
     cluster.start(MASTER)
@@ -190,6 +194,7 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
     for worker in (first, second):
         cluster.kill(worker)
     stream.has_executors(0)
+    faults.struck("the driver said that it had no executor: both workers were killed", "workers-killed")
     feed.send_rest()
     verdict = Project(stream.project.settings, stream.project.catalog, Later()).health.verdicts(UNIT)["departures"]
     assert verdict.health is Health.STALLED
@@ -198,9 +203,11 @@ def test_a_stream_outlives_its_executors_workers_and_master_and_loses_and_repeat
         cluster.start(worker)
     stream.has_read(feed.sent)
     stream.has_published_all()
+    faults.recovered("workers-killed")
 
     stopped = stream.project.streams.life(UNIT).stop("test", "it was hurt enough", 60)
     assert (stopped.pid, stopped.exit_code) == (driver.pid, ExitCode.STOPPED), stream.log()[-3000:]
+    faults.counted(stream.place.census(feed.sent_values))
     assert_exact(stream.place, feed.sent)
 
 

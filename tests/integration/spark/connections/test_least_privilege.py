@@ -28,8 +28,10 @@ from sluice.streams.failures.classification import FailureClass
 from sluice.streams.failures.exits import ExitCode
 from sluice.topics.administration import TopicCreation
 from tests.integration.secured import SecuredBroker, running_secured
-from tests.integration.spark.conftest import publish_two_days
+from tests.integration.spark.conftest import publish_two_days, two_days_of_values
 from tests.integration.spark.driver.deliveries import consumed
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 
 PASSWORD = "correct horse"  # noqa: S105 - of a broker that lives for seconds
 STREAM = PrincipalSpec(
@@ -90,8 +92,9 @@ def run(project: Project, spark: SparkSession, generation: int) -> ExitReport:
 
 
 @pytest.mark.verify
+@pytest.mark.proves("rights-revoked")
 def test_a_driver_needs_exactly_the_rights_of_its_role(
-    secured: SecuredBroker, project: Project, spark: SparkSession
+    secured: SecuredBroker, project: Project, spark: SparkSession, faults: FaultRecorder
 ) -> None:
     records = publish_two_days(secured.everything)
     with KafkaPythonAdministration([secured.everything]) as cluster:
@@ -103,8 +106,12 @@ def test_a_driver_needs_exactly_the_rights_of_its_role(
         AccessScope(project.catalog, access, lambda _: PASSWORD).apply()
         for generation, right in enumerate(needed.values(), start=1):
             assert without(right, access, project, spark, generation) is FailureClass.AUTHORISATION
+            faults.struck(f"without {right.right.operation} on {right.right.resource} it ended as AUTHORISATION")
     assert run(project, spark, len(needed) + 1).failure is None
-    assert read_rows(project.folder.table("flights_raw")).num_rows == records
+    faults.recovered()
+    raw = read_rows(project.folder.table("flights_raw"))
+    faults.counted(Census.of(two_days_of_values(), raw.to_pandas()["value"]))
+    assert raw.num_rows == records
     assert consumed(secured.everything, "hourly").once
 
 

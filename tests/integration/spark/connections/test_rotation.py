@@ -30,6 +30,8 @@ from sluice.specs.model.access import Mechanism
 from sluice.topics.administration import TopicCreation
 from tests.certificates import make_authority, replaced
 from tests.integration.secured import SecuredBroker, running_secured
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.token_issuer import TokenIssuer, issuing
 
 FIRST, SECOND = "the first secret", "the second secret"
@@ -151,6 +153,11 @@ def streaming(spark: SparkSession, topic: KafkaTopic, folder: Path) -> Iterator[
         query.stop()
 
 
+def stored(spark: SparkSession, topic: KafkaTopic) -> list[bytes]:
+    """Return the values that the stream over a topic has handed on."""
+    return [bytes(row[0]) for row in spark.table(f"read_{topic.name}").select("_value").collect()]
+
+
 @contextmanager
 def replaced_beneath(
     spark: SparkSession, place: RotatedPlace, topic: KafkaTopic, tmp_path: Path
@@ -172,14 +179,17 @@ def replaced_beneath(
         yield until
 
 
+@pytest.mark.proves("secret-replaced")
 def test_a_stream_and_a_feed_go_on_with_the_secret_that_replaced_theirs(
-    spark: SparkSession, place: RotatedPlace, topic_name: str, tmp_path: Path
+    spark: SparkSession, place: RotatedPlace, topic_name: str, tmp_path: Path, faults: FaultRecorder
 ) -> None:
     topic = created(place, topic_name, place.client)
     with replaced_beneath(spark, place, topic, tmp_path) as until:
         until(2)
-    with pytest.raises(SluiceError, match=r"refuses the user 'sluice'|answers 401"):
+        faults.counted(Census.of([b"before", b"after"], stored(spark, topic)), what="records in a query's table")
+    with pytest.raises(SluiceError, match=r"refuses the user 'sluice'|answers 401") as refused:
         refuse_login([place.address], place.unchanging)
+    faults.struck(f"the secret of before is refused: {refused.value.message}")
 
 
 @pytest.mark.parametrize("source", ["file"], indirect=True)

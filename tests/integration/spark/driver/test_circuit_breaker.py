@@ -22,6 +22,7 @@ from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.checkpoint import Checkpoint
 from tests.editing import edit
 from tests.integration.spark.conftest import Feed, place_at
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 DRIFTED = [{"flight_id": str(number), "carrier": "AA"} for number in range(300)]
@@ -53,8 +54,9 @@ def test_a_tally_says_how_many_each_reason_refuses_and_where(spark: SparkSession
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
+@pytest.mark.proves("schema-drift")
 def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
-    own_broker: BrokerProcess, tmp_path: Path
+    own_broker: BrokerProcess, tmp_path: Path, faults: FaultRecorder
 ) -> None:
     feed = Feed(own_broker.bootstrap)
     feed.send(0.5)
@@ -75,6 +77,7 @@ def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
     assert said is not None
     assert said.kind is FailureClass.SCHEMA_DRIFT
     assert "300 of 300 records (100%) are quarantined" in said.message
+    faults.struck(f"{said.kind}: {said.message}")
     assert "300 wrong_type" in said.message
     assert [Checkpoint(folder).newest_committed() for folder in checkpoints] == before
 
@@ -87,4 +90,6 @@ def test_the_stream_stops_before_the_batch_and_the_raw_stream_goes_on(
     edit(guarded.home / "include/pipelines/departures.yaml", "circuit_breaker: {share: 0.5, records: 50}\n", "")
     allowed = guarded.run(generation=4)
     assert allowed.returncode == ExitCode.STOPPED, allowed.stdout[-2000:]
+    faults.recovered()
+    faults.counted(guarded.census([*feed.sent_values, *(json.dumps(value).encode() for value in DRIFTED)]))
     assert differences(guarded.table("departures"), departures("2013-01-01", "2013-01-02")) == []

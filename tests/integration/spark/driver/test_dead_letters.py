@@ -20,8 +20,10 @@ from sluice.specs.expectations.model import Expectation, Subject
 from sluice.streams.failures.exits import ExitCode
 from sluice.tracing.address import RecordAddress
 from tests.editing import edit
-from tests.integration.spark.conftest import BAD_VALUES, DriverPlace
+from tests.integration.spark.conftest import BAD_VALUES, DriverPlace, two_days_of_values
 from tests.integration.spark.driver.deliveries import CAP, consumed_raw, only_delays
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 
 OUTPUTS = """\
   - {{kind: rows, table: delays}}
@@ -105,8 +107,9 @@ def test_a_broken_expectation_is_named(spark: SparkSession, catalog: Catalog) ->
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
+@pytest.mark.proves("poison-records")
 def test_each_quarantined_record_is_told_once_whatever_dies(
-    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str
+    place: DriverPlace, broker: BrokerProcess, two_days: int, topic_name: str, faults: FaultRecorder
 ) -> None:
     assert two_days
     own = only_delays(place, OUTPUTS.format(topic=topic_name))
@@ -123,6 +126,9 @@ def test_each_quarantined_record_is_told_once_whatever_dies(
     assert len(once) == len(BAD_VALUES)
     reasons = {bytes(each.key).decode(): headers_of(each.headers)[f"{PREFIX}reason"] for each in once}
     assert reasons == {kind: kind for kind in BAD_VALUES}
+    faults.struck(f"{len(BAD_VALUES)} records were quarantined, each for its own reason: {', '.join(reasons)}")
+    faults.counted(Census.of(BAD_VALUES.values(), [each.value for each in once]), what="dead letters")
+    faults.counted(own.census(two_days_of_values()), what="dead letters and raw records")
     assert len(records) > len(once), "the killed batch was sent twice, or the kill proved nothing"
     assert own.run(generation=3).returncode == ExitCode.STOPPED
     assert len(consumed_raw(broker.bootstrap, topic_name)) == len(records), "a restart sends nothing again"

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from sluice.delta.log import read_log
 from sluice.intervals.entries import SettleEntry
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import DriverPlace
+from tests.integration.spark.conftest import DriverPlace, two_days_of_values
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 EXPECTED = ("2013-01-01", "2013-01-02")
@@ -41,14 +42,18 @@ WRITTEN = ["after_write_before_commit@flights_raw", "before_write@departures", "
     ],
 )
 @pytest.mark.timeout(600)
+@pytest.mark.proves("driver-killed")
 def test_kills_around_every_commit_lose_nothing_and_repeat_nothing(
-    place: DriverPlace, two_days: int, spark: SparkSession, failpoints: list[str]
+    place: DriverPlace, two_days: int, spark: SparkSession, failpoints: list[str], faults: FaultRecorder
 ) -> None:
     for failpoint in failpoints:
         killed = place.run(failpoint=failpoint)
         assert killed.returncode == -9, killed.stdout[-2000:]
         assert place.fired(failpoint)
+        faults.struck(f"exit code -9 at {failpoint}, with its marker")
     assert place.finish(spark, generation=2) == ExitCode.STOPPED
+    faults.recovered()
+    faults.counted(place.census(two_days_of_values()))
     assert_exact(place, two_days)
     log = read_log(place.state / "tables" / "departures")
     entries = [logged.entry for logged in log if isinstance(logged.entry, SettleEntry)]
@@ -64,12 +69,18 @@ def test_kills_around_every_commit_lose_nothing_and_repeat_nothing(
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
-def test_a_lost_checkpoint_reads_everything_again_and_writes_nothing_again(place: DriverPlace, two_days: int) -> None:
+@pytest.mark.proves("checkpoint-damaged")
+def test_a_lost_checkpoint_reads_everything_again_and_writes_nothing_again(
+    place: DriverPlace, two_days: int, faults: FaultRecorder
+) -> None:
     for generation in (1, 2):
         finished = place.run(generation=generation)
         assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
         assert_exact(place, two_days)
+        read = len(list((place.state / "checkpoints").rglob("commits/[0-9]*")))
         shutil.rmtree(place.state / "checkpoints")
+        faults.struck(f"{read} commits of checkpoints are gone")
+    faults.counted(place.census(two_days_of_values()))
 
 
 def written_by_spark(place: DriverPlace, table: str) -> bool:

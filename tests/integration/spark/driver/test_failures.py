@@ -20,8 +20,11 @@ from sluice.settings import Settings
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FILE, Failure, FailureClass, from_record
 from tests.editing import edit
-from tests.integration.spark.conftest import TRANSFORM, DriverPlace
+from tests.integration.spark.conftest import TRANSFORM, DriverPlace, two_days_of_values
+from tests.matrix.recording import FaultRecorder
 from tests.waiting import eventually
+
+DAMAGED = (pytest.mark.verify, pytest.mark.proves("checkpoint-damaged"))
 
 
 def last_words(place: DriverPlace) -> Failure | None:
@@ -64,17 +67,17 @@ def lose_the_broker(place: DriverPlace) -> None:
 @pytest.mark.parametrize(
     ("damage", "kind", "error"),
     [
-        pytest.param(lose_metadata, FailureClass.CORRUPT, "CorruptionError", id="metadata", marks=pytest.mark.verify),
+        pytest.param(lose_metadata, FailureClass.CORRUPT, "CorruptionError", id="metadata", marks=DAMAGED),
         pytest.param(name_a_column_that_is_not_there, FailureClass.CODE, "UNRESOLVED_COLUMN", id="column"),
         pytest.param(
             lose_the_broker, FailureClass.TRANSIENT, "UnreachableError", id="broker", marks=pytest.mark.verify
         ),
-        pytest.param(cut_newest_offsets, FailureClass.CORRUPT, "", id="offsets", marks=pytest.mark.verify),
+        pytest.param(cut_newest_offsets, FailureClass.CORRUPT, "", id="offsets", marks=DAMAGED),
         pytest.param(fail_on_a_record, FailureClass.CODE, "DIVIDE_BY_ZERO", id="record", marks=pytest.mark.verify),
     ],
 )
 def test_a_failure_leaves_its_class_in_the_exit_code_and_in_words(
-    own: DriverPlace, damage: Callable[[DriverPlace], None], kind: FailureClass, error: str
+    own: DriverPlace, damage: Callable[[DriverPlace], None], kind: FailureClass, error: str, faults: FaultRecorder
 ) -> None:
     damage(own)
 
@@ -84,12 +87,18 @@ def test_a_failure_leaves_its_class_in_the_exit_code_and_in_words(
     assert said is not None, f"{failed.returncode}: {failed.stdout[-2000:]} {failed.stderr[-2000:]}"
     assert (said.kind, failed.returncode) == (kind, ExitCode[kind.name]), str(said)
     assert said.error.startswith(error), str(said)
+    if faults.reports:
+        faults.struck(f"exit code {failed.returncode}: {said.error}")
+        faults.counted(own.census(two_days_of_values()))
 
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("two_days")
-def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(own: DriverPlace) -> None:
+@pytest.mark.proves("jvm-killed")
+def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(
+    own: DriverPlace, faults: FaultRecorder
+) -> None:
     places = {"SLUICE_HOME": str(own.home), "SLUICE_STATE": str(own.state)}
     main = own.home / "spark_jobs" / "stream.py"
     progress = own.state / "progress" / "departures.json"
@@ -110,6 +119,8 @@ def test_a_jvm_that_is_killed_beneath_its_driver_is_no_failure_of_the_broker(own
         assert driver.wait(120) == ExitCode.JVM_LOST, log.read_text()[-5000:]
     finally:
         driver.kill()
+    faults.struck(f"Java with the process id {java} is gone, and the driver ended with {ExitCode.JVM_LOST!r}")
+    faults.counted(own.census(two_days_of_values()))
     assert "incubator" not in log.read_text()
     said = last_words(own)
     assert said is not None

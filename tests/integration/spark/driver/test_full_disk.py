@@ -17,8 +17,9 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.settings import StateFolder
 from sluice.streams.failures.exits import ExitCode
-from tests.integration.spark.conftest import DriverPlace
+from tests.integration.spark.conftest import DriverPlace, two_days_of_values
 from tests.integration.spark.driver.test_exactly_once import assert_exact
+from tests.matrix.recording import FaultRecorder
 
 _MOUNT = 'mount -t tmpfs -o size="$2" none "$1" && echo mounted && exec sleep infinity'
 _KIB = 1024
@@ -76,8 +77,9 @@ def small_disk(folder: Path, size: str) -> Iterator[SmallDisk]:
 
 @pytest.mark.verify
 @pytest.mark.timeout(1200)
+@pytest.mark.proves("disk-full")
 def test_a_full_disk_stops_streams_by_name_and_all_goes_on_when_there_is_room(
-    broker: BrokerProcess, two_days: int, tmp_path: Path
+    broker: BrokerProcess, two_days: int, tmp_path: Path, faults: FaultRecorder
 ) -> None:
     with small_disk(tmp_path, "64m") as place:
         # Not by `Settings`, which would resolve the path: out of the namespace.
@@ -87,11 +89,14 @@ def test_a_full_disk_stops_streams_by_name_and_all_goes_on_when_there_is_room(
             stopped = place.run(generation=generation)
             assert stopped.returncode == ExitCode.DISK_FULL, (free, stopped.stdout[-3000:], stopped.stderr[-3000:])
             assert "disk full" in stopped.stdout
+            faults.struck(f"{free} bytes free: exit code {stopped.returncode} (DISK_FULL)")
         place.ballast.unlink()
         finished = place.run(generation=9)
         assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+        faults.recovered()
         # A copy: the reader of tables resolves paths, too.
         seen = DriverPlace(tmp_path.with_name(f"{tmp_path.name}-seen"))
         shutil.copytree(place.state / "tables", seen.state / "tables")
+        faults.counted(seen.census(two_days_of_values()))
         assert_exact(seen, two_days)
         assert json.loads((place.state / "progress" / "departures.json").read_text())["generation"] == 9

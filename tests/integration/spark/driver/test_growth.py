@@ -22,7 +22,8 @@ from sluice.provisioning.plans.declared import Declared
 from sluice.settings import Settings
 from sluice.streams.health.observation import Observation
 from sluice.streams.life.launcher import DriverReport, DriverState
-from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days
+from tests.integration.spark.conftest import DriverPlace, RunningDriver, publish_two_days, two_days_of_values
+from tests.matrix.recording import FaultRecorder
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
 
@@ -71,8 +72,9 @@ def send(broker: BrokerProcess) -> None:
             producer.send("flights", b"{}", partition=4 + number % 2).get(30)
 
 
+@pytest.mark.proves("partitions-added")
 def test_the_growth_ends_when_the_streams_read_the_new_partitions_from_their_start(
-    place: DriverPlace, driver: RunningDriver, own_broker: BrokerProcess
+    place: DriverPlace, driver: RunningDriver, own_broker: BrokerProcess, faults: FaultRecorder
 ) -> None:
     driver.eventually((place.state / "checkpoints/departures/commits/0").exists, "commits")
     project, growths = grow(place, own_broker)
@@ -81,8 +83,11 @@ def test_the_growth_ends_when_the_streams_read_the_new_partitions_from_their_sta
     said: list[str] = []
     project.topics.wait_for_adoption(growths, seconds=120, notify=said.append, clock=SystemClock())
     assert "raw_flights reads flights/4, flights/5 from the start" in said[-1]
+    faults.struck(said[-1])
     driver.eventually(lambda: len(new_rows(place)) == 20, "has stored what came into the new partitions")
     assert sorted(map(tuple, new_rows(place))) == [(partition, offset) for partition in (4, 5) for offset in range(10)]
+    faults.recovered()
+    faults.counted(place.census([*two_days_of_values(), *[b"{}"] * 20]))
     assert driver.stop() == 0
 
 

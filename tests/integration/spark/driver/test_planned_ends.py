@@ -20,6 +20,7 @@ from sluice.streams.health.health import Health
 from sluice.streams.life.launcher import Launcher
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.test_exactly_once import EXPECTED, assert_exact
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 from tests.waiting import eventually
 
@@ -34,11 +35,13 @@ def run_with(place: DriverPlace, spark: SparkSession, generation: int, plan: Run
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.proves("idle-end-raced")
 def test_records_that_come_between_the_decision_to_end_and_the_end_are_read_once_by_the_next_driver(
     tmp_path: Path,
     own_broker: BrokerProcess,
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
+    faults: FaultRecorder,
 ) -> None:
     place, feed = place_at(tmp_path / "state", own_broker), Feed(own_broker.bootstrap)
     feed.send(0.4)
@@ -53,9 +56,12 @@ def test_records_that_come_between_the_decision_to_end_and_the_end_are_read_once
     assert decided == ["after_idle_decision"]
     read = len(place.table("flights_raw"))
     assert read <= feed.sent
+    faults.struck(f"the place {decided[0]} was passed; records came there, and the driver ended as IDLE")
 
     monkeypatch.undo()
     assert run_with(place, spark, 2, SOON) is ExitCode.IDLE
+    faults.recovered()
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 

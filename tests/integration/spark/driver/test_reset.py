@@ -28,6 +28,8 @@ from sluice.topics.administration import TopicCreation
 from tests.integration.spark.backfill.backfills import Drained
 from tests.integration.spark.conftest import DriverPlace, Feed, place_at
 from tests.integration.spark.driver.deliveries import consumed, only_delays, records_of
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences, differing_hours
 from tests.waiting import eventually
 
@@ -240,8 +242,9 @@ def slowest_of(values: Iterator[Mapping[str, Any]]) -> dict[str, int]:
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
+@pytest.mark.proves("topic-recreated")
 def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
-    bench: Bench, spark: SparkSession
+    bench: Bench, spark: SparkSession, faults: FaultRecorder
 ) -> None:
     place, streams = bench.place, ("raw_flights", "departures", "departures_live")
     bench.feed.send(0.3)
@@ -254,10 +257,13 @@ def test_a_topic_that_was_created_again_is_refused_and_after_a_reset_read_whole(
     create(place)
     bench.feed.send_rest()  # more than was read of the old topic: no offset is out of range
     run(place, 2, expected=ExitCode.DATA_LOSS)
+    faults.struck("the topic has another id, and the driver ended as DATA_LOSS")
     assert len(place.table("flights_raw")) == len(old)
 
     assert [(one.stream, one.repeated) for one in reset(place, Edge.EARLIEST, *streams)] == [(s, 0) for s in streams]
     run(place, 3)
+    faults.recovered()
+    faults.counted(place.census(bench.feed.sent_values))
     raw = place.table("flights_raw")
     new = raw[~raw["topic_id"].isin(old["topic_id"])]
     assert len(raw) - len(new) == len(old)
@@ -283,8 +289,9 @@ def exists(place: DriverPlace) -> bool:
 
 @pytest.mark.verify
 @pytest.mark.timeout(900)
+@pytest.mark.proves("retention-overtakes")
 def test_records_that_are_gone_are_acknowledged_by_a_reset_and_no_other_is_lost_or_repeated(
-    bench: Bench, spark: SparkSession
+    bench: Bench, spark: SparkSession, faults: FaultRecorder
 ) -> None:
     place = bench.place
     bench.feed.send(0.4)
@@ -295,6 +302,7 @@ def test_records_that_are_gone_are_acknowledged_by_a_reset_and_no_other_is_lost_
     with closing(KafkaAdminClient(bootstrap_servers=bench.broker.bootstrap)) as client:
         client.delete_records({TopicPartition("flights", partition): offset for partition, offset in gone.items()})
     run(place, 2, expected=ExitCode.DATA_LOSS)
+    faults.struck(f"{20 * len(gone)} unread records are gone from the broker, and the driver ended as DATA_LOSS")
 
     planned = reset(place, Edge.EARLIEST, "raw_flights", "departures", "departures_live")
     assert [(one.stream, one.repeated, one.gone) for one in planned] == [
@@ -302,11 +310,16 @@ def test_records_that_are_gone_are_acknowledged_by_a_reset_and_no_other_is_lost_
     ]
     bench.feed.send_rest()
     run(place, 3)
+    faults.recovered()
     raw = place.table("flights_raw")
     assert not raw.duplicated(["topic_id", "partition", "offset"]).any()
     for partition, offsets in raw.groupby("partition")["offset"]:
         end = ends(place)[partition]
         assert sorted(offsets) == [*range(read[partition]), *range(gone[partition], end)]
+    there = records_of(bench.broker.bootstrap, "flights")  # what is gone is not there either: no record is owed twice
+    owed = [(p, o) for p in read for o in range(read[p])] + [(p, o) for p, o, _ in there if o >= gone[p]]
+    found = zip(raw["partition"], raw["offset"], strict=True)
+    faults.counted(Census.of(owed, found), what="raw records, without those that are acknowledged as gone")
 
     wrong, marked = differing_hours(place.table("departures"), departures(*DAYS)), dirty_hours(place)
     assert wrong, "the control: what is gone is missing"

@@ -25,6 +25,7 @@ from sluice.spark.records.content import content_of
 from sluice.spark.records.pipeline import PipelineCode
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec
 from tests.integration.spark.backfill.backfills import RANGE, Drained
+from tests.matrix.recording import FaultRecorder
 from transforms.departures import departures
 
 pytestmark = pytest.mark.timeout(600)
@@ -121,7 +122,10 @@ def makes_nothing(flights: DataFrame, *, airlines: DataFrame) -> DataFrame:
 
 
 @pytest.mark.verify
-def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.proves("gate-fails")
+def test_an_empty_batch_is_not_published(
+    drained: Drained, monkeypatch: pytest.MonkeyPatch, faults: FaultRecorder
+) -> None:
     module = ModuleType("transforms.empty")
     module.departures = makes_nothing  # type: ignore[attr-defined]  a module made on the spot
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -130,11 +134,14 @@ def test_an_empty_batch_is_not_published(drained: Drained, monkeypatch: pytest.M
     result = drained.run(Mode.RECOMPUTE, over=SHORT, code=replace(drained.code, pipeline=pipeline))
     assert (result.outcome, result.passed, result.published) == ("gate_failed", False, ())
     assert "no rows, although" in result.why
+    faults.struck(result.why)
+    faults.compared("the table with that of before")
     assert drained.rows().equals(before)
     assert list(drained.project.folder.staging.glob(f"{result.backfill}/0/*.parquet"))
 
 
-def test_a_gate_that_raises_lets_nothing_through(drained: Drained) -> None:
+@pytest.mark.proves("gate-fails")
+def test_a_gate_that_raises_lets_nothing_through(drained: Drained, faults: FaultRecorder) -> None:
     about_nothing = Expectation(expect="expect_column_values_to_not_be_null", kwargs={"column": "no_such_column"})
     suite = ExpectationsSpec(name="departures", pipeline="departures", expectations=(about_nothing,))
     guarded = drained.with_catalog(expectations={"departures": suite})
@@ -142,6 +149,8 @@ def test_a_gate_that_raises_lets_nothing_through(drained: Drained) -> None:
     result = guarded.run(Mode.RECOMPUTE, over=SHORT)
     assert (result.outcome, result.published) == ("gate_failed", ())
     assert "no_such_column" in result.why
+    faults.struck(result.why)
+    faults.compared("the table with that of before")
     assert drained.rows().equals(before)
 
 

@@ -15,6 +15,7 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.streams.failures.exits import ExitCode
 from tests.integration.spark.conftest import DriverPlace, Feed, RunningDriver, place_at
 from tests.integration.spark.driver.test_exactly_once import assert_exact
+from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(600)]
@@ -81,9 +82,16 @@ def has_published_all(driver: RunningDriver, place: DriverPlace) -> None:
     driver.eventually(lambda: not differences(place.table("departures"), EXPECTED), "has published all")
 
 
-def is_at_rest(driver: RunningDriver, place: DriverPlace) -> None:
-    """Wait until every batch is done that is planned or follows a moved watermark: what comes next is a plan."""
-    least = {"raw_flights": 0, "departures": 0, "departures_live": 1}  # the live stream's second one has no records
+def is_at_rest(driver: RunningDriver, place: DriverPlace, *, live: int = 1) -> None:
+    """Wait until every batch is done that is planned or follows a moved watermark: what comes next is a plan.
+
+    Args:
+        driver: it.
+        place: where it works.
+        live: the least number of the live stream's newest batch. The second one has no records; a driver that goes on
+            behind the first one plans it only when records come.
+    """
+    least = {"raw_flights": 0, "departures": 0, "departures_live": live}
 
     def newest(stream: str, log: str) -> int:
         files = (place.state / "checkpoints" / stream / log).glob("[0-9]*")
@@ -111,27 +119,32 @@ def is_under_way(driver: RunningDriver, place: DriverPlace, generation: int) -> 
         pytest.param("before_write@departures", id="windows closed"),
     ],
 )
+@pytest.mark.proves("zombie")
 def test_a_driver_that_wakes_up_beside_its_successor_is_fenced_and_the_successor_goes_on(
-    place: DriverPlace, feed: Feed, moment: str
+    place: DriverPlace, feed: Feed, moment: str, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1, failpoint=f"{moment}=pause") as old:
         old.asleep()
         assert place.fired(f"{moment}=pause")
         with place.driver(2) as new:
-            is_at_rest(new, place)
+            is_at_rest(new, place, live=0)
             old.wake()
+            faults.struck(f"stopped at {moment} with its marker, and woken up beside generation 2")
             assert old.process.wait(90) == ExitCode.FENCED, old.log.read_text()[-3000:]
 
             feed.send_rest()
             has_read(new, place, feed.sent)
             has_published_all(new, place)
+            faults.recovered()
             assert new.stop() == ExitCode.STOPPED, new.log.read_text()[-3000:]
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 
+@pytest.mark.proves("second-driver")
 def test_a_plan_of_a_driver_that_woke_up_costs_its_successor_one_restart_and_no_record(
-    place: DriverPlace, feed: Feed
+    place: DriverPlace, feed: Feed, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1) as old:
@@ -146,13 +159,17 @@ def test_a_plan_of_a_driver_that_woke_up_costs_its_successor_one_restart_and_no_
             new.wake()
             assert new.process.wait(90) == ExitCode.TRANSIENT, new.log.read_text()[-3000:]
             assert "CONCURRENT_STREAM_LOG_UPDATE" in new.log.read_text()
+            faults.struck("both drivers ended: one fenced, one by CONCURRENT_STREAM_LOG_UPDATE")
     finished = place.run(generation=3)
     assert finished.returncode == ExitCode.STOPPED, finished.stdout[-2000:]
+    faults.recovered()
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 
+@pytest.mark.proves("second-driver")
 def test_of_two_drivers_on_two_checkpoints_the_older_is_fenced_and_nothing_is_written_twice(
-    place: DriverPlace, elsewhere: DriverPlace, feed: Feed
+    place: DriverPlace, elsewhere: DriverPlace, feed: Feed, faults: FaultRecorder
 ) -> None:
     feed.send(0.5)
     with place.driver(1) as old:
@@ -161,9 +178,12 @@ def test_of_two_drivers_on_two_checkpoints_the_older_is_fenced_and_nothing_is_wr
             is_under_way(new, elsewhere, 2)
             feed.send_rest()
             assert old.process.wait(90) == ExitCode.FENCED, old.log.read_text()[-3000:]
+            faults.struck("of two living drivers the older one ended as FENCED")
             has_read(new, place, feed.sent)
             has_published_all(new, place)
+            faults.recovered()
             assert new.stop() == ExitCode.STOPPED, new.log.read_text()[-3000:]
+    faults.counted(place.census(feed.sent_values))
     assert_exact(place, feed.sent)
 
 

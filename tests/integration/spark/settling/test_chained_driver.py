@@ -18,9 +18,12 @@ from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.ledger import Ledger
 from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.unit import run_streams
+from sluice.storage.bucket_folder import BucketFolder
 from sluice.streams.failures.exits import ExitCode
 from tests.buckets import BucketServer
-from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days
+from tests.integration.spark.conftest import DriverPlace, place_at, publish_two_days, two_days_of_values
+from tests.matrix.census import Census
+from tests.matrix.recording import FaultRecorder
 from tests.shapes import chained, transforms
 from tests.shapes.chained_specs import UPSTREAM, chained_document, days_of
 from tests.shapes.oracle import differences, expected
@@ -59,6 +62,10 @@ def assert_settled(place: DriverPlace) -> None:
     assert not any(row.dirty for row in ledger(place).spans)
 
 
+def raw_values(bucket: BucketFolder) -> list[bytes | None]:
+    return list(read_rows(bucket / "tables" / "flights_raw").to_pandas()["value"])
+
+
 def is_settled(place: DriverPlace) -> bool:
     return ledger(place).closed_until == SECOND
 
@@ -83,8 +90,9 @@ def test_days_follow_the_hours_that_the_same_driver_settles(linked: DriverPlace)
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
+@pytest.mark.proves("bucket-fails")
 def test_days_follow_the_hours_in_a_bucket_whose_answers_are_late_and_lost(
-    linked: DriverPlace, store: BucketServer
+    linked: DriverPlace, store: BucketServer, faults: FaultRecorder
 ) -> None:
     bucket = store.new_bucket() / "of sluice"
     deployment = linked.home / "include" / "deployments" / "local.yaml"
@@ -94,7 +102,10 @@ def test_days_follow_the_hours_in_a_bucket_whose_answers_are_late_and_lost(
     with linked.driver(1) as running:
         running.eventually(lambda: is_settled(linked), "settles the days")
         assert running.stop() == ExitCode.STOPPED
-    assert store.faults_made().get("refuse", 0) > 0
+    made = store.faults_made()
+    assert made.get("refuse", 0) > 0
+    faults.struck(f"the bucket says what it did: {made}")
+    faults.counted(Census.of(two_days_of_values(), raw_values(bucket)))
     assert_settled(linked)
     newest = linked.project().streams.checkpoint(DAYS).read().newest
     assert newest is not None

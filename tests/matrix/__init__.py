@@ -1,0 +1,1 @@
+"""The fault matrix: its rows, and what tests report about them."""
