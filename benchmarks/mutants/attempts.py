@@ -22,9 +22,12 @@ from sluice.settings import settings
 
 _GENERATE = Path(__file__).with_name("generate.py")
 _AT_ONCE = 2
-_SLOWER, _LEAST_SECONDS = 6.0, 30.0
-"""A mutant has so many times what its tests take without it, and at least so long: this machine may be busy."""
+_SLOWER, _LEAST_SECONDS, _MOST_SECONDS = 4.0, 20.0, 120.0
+"""A mutant has so many times the processor's seconds that its tests take without it, and at least so many."""
+_WALL = 10
+"""It may wait for a processor for so many times as long."""
 _NO_TESTS = 5
+_POLL_SECONDS = 0.05
 
 
 class Noticed(StrEnum):
@@ -84,7 +87,7 @@ def try_all(mutants: Sequence[CodeMutant], folder: Path) -> dict[CodeMutant, Not
 
         def attempt(index: int) -> Noticed:
             module = mutants[index].module
-            noticed = _attempt(module, folder / f"{index}.py", limits[module])
+            noticed, _ = _attempt(module, folder / f"{index}.py", limits[module])
             print(f"{index + 1:4} {noticed:9} {module.name} {mutants[index].function}", file=sys.stderr)
             return noticed
 
@@ -97,40 +100,44 @@ def try_all(mutants: Sequence[CodeMutant], folder: Path) -> dict[CodeMutant, Not
 
 
 def _limit(module: CoreModule) -> float:
-    """Return the seconds that a mutant of the module has, by those its tests take without one."""
-    began = time.monotonic()
-    noticed = _attempt(module, settings().home / module.path, 300.0)
+    """Return the processor's seconds that a mutant of the module has, by those its tests take without one."""
+    noticed, seconds = _attempt(module, settings().home / module.path, _MOST_SECONDS)
     if noticed is not Noticed.SURVIVED:
         raise TrialError(f"The tests of {module.name} fail without any mutant: {' '.join(module.tests)}")
-    return max(_LEAST_SECONDS, _SLOWER * (time.monotonic() - began))
+    return min(max(_LEAST_SECONDS, _SLOWER * seconds), _MOST_SECONDS)
 
 
-def _attempt(module: CoreModule, source: Path, seconds: float) -> Noticed:
-    command = [sys.executable, "-m", "benchmarks.mutants.attempt", module.name, str(source), *module.tests]
+def _attempt(module: CoreModule, source: Path, seconds: float) -> tuple[Noticed, float]:
+    """Return what the tests make of a source of a module, and the processor's seconds that they took."""
+    attempt = [sys.executable, "-m", "benchmarks.mutants.attempt", str(round(seconds))]
     process = subprocess.Popen(
-        ["nice", "-n", "10", *command],
+        ["nice", "-n", "10", *attempt, module.name, str(source), *module.tests],
         cwd=settings().home,
         env=_environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    try:
-        code = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return Noticed.TIMEOUT
-    finally:
-        _end(process)
+    code, taken = _waited(process, _WALL * seconds)
+    if code in {-signal.SIGXCPU, -signal.SIGKILL}:
+        return Noticed.TIMEOUT, taken
     if code == _NO_TESTS:
         raise TrialError(f"No test was found for {module.name}: {' '.join(module.tests)}")
-    return Noticed.KILLED if code else Noticed.SURVIVED
+    return Noticed.KILLED if code else Noticed.SURVIVED, taken
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what a mutant has left running."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> tuple[int, float]:
+    """Return the exit code, that of a kill if it took too long, and the processor's seconds that it took."""
+    deadline, code = time.monotonic() + seconds, 0
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return code or process.returncode, usage.ru_utime + usage.ru_stime
+        if time.monotonic() > deadline:
+            code = -signal.SIGKILL
+            os.killpg(process.pid, signal.SIGKILL)
+        time.sleep(_POLL_SECONDS)
 
 
 def _environment() -> Mapping[str, str]:

@@ -83,7 +83,7 @@ _TESTS: dict[str, dict[str, tuple[str, ...]]] = {
         "settling.examination": (f"{_SETTLING}/test_examination.py", *_SETTLER),
         "settling.settler": _SETTLER,
         "settling.source": _SETTLER,
-        "settling.state": _SETTLER,
+        "settling.state": (f"{_SETTLING}/test_state.py", *_SETTLER),
         "settling.retention": (f"{_SETTLING}/test_retention.py", f"{_SETTLING}/test_settling_floor.py"),
     },
     "planner": {

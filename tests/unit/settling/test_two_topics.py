@@ -207,3 +207,14 @@ def test_a_confirmation_for_one_topic_lasts_until_the_other_lets_something_be_se
     assert paused.table.read().unconfirmed == {}
     paused.weather.times += [NOW - ago * MINUTE for ago in range(560, 0, -40)]
     assert paused.rounds(0) == NOW - 7 * TEN
+
+
+def test_nothing_is_settled_by_a_raw_table_that_lacks_what_was_examined() -> None:
+    both = scene([60, 0], [60, 0])
+    both.rounds(0)
+    entries, lost = both.entries, both.weather.times.pop()
+    assert both.outcome() is RoundOutcome.RAW_BEHIND
+    assert both.entries == entries
+    both.weather.times += [lost, NOW + 40 * MINUTE]
+    both.flights.times.append(NOW + 40 * MINUTE)
+    assert both.rounds(0) == NOW + TEN
