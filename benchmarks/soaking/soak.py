@@ -57,7 +57,7 @@ class SoakSize:
 
 
 _SIZES = {
-    "small": SoakSize(240, 80, 90, 60),
+    "small": SoakSize(240, 80, 120, 60),
     "full": SoakSize(1200, 280, 150, 150),
     "long": SoakSize(7200, 900, 300, 600),
 }
