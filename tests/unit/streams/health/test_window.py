@@ -169,5 +169,5 @@ def test_the_story_of_a_stream_without_a_batch_begins_with_its_first_observation
 
 
 def test_of_observations_close_to_each_other_the_first_and_the_newest_are_kept() -> None:
-    window = window_of([observed(at, [], at) for at in range(0, 26)])
+    window = window_of([observed(at, [], at) for at in range(26)])
     assert [sample.at - BEGIN for sample in window.samples] == [0, 10, 20, 25]
