@@ -137,6 +137,7 @@ lock: $(READY) ## Resolve pyproject.toml and requirements/*.in into new hashed l
 	$(BIN)/uv pip compile $(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(BIN)/uv pip compile $(COMPILE) pyproject.toml requirements/dev.in --output-file requirements/lock.txt
 	$(BIN)/uv pip compile $(COMPILE) requirements/postgres.in --output-file requirements/postgres.txt
+	$(BIN)/uv pip compile $(COMPILE) requirements/mutants.in --output-file requirements/mutants.txt
 	$(BIN)/uv pip compile $(COMPILE) benchmarks/peers/locks/flink.in --output-file benchmarks/peers/locks/flink.txt
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate

@@ -30,10 +30,12 @@ from benchmarks.backfill import backfill, publish
 from benchmarks.draining import in_sql, settling, yielding
 from benchmarks.machines import machines
 from benchmarks.matrix import matrix
+from benchmarks.mutants import mutants
 from benchmarks.peers import peers
 from benchmarks.placement import placement
 from benchmarks.proving import prove
 from benchmarks.records import admission, agreement, parse
+from benchmarks.soaking import soak
 from benchmarks.watching import recover, verdicts, watch
 
 BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
@@ -55,6 +57,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "machines": machines.run,
     "matrix": matrix.run,
     "months": months.run,
+    "mutants": mutants.run,
     "parse": parse.run,
     "peers": peers.run,
     "placement": placement.run,
@@ -62,6 +65,7 @@ BENCHMARKS: dict[str, Callable[..., tuple[dict[str, Any], dict[str, Any]]]] = {
     "recover": recover.run,
     "settling": settling.run,
     "shapes": shapes.run,
+    "soak": soak.run,
     "sql": in_sql.run,
     "tax": tax.run,
     "verdicts": verdicts.run,

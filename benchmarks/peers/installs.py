@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.locked_environment import cache, locked_environment, python_of
 from sluice.devstack.jars import Jars
 from sluice.devstack.own_jar import OwnJar
 from sluice.errors import SluiceError
@@ -32,23 +31,12 @@ class Flink:
     jars: tuple[Path, ...]
 
 
-def cache() -> Path:
-    """Return the folder of all that is installed for the peers; it may be removed at any time."""
-    return Path(environment().get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sluice-peers"
-
-
 def install_flink() -> Flink:
     """Install PyFlink if it is not there, and compile its function."""
-    lock = _LOCKS / "flink.txt"
-    folder = cache() / f"flink-{_digest(lock)}"
-    python, mark, uv = folder / "bin" / "python", folder / "installed", Path(sys.executable).with_name("uv")
-    if not mark.exists():
-        _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder)
-        _run(uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", lock)
-        mark.touch()
+    folder = locked_environment("flink", _LOCKS / "flink.txt")
     (libraries,) = folder.glob("lib/python*/site-packages/pyflink/lib")
     own = _own_jar("flink", libraries)
-    return Flink(python, (own, *sorted((_jars() / "flink").glob("flink-*.jar"))))
+    return Flink(python_of(folder), (own, *sorted((_jars() / "flink").glob("flink-*.jar"))))
 
 
 def install_kstreams() -> str:
@@ -76,11 +64,3 @@ def _own_jar(name: str, libraries: Path) -> Path:
     own = OwnJar(_JAVA / name, cache() / "own" / name)
     own.ensure((libraries,), environment().get("JAVA_HOME", ""))
     return own.path
-
-
-def _run(*command: str | Path) -> None:
-    subprocess.run(command, check=True, stdout=sys.stderr)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]

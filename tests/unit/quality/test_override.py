@@ -69,6 +69,8 @@ def test_many_intervals_are_told_in_one_sentence() -> None:
     (told,) = result.failures
     assert told.startswith(f"interval {START + 2 * HOUR:%Y-%m-%dT%H:%MZ}: ")
     assert told.endswith("; so 2 earlier intervals")
+    (told,) = gate(["holds", "holds", "not", "not"]).failures
+    assert told.endswith("; so 1 earlier interval")
 
 
 @given(st.lists(FATES, min_size=4, max_size=6), st.lists(FATES, min_size=4, max_size=6), st.booleans())

@@ -35,3 +35,33 @@ def test_a_range_touches_what_any_of_its_instants_does(lookback: timedelta, look
     times = Interval(START + MINUTE, START + (1 + length) * MINUTE)
     each = {found for number in range(length) for found in rules.touched(times.start + number * MINUTE)}
     assert list(rules.touched_by_any_of(times)) == sorted(each)
+
+
+longer = st.none() | minutes
+rules_of_a_topic = st.builds(
+    SettlingRules,
+    st.just(HOUR),
+    minutes,
+    arrival_disorder=minutes,
+    future_skew=minutes,
+    max_advance=minutes,
+    idle=longer,
+    lookback=minutes,
+    lookahead=minutes,
+)
+
+
+@given(rules_of_a_topic, rules_of_a_topic)
+def test_the_rules_of_several_topics_are_no_narrower_than_those_of_each(
+    first: SettlingRules, second: SettlingRules
+) -> None:
+    both = first._or_wider(second)
+    assert both == second._or_wider(first)
+    for each in (first, second):
+        assert both._or_wider(each) == both
+        assert both.margin >= each.margin
+        assert both.max_advance <= each.max_advance
+        assert set(each.touched(START)) <= set(both.touched(START))
+    waits = {each.idle for each in (first, second)}
+    assert both.idle in waits, "as long as the one that waits longest; for ever if one of them does"
+    assert both.idle is None if None in waits else all(both.idle >= each for each in waits)

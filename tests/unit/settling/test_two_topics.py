@@ -75,9 +75,11 @@ class NoRows:
 class NothingComputed:
     """Implements `sluice.settling.ports.Computation`."""
 
-    static: Mapping[str, str] = {}
+    def __init__(self) -> None:
+        self.static: Mapping[str, str] = {"airlines": "before"}
 
     def renewed(self) -> NothingComputed:
+        self.static = {"airlines": "now"}
         return self
 
     def bounded(self, pinned: Mapping[str, RawPosition], intervals: Interval) -> Interval:
@@ -193,6 +195,16 @@ def test_a_topic_to_which_something_comes_while_the_other_is_read_is_not_empty()
     assert all(not entry.overtaken for entry in both.entries)
 
 
+def test_a_settlement_says_which_static_inputs_it_was_made_with_and_a_mark_says_none() -> None:
+    both = scene([60, 0], [60, 0])
+    both.rounds(0)
+    assert [entry.static for entry in both.entries] == [{"airlines": "now"}]
+    both.flights.late, both.weather.late = 4 * MINUTE, 29 * MINUTE
+    both.flights.times.append(NOW - 40 * MINUTE)
+    both.rounds(0)
+    assert [(entry.static, bool(entry.overtaken)) for entry in both.entries[1:]] == [({}, True)]
+
+
 def test_two_topics_without_records_settle_nothing() -> None:
     assert scene([], []).rounds(9) is None
 
@@ -207,3 +219,14 @@ def test_a_confirmation_for_one_topic_lasts_until_the_other_lets_something_be_se
     assert paused.table.read().unconfirmed == {}
     paused.weather.times += [NOW - ago * MINUTE for ago in range(560, 0, -40)]
     assert paused.rounds(0) == NOW - 7 * TEN
+
+
+def test_nothing_is_settled_by_a_raw_table_that_lacks_what_was_examined() -> None:
+    both = scene([60, 0], [60, 0])
+    both.rounds(0)
+    entries, lost = both.entries, both.weather.times.pop()
+    assert both.outcome() is RoundOutcome.RAW_BEHIND
+    assert both.entries == entries
+    both.weather.times += [lost, NOW + 40 * MINUTE]
+    both.flights.times.append(NOW + 40 * MINUTE)
+    assert both.rounds(0) == NOW + TEN

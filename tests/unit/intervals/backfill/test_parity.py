@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -134,7 +134,9 @@ def test_the_report_is_json_with_every_interval() -> None:
     found = report(parity(ParityOutcome.DIFFERENT, OTHER), left={SECOND: "dirty: batch 7"})
     data = json.loads(found.to_json())
     assert (data["outcome"], data["mode"], data["totals"]["different"]) == ("different", "verify", 1)
-    assert data["intervals"][0]["samples"] == ["origin=EWR: departed 5, computed 6"]
+    bounds = {"from": FIRST.start.isoformat(), "to": FIRST.end.isoformat()}
+    counts = {**asdict(OTHER), "samples": ["origin=EWR: departed 5, computed 6"]}
+    assert data["intervals"] == [{**bounds, "outcome": "different", **counts, "why": ""}]
     assert data["left"] == [
         {"from": SECOND.start.isoformat(), "to": SECOND.end.isoformat(), "why": "dirty: batch 7"},
     ]

@@ -150,6 +150,18 @@ class TestPlan:
         assert len(item.detail.assignment) == 4
         assert all(map(is_spread, item.detail.assignment))
 
+    def test_what_no_brokers_can_meet_is_refused_with_the_reason_and_nothing_is_done(self) -> None:
+        crowded = InMemoryKafkaAdministration(5, {1: "0/0", 2: "1/0", 3: "2/0", 4: "0/1", 5: "0/2"})
+        wanted = declared(flights=shape(placement=SPREAD), pairs=shape(replication=2, placement=SPREAD))
+        found = current_plan(wanted, crowded)
+        (refused,) = found.refused
+        assert (refused.subject, refused.value, refused.current) == ("flights", "placement", "absent")
+        assert refused.why.startswith("no 3 brokers lie on 3 values of fault and 3 values of update at once")
+        assert refused.fix == "add such a broker, or declare fewer replicas or domains"
+        with pytest.raises(RefusedError, match="no 3 brokers"):
+            apply(wanted, crowded, approval=Approval(found.id, frozenset()))
+        assert not crowded.topics
+
     def test_one_without_a_rule_is_left_to_the_cluster(self, kafka: InMemoryKafkaAdministration) -> None:
         (item,) = current_plan(declared(flights=shape()), kafka).changes
         assert isinstance(item.detail, TopicCreation)

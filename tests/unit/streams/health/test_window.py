@@ -161,3 +161,13 @@ def test_between_two_batches_that_nobody_has_read_no_rest_is_concluded() -> None
     assert window.batches[5].records is None
     assert window.rested_at == rested_at
     assert len(window.course) == course + 10
+
+
+def test_the_story_of_a_stream_without_a_batch_begins_with_its_first_observation() -> None:
+    window = window_of([observed(100, [], 5), observed(160, [], 5)])
+    assert window.span(moment(160).timestamp()) == 60
+
+
+def test_of_observations_close_to_each_other_the_first_and_the_newest_are_kept() -> None:
+    window = window_of([observed(at, [], at) for at in range(26)])
+    assert [sample.at - BEGIN for sample in window.samples] == [0, 10, 20, 25]

@@ -118,7 +118,9 @@ PATIENCE = STOP_PATIENCE.total_seconds()
 @pytest.mark.parametrize(("seconds", "kind"), [(PATIENCE - 1, ActionKind.NOTHING), (PATIENCE, ActionKind.STOP)])
 def test_a_stop_that_nobody_finished_is_finished(seconds: float, kind: ActionKind) -> None:
     running = (attempt(AttemptState.BOUND), report(DriverState.RUNNING))
-    assert act(wish(Desired.STOPPED), *running, now=after(seconds)).kind is kind
+    found = act(wish(Desired.STOPPED), *running, now=after(seconds))
+    assert found.kind is kind
+    assert found.why.startswith(f"ada requested a stop (demo) {seconds:.0f} s ago")
 
 
 wishes = st.none() | st.builds(wish, st.sampled_from(Desired), st.integers(0, 500).map(after))
