@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from sluice.launch.keeper import start_ticks, write_durably
 from sluice.launch.processes import lives
 from sluice.project.project import Project
 from sluice.settings import Settings, StateFolder
+from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, SinkOutput, WrittenTopic
 
 PREFIX = "prove_"
 _RECORD = "proof.json"
@@ -35,11 +36,18 @@ class ProofPlace:
         root: the folder; the report and the journal stay in it.
         topic: the topic of its own.
         pipeline: that is proven.
+        filled: further topics of its own, which its outputs fill, by the names that they have in the deployment.
     """
 
     root: Path
     topic: str
     pipeline: str
+    filled: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics of its own."""
+        return (self.topic, *self.filled.values())
 
     @property
     def journal(self) -> Path:
@@ -71,7 +79,7 @@ class ProofPlace:
         self.root.mkdir(parents=True)
         pid = os.getpid()
         entry: dict[str, object] = {"pid": pid, "ticks": start_ticks(pid), "topic": self.topic}
-        entry["pipeline"] = self.pipeline
+        entry |= {"pipeline": self.pipeline, "filled": dict(self.filled)}
         write_durably(self.root / _RECORD, entry)
 
     def release(self, *, keep: bool) -> None:
@@ -88,20 +96,26 @@ def leftovers(proofs: Path) -> list[ProofPlace]:
     for file in sorted(proofs.glob(f"*/{_RECORD}")):
         try:
             entry = json.loads(file.read_bytes())
-            place = ProofPlace(file.parent, str(entry["topic"]), str(entry["pipeline"]))
+            filled = {str(name): str(own) for name, own in entry.get("filled", {}).items()}
+            place = ProofPlace(file.parent, str(entry["topic"]), str(entry["pipeline"]), filled)
             alive = lives(int(entry["pid"]), ticks=entry["ticks"])
-        except (ValueError, KeyError, TypeError):  # it is written whole or not at all, so this is not ours
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ):  # it is written whole or not at all, so this is not ours
             continue
-        if not alive and place.topic.startswith(PREFIX):
+        if not alive and all(topic.startswith(PREFIX) for topic in place.topics):
             found.append(place)
     return found
 
 
-def intervals_of(spec: PipelineSpec) -> IntervalsOutput:
-    """Return the interval table that a proof checks.
+def outputs_of(spec: PipelineSpec) -> tuple[Output, ...]:
+    """Return the outputs that a proof checks, in their order.
 
     Raises:
-        SpecError: the pipeline has none, or does not read just one topic.
+        SpecError: the pipeline does not read just one topic, or has no such output.
     """
     if len(spec.topic_sources) != 1 or spec.table_sources:
         raise SpecError(
@@ -109,13 +123,25 @@ def intervals_of(spec: PipelineSpec) -> IntervalsOutput:
             "sends to one topic.",
             fix="prove a pipeline that reads one topic.",
         )
-    found = next((output for output in spec.outputs if isinstance(output, IntervalsOutput)), None)
-    if found is None:
+    if spec.lane is Lane.REALTIME:
         raise SpecError(
-            f"{spec.name} has no interval table, and a proof reads no other output so far.",
-            fix="prove a pipeline with an output of `kind: intervals`.",
+            f"{spec.name} is in the lane realtime, which shares its driver with no stream, and a proof needs the raw "
+            "stream of its topic in the same driver.",
+            fix="prove it in the lane `latency`: `lane: latency`.",
+        )
+    found = tuple(output for output in spec.every_output if _is_covered(output))
+    if all(isinstance(output, DeadLettersOutput) for output in found):
+        raise SpecError(
+            f"{spec.name} has no output that a proof can read: it reads interval tables, `rows`, `latest` in Delta "
+            "tables, `topic` and `dead_letters`.",
+            fix="prove a pipeline with such an output.",
         )
     return found
+
+
+def _is_covered(output: Output) -> bool:
+    """Whether a proof reads it: never what lies outside of Sluice, where the deployment's own things are."""
+    return not isinstance(output, SinkOutput) and not (isinstance(output, LatestOutput) and output.store == "postgres")
 
 
 def refuse_shared(project: Project) -> None:
@@ -139,7 +165,7 @@ def refuse_shared(project: Project) -> None:
 
 
 def copy_project(project: Project, spec: PipelineSpec, place: ProofPlace) -> None:
-    """Write the copy: the pipeline with its interval table only, its topic under another name, its code.
+    """Write the copy: the pipeline with the outputs that are checked, its topics under other names, its code.
 
     Raises:
         OSError: there is no room.
@@ -158,20 +184,29 @@ def copy_project(project: Project, spec: PipelineSpec, place: ProofPlace) -> Non
         shutil.copy2(suite, include / "expectations" / suite.name)
     ((source, read),) = spec.topic_sources.items()
     _write(include / f"topics/{place.topic}.yaml", _topic(home, read.topic, place.topic, spec.driver))
-    _write(include / f"pipelines/{spec.name}.yaml", _pipeline(home, spec, source, place.topic))
+    _write(include / f"pipelines/{spec.name}.yaml", _pipeline(home, spec, source, place))
     deployment = project.deployment.name
     kafka = {"kind": "external", "bootstrap": list(project.kafka.bootstrap())}
     _write(include / f"deployments/{deployment}.yaml", {"name": deployment, "kafka": kafka, "replication": 1})
     write_endpoints(place.state, Endpoints(project.kafka.bootstrap(), airflow_url=""))
 
 
-def _pipeline(home: Path, spec: PipelineSpec, source: str, topic: str) -> dict[str, Any]:
+def _pipeline(home: Path, spec: PipelineSpec, source: str, place: ProofPlace) -> dict[str, Any]:
     document = _read(home / f"include/pipelines/{spec.name}.yaml")
-    outputs = [document["output"]] if document.get("output") else document["outputs"]
-    kept = [output for output in outputs if output.get("kind", "intervals") == "intervals"]
+    declared = [document["output"]] if document.get("output") else document["outputs"]
+    outputs = [_output(home, *each, place) for each in zip(declared, spec.every_output, strict=True)]
     rules = document["sources"][source] if document.get("sources") else {"time": document["time"]}
     own = {key: value for key, value in document.items() if key not in _LEFT_OUT}
-    return {**own, "sources": {source: {**rules, "topic": topic}}, "outputs": [{"kind": "intervals", **kept[0]}]}
+    kept = [each for each, output in zip(outputs, spec.every_output, strict=True) if _is_covered(output)]
+    return {**own, "sources": {source: {**rules, "topic": place.topic}}, "outputs": kept}
+
+
+def _output(home: Path, declared: dict[str, Any], output: Output, place: ProofPlace) -> dict[str, Any]:
+    """Return an output as the copy declares it: a topic under another name, which it always creates."""
+    if not isinstance(output, WrittenTopic):
+        return {"kind": output.kind, **declared}
+    shape = declared.get("create") or {"partitions": _read(home / f"include/topics/{output.topic}.yaml")["partitions"]}
+    return {**declared, "topic": place.filled[output.topic], "create": shape}
 
 
 def _topic(home: Path, name: str, own_name: str, driver: str) -> dict[str, Any]:
