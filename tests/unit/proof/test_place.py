@@ -10,17 +10,28 @@ import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from sluice.errors import RefusedError, SpecError
+from sluice.devstack.kafka.admin import administrator, authority_file
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.keeper import start_ticks
 from sluice.project.project import Project
-from sluice.proof.running.place import ProofPlace, copy_project, leftovers, outputs_of, refuse_shared
+from sluice.proof.running.place import (
+    MIB,
+    ProofPlace,
+    copy_project,
+    leftovers,
+    outputs_of,
+    refuse_no_room,
+    refuse_shared,
+)
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
+from sluice.specs.model.access import Role
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.outputs import DeadLettersOutput, SinkOutput
 
@@ -130,11 +141,74 @@ def test_a_deployment_whose_things_would_be_touched_is_refused(project: Project)
 
     with pytest.raises(RefusedError, match="keeps tables in /somewhere"):
         refuse(storage="/somewhere")
-    secured = project.settings.folder
-    write_endpoints(secured, Endpoints(BOOTSTRAP, airflow_url="", kafka_secured=True))
-    (secured.kafka).mkdir(parents=True)
-    with pytest.raises(Exception, match=r"password|login|Kafka"):
-        refuse()
+
+
+def test_the_copy_connects_to_a_secured_stack_as_its_administrator(project: Project, tmp_path: Path) -> None:
+    own, place = project.settings.folder, place_in(tmp_path)
+    write_endpoints(own, Endpoints(BOOTSTRAP, airflow_url="", kafka_secured=True))
+    admin = administrator(own.kafka)
+    admin.admit()
+    authority_file(own.kafka).parent.mkdir()
+    authority_file(own.kafka).write_text("ca", encoding="utf-8")
+    place.record()
+    copy_project(project, project.catalog.pipelines["departures"], place)
+    copy = place.open(project.settings)
+    for role in Role:
+        client = dict(copy.kafka.client(role))
+        ca = client.pop("ssl.ca.location")
+        assert Path(ca).resolve() == authority_file(own.kafka)
+        assert client == {name: value for name, value in admin.client.items() if name != "ssl.ca.location"}
+    place.release(keep=False)
+    assert admin.file.exists()  # only the link is gone
+
+
+EXTERNAL = """name: local
+kafka:
+  kind: external
+  bootstrap: [broker.example.org:9093]
+  tls: {}
+  login: {user: everybody, password_variable: SLUICE_PASSWORD_EVERYBODY}
+  users: {planner: chief, stream: stream}
+replication: 3
+"""
+
+
+@pytest.mark.parametrize("has_planner", [True, False])
+def test_the_copy_connects_to_another_cluster_as_the_planner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_planner: bool
+) -> None:
+    home = tmp_path / "home"
+    for part in ("include", "spark_jobs"):
+        shutil.copytree(settings().home / part, home / part, ignore=shutil.ignore_patterns("__pycache__", "sluice"))
+    text = EXTERNAL if has_planner else EXTERNAL.replace("planner: chief, ", "")
+    (home / "include/deployments/local.yaml").write_text(text, encoding="utf-8")
+    (home / "include/access").mkdir(exist_ok=True)
+    for name, role in (("chief", "planner"), ("stream", "stream")):
+        scram = f"{{password_variable: SLUICE_PASSWORD_{name.upper()}}}"
+        spec = f"name: {name}\nuser: the-{name}\nrole: {role}\nhosts: ['10.0.0.1']\nscram: {scram}\n"
+        (home / f"include/access/{name}.yaml").write_text(spec, encoding="utf-8")
+    for name in ("CHIEF", "STREAM", "EVERYBODY"):
+        monkeypatch.setenv(f"SLUICE_PASSWORD_{name}", f"secret of {name}")
+    own = Settings(home=home, state=tmp_path / "state")
+    project, place = Project.open_strict(own), place_in(tmp_path)
+    place.record()
+    copy_project(project, project.catalog.pipelines["departures"], place)
+    copy = place.open(own)
+    assert copy.kafka.bootstrap() == ("broker.example.org:9093",)
+    assert copy.deployment.replication == 3
+    user = "the-chief" if has_planner else "everybody"
+    for role in Role:
+        client = copy.kafka.client(role)
+        assert client["security.protocol"] == "SASL_SSL"
+        assert f'username="{user}"' in client["sasl.jaas.config"]
+    assert not [file for file in place.root.rglob("*") if file.is_file() and b"secret of" in file.read_bytes()]
+
+
+def test_without_room_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=700 * MIB))
+    refuse_no_room(tmp_path / "proofs", 1_000)
+    with pytest.raises(NotReadyError, match="has 700 MiB left, and a proof needs 1,466"):
+        refuse_no_room(tmp_path / "proofs", 100_000)
 
 
 def test_what_a_killed_proof_has_left_behind_is_found_and_a_running_one_is_not(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import yaml
 
 from sluice.control.database import sqlite_url
-from sluice.errors import RefusedError, SpecError
-from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.launch.keeper import start_ticks, write_durably
 from sluice.launch.processes import lives
 from sluice.project.project import Project
+from sluice.proof.running.connection import copy_connection
 from sluice.settings import Settings, StateFolder
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec
@@ -25,6 +25,9 @@ from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, 
 
 PREFIX = "prove_"
 _RECORD = "proof.json"
+MIB = 1 << 20
+_LEAST_BYTES, _RECORD_BYTES = 512 * MIB, 10_000
+"""What a proof takes without records, and for each: in the broker, in tables, in the journal."""
 _LEFT_OUT = ("alerts", "page", "mirror_group", "schedule", "stop_when_idle", "start", "output", "source", "time")
 
 
@@ -148,7 +151,7 @@ def refuse_shared(project: Project) -> None:
     """Make sure that nothing of a proof would lie where the deployment's own things are.
 
     Raises:
-        RefusedError: tables would be in the deployment's storage, or Kafka asks who connects.
+        RefusedError: tables would be in the deployment's storage.
     """
     deployment = project.deployment
     if deployment.storage:
@@ -156,11 +159,20 @@ def refuse_shared(project: Project) -> None:
             f"the deployment {deployment.name} keeps tables in {deployment.storage}, which a proof must not touch.",
             fix="prove in a deployment without `storage`.",
         )
-    if project.kafka.client():
-        raise RefusedError(
-            f"Kafka of the deployment {deployment.name} wants encryption or a login, which a proof's copy of the "
-            "project has not.",
-            fix="prove in a deployment whose Kafka lets everybody in, such as `sluice up` starts it.",
+
+
+def refuse_no_room(proofs: Path, records: float) -> None:
+    """Make sure that the disk has room for a proof, with so many records at most.
+
+    Raises:
+        NotReadyError: it has not.
+    """
+    proofs.mkdir(parents=True, exist_ok=True)
+    needed, free = _LEAST_BYTES + records * _RECORD_BYTES, shutil.disk_usage(proofs).free
+    if free < needed:
+        raise NotReadyError(
+            f"{proofs} has {free / MIB:,.0f} MiB left, and a proof needs {needed / MIB:,.0f}.",
+            fix="free some space, or send less: lower `--rate` and `--seconds`.",
         )
 
 
@@ -185,10 +197,7 @@ def copy_project(project: Project, spec: PipelineSpec, place: ProofPlace) -> Non
     ((source, read),) = spec.topic_sources.items()
     _write(include / f"topics/{place.topic}.yaml", _topic(home, read.topic, place.topic, spec.driver))
     _write(include / f"pipelines/{spec.name}.yaml", _pipeline(home, spec, source, place))
-    deployment = project.deployment.name
-    kafka = {"kind": "external", "bootstrap": list(project.kafka.bootstrap())}
-    _write(include / f"deployments/{deployment}.yaml", {"name": deployment, "kafka": kafka, "replication": 1})
-    write_endpoints(place.state, Endpoints(project.kafka.bootstrap(), airflow_url=""))
+    copy_connection(project, include, place.state)
 
 
 def _pipeline(home: Path, spec: PipelineSpec, source: str, place: ProofPlace) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.client.removal import OwnTopics
+from sluice.kafka.client.session import RightMissingError
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.launch.processes import DRIVER_MARK, end_marked, wait_until
 from sluice.project.project import Project
@@ -28,7 +29,7 @@ from sluice.proof.observations import (
 )
 from sluice.proof.running.comparison import compare
 from sluice.proof.running.driver import ProofDriver
-from sluice.proof.running.faults import RequestedFault, strike
+from sluice.proof.running.faults import RequestedFault, refuse_shared_faults, strike
 from sluice.proof.running.generation import RecordGenerator
 from sluice.proof.running.load import MOST_TIMES, generator_of, refused
 from sluice.proof.running.outputs import SideOutputs
@@ -38,6 +39,7 @@ from sluice.proof.running.place import (
     copy_project,
     leftovers,
     outputs_of,
+    refuse_no_room,
     refuse_shared,
 )
 from sluice.proof.running.raw_reader import RawReader
@@ -107,7 +109,10 @@ def remove_leftovers(project: Project, tell: Tell) -> int:
     found = leftovers(proofs_of(project))
     for place in found:
         tell(f"removing what the proof {place.root.name} of {place.pipeline} left behind: topic {place.topic}")
-        _remove(project, place, keep=False)
+        try:
+            _remove(project, place, keep=False)
+        except SluiceError as error:  # it stays on record, and the next proof tries again
+            tell(f"  it stays for now: {error}")
     return len(found)
 
 
@@ -123,6 +128,8 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     covered, ((_, source),) = outputs_of(spec), spec.topic_sources.items()
     generator = generator_of(project, spec, rate=asked.rate, seconds=asked.seconds)
     refuse_shared(project)
+    refuse_shared_faults(project.deployment.kafka, asked.faults)
+    refuse_no_room(proofs_of(project), asked.rate * asked.seconds * MOST_TIMES)
     name = uuid.uuid4().hex[:8]
     filled = {each.topic: _own(name, each.topic) for each in spec.written_topics}
     place = ProofPlace(proofs_of(project) / name, _own(name, source.topic), spec.name, filled)
@@ -245,7 +252,13 @@ class _Run:
         with kafka.administration() as administration:
             declared = self._project.catalog.kafka_topics()
             topics = {topic: declared[topic] for topic in self._place.topics if topic in declared}
-            apply(Declared(topics, replication=self._project.deployment.replication), administration)
+            try:
+                apply(Declared(topics, replication=self._project.deployment.replication), administration)
+            except RightMissingError as error:
+                raise RefusedError(
+                    f"a proof needs topics of its own, such as {self._place.topic}, and may not create them: {error}",
+                    fix=f"give the planner's principal the rights to create, write, read and delete {PREFIX}…",
+                ) from error
         with ExitStack() as stack:
             producers = tuple(
                 stack.enter_context(KafkaPythonProducer(kafka.bootstrap(), self._place.topic, kafka.client(Role.FEED)))
@@ -259,6 +272,12 @@ class _Run:
         traffic = Traffic(sender, lambda number: self._generator.record(number + 1), self._asked.rate, most)
         self._tell("waiting until the first record is in the raw table")
         sender.send(self._generator.value(0))
+        sender.collect(wait=True)
+        if not sender.journal().acknowledged:
+            raise RefusedError(
+                f"Kafka does not take the first record of a proof in {self._place.topic}.",
+                fix=f"give the planner's principal the right to write to {PREFIX}…, and see whether the brokers run.",
+            )
         self._driver.start()
         self._wait(lambda: bool(self._look(reader).ids), _START_SECONDS)
         reader.ignore_times()
