@@ -14,7 +14,7 @@ from sluice.cli.terminal.pipelines import open_pipeline
 from sluice.cli.terminal.user import confirm
 from sluice.disk import write_text
 from sluice.proof.findings import ProofVerdict
-from sluice.proof.journal import SendOutcome
+from sluice.proof.journal import RecordFate, SendOutcome
 from sluice.proof.observations import LatencyBounds
 from sluice.proof.running.faults import SHARED, RequestedFault, refuse_shared_faults
 from sluice.proof.running.place import ProofPlace
@@ -88,6 +88,10 @@ def as_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun) -> dict[st
         "latencies": {name: asdict(found) for name, found in proof.latencies.items()},
         "intervals_compared": sum(interval.is_equal is not None for interval in run.seen.intervals),
         "looks": len(run.seen.looks),
+        "made": {fate.value: sum(sent.fate is fate for sent in journal) for fate in RecordFate},
+        "rows": {rows.name: {"due": len(rows.expected), "there": len(rows.seen)} for rows in run.seen.rows},
+        "alerts": sorted(run.seen.alerts),
+        "alerts_beside": list(run.beside),
     }
 
 
@@ -98,6 +102,8 @@ def _show(place: ProofPlace, run: ProvenRun) -> None:
     out_lines.print(f"  sent: {counts}; covered: {', '.join(run.covered)}")
     if run.uncovered:
         out_lines.print(f"  not covered: {', '.join(run.uncovered)}")
+    if run.beside:
+        out_lines.print(f"  alerts of the deployment meanwhile: {'; '.join(run.beside)}")
     for struck in run.seen.faults:
         out_lines.print(f"  {struck.name}: {struck.evidence or 'no evidence'}")
     for name, found in proof.latencies.items():

@@ -27,6 +27,7 @@ from sluice.proof.observations import (
     Observations,
     ReaderLook,
 )
+from sluice.proof.running.alerts import MeanwhileAlerts
 from sluice.proof.running.comparison import compare
 from sluice.proof.running.driver import ProofDriver
 from sluice.proof.running.faults import RequestedFault, refuse_shared_faults, strike
@@ -90,6 +91,7 @@ class ProvenRun:
         seen: what was observed.
         covered: the tables that it is about.
         uncovered: other outputs of the pipeline, which it says nothing about.
+        beside: alerts of the deployment that came meanwhile and are about something else.
     """
 
     proof: Proof
@@ -97,6 +99,7 @@ class ProvenRun:
     seen: Observations
     covered: tuple[str, ...]
     uncovered: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def proofs_of(project: Project) -> Path:
@@ -137,7 +140,8 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     keep = asked.keep
     try:
         copy_project(project, spec, place)
-        run = _Run(place.open(project.settings), place, asked, generator, tell=tell).result()
+        alerts = MeanwhileAlerts(project, place)
+        run = _Run(place.open(project.settings), place, asked, generator, alerts, tell=tell).result()
         keep = asked.keep or run.proof.verdict is not ProofVerdict.PROVEN
     except NotReadyError:  # the message names the driver's log
         keep = True
@@ -145,7 +149,7 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     finally:
         _remove(project, place, keep=keep)
     others = tuple(f"{each.kind} {_name(each)}" for each in spec.every_output if each not in covered)
-    return place, replace(run, uncovered=(*run.uncovered, *others))
+    return place, replace(run, uncovered=(*run.uncovered, *others), beside=alerts.about_others())
 
 
 def _own(proof: str, topic: str) -> str:
@@ -179,11 +183,12 @@ class _Run:
         place: ProofPlace,
         asked: ProofRequest,
         generator: RecordGenerator,
+        alerts: MeanwhileAlerts,
         *,
         tell: Tell,
     ) -> None:
         self._project, self._place, self._asked, self._tell = project, place, asked, tell
-        self._generator = generator
+        self._generator, self._alerts = generator, alerts
         self._spec = project.catalog.pipelines[place.pipeline]
         self._topic = project.catalog.topics[place.topic]
         self._driver = ProofDriver(project, project.catalog.unit(self._spec.driver))
@@ -217,6 +222,7 @@ class _Run:
             ends={partition: (extent.beginnings[partition], end) for partition, end in extent.ends.items()},
             looks=tuple(self._looks),
             faults=faults,
+            alerts=self._alerts.about_the_proof(),
             bounds=self._asked.bounds,
         )
         others = (*(rows.name for rows in answer.outputs), *(output.name for output in letters))
