@@ -58,7 +58,7 @@ _LOOKS = 25
 """How many looks are kept of the time that was asked for: each has the ids of all records."""
 _FURTHER, _STEP = 16, timedelta(hours=6)
 """How many records close the intervals at least, and how far apart their times are at most, so that they count."""
-_START_SECONDS, _HEAL_SECONDS, _DRAIN_SECONDS, _END_SECONDS = 240.0, 240.0, 180.0, 20.0
+_START_SECONDS, _HEAL_SECONDS, _END_SECONDS = 240.0, 240.0, 20.0
 Tell = Callable[[str], None]
 
 
@@ -72,6 +72,7 @@ class ProofRequest:
         faults: in their order.
         bounds: of latencies; they are of the raw table.
         keep: whether the folder stays whatever the verdict.
+        patience_seconds: how long the tables are waited for at the end.
     """
 
     rate: float
@@ -79,6 +80,7 @@ class ProofRequest:
     faults: tuple[RequestedFault, ...] = ()
     bounds: LatencyBounds = NO_BOUNDS
     keep: bool = False
+    patience_seconds: float = 180.0
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class _Run:
         """Look at tables of open rows before the end closes their intervals."""
         if self._sides.open_tables:
             ends = self._extent().ends
-            self._wait(lambda: bool(self._look(reader)) and self._sides.have_read(ends), _DRAIN_SECONDS)
+            self._wait(lambda: bool(self._look(reader)) and self._sides.have_read(ends), self._asked.patience_seconds)
             self._sides.look_at_open(ends)
 
     @contextmanager
@@ -333,11 +335,11 @@ class _Run:
         """Wait until the raw table has all that was acknowledged, and the intervals are settled; or give up."""
         self._tell(f"{sender.sent:,} records sent; waiting for the tables")
         due = {sent.id for sent in sender.journal().acknowledged}
-        self._wait(lambda: due <= self._look(reader).ids, _DRAIN_SECONDS)
+        self._wait(lambda: due <= self._look(reader).ids, self._asked.patience_seconds)
         if self._spec.has_intervals:
-            self._wait(self._is_settled, _DRAIN_SECONDS)
+            self._wait(self._is_settled, self._asked.patience_seconds)
         ends = self._extent().ends
-        self._wait(lambda: self._sides.have_read(ends), _DRAIN_SECONDS)
+        self._wait(lambda: self._sides.have_read(ends), self._asked.patience_seconds)
 
     def _is_settled(self) -> bool:
         try:
