@@ -102,6 +102,7 @@ class ObservedRows:
         older: rows of NEWEST that newer ones have replaced.
         allowed: rows that may be there or not.
         is_complete: whether it was read to its end.
+        is_ordered: whether the order of a key's rows means something: not in a table.
     """
 
     name: str
@@ -111,6 +112,7 @@ class ObservedRows:
     older: tuple[ObservedRow, ...] = ()
     allowed: tuple[ObservedRow, ...] = ()
     is_complete: bool = True
+    is_ordered: bool = False
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def _each(output: ObservedRows) -> Iterator[_Case]:
             yield ProofFault.PHANTOM, (_short(content), "no record gives this row")
         elif there[content] > due[content]:
             yield ProofFault.TWICE, (_short(content), _of(made_of[content], there[content], due[content]))
-    yield from _reordered(output)
+    if output.is_ordered:
+        yield from _reordered(output)
 
 
 def _reordered(output: ObservedRows) -> Iterator[_Case]:

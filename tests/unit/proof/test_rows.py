@@ -24,7 +24,8 @@ def found(output: ObservedRows) -> dict[str, int]:
 
 
 def each(*contents: str, due: tuple[ObservedRow, ...] = DUE, promise: RowsPromise = RowsPromise.EACH) -> dict[str, int]:
-    return found(ObservedRows("news", promise, due, tuple(ObservedRow(text[0], text) for text in contents)))
+    seen = tuple(ObservedRow(text[0], text) for text in contents)
+    return found(ObservedRows("news", promise, due, seen, is_ordered=True))
 
 
 def test_each_row_is_there_once() -> None:
@@ -34,6 +35,7 @@ def test_each_row_is_there_once() -> None:
     assert each("a0", "a0", "b1", "b1", "a2", "b3") == {"twice": 2}
     assert each("a0", "b1", "a2", "b3", "a9") == {"phantom": 1}
     assert each("a2", "a0", "b1", "b3") == {"reordered": 1}
+    assert found(ObservedRows("rows", RowsPromise.EACH, DUE, DUE[::-1])) == {}  # a table has no order
     assert each("a0", "b3", promise=RowsPromise.AT_MOST) == {}
     assert each("a0", "a0", "b1", "a2", "b3", promise=RowsPromise.AT_MOST) == {"twice": 1}
 

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from sluice.errors import UnreachableError
 from sluice.project.project import Project
 from sluice.secrecy.secret_values import forms
 from sluice.settings import CONTROL_URL, inherited, lineage_variables
@@ -23,21 +24,27 @@ def run_batch(project: Project, pipeline: str, arguments: Sequence[str], log_nam
         log_name: of the file.
 
     Raises:
-        TimeoutExpired: it took more than `BATCH_SECONDS`.
+        UnreachableError: it took more than `BATCH_SECONDS`.
     """
     job = project.processes.batch(pipeline, arguments)
     project.folder.backfills.mkdir(parents=True, exist_ok=True)
     log = project.folder.backfills / log_name
     names = job.inherits - lineage_variables() - frozenset(forms(CONTROL_URL))
-    with log.open("wb") as output:
-        subprocess.run(
-            job.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={**inherited(names), **job.environment},
-            cwd=job.folder,
-            check=False,
-            timeout=BATCH_SECONDS,
-        )
+    try:
+        with log.open("wb") as output:
+            subprocess.run(
+                job.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**inherited(names), **job.environment},
+                cwd=job.folder,
+                check=False,
+                timeout=BATCH_SECONDS,
+            )
+    except subprocess.TimeoutExpired as error:
+        raise UnreachableError(
+            f"the batch `{arguments[0]}` of a proof took more than {BATCH_SECONDS:.0f} s.",
+            fix=f"read {log}; send less, or give the pipeline more cores.",
+        ) from error
     return log

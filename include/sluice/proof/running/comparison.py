@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sluice.errors import UnreachableError
 from sluice.intervals.backfill.parity import PASSES, ParityOutcome
 from sluice.project.project import Project
 from sluice.proof.observations import ComparedInterval
-from sluice.proof.running.batches import BATCH_SECONDS, run_batch
+from sluice.proof.running.batches import run_batch
 
 _LOG = "proof.log"
 
@@ -27,8 +27,8 @@ def compare(project: Project, pipeline: str, start: datetime, end: datetime) -> 
     asked = ("--mode", "verify", "--by", "sluice prove", "--why", "proof", "--key", "proof")
     try:
         log = run_batch(project, pipeline, ("backfill", "--pipeline", pipeline, *span, *asked), _LOG)
-    except subprocess.TimeoutExpired:
-        return (ComparedInterval(table, "all", None, f"the comparison took more than {BATCH_SECONDS:.0f} s"),)
+    except UnreachableError as error:
+        return (ComparedInterval(table, "all", None, str(error)),)
     reports = sorted(project.folder.backfills.glob("*/parity.json"))
     if not reports:
         why = f"the comparison ended without a report; its log is {log}"

@@ -40,8 +40,8 @@ class SideOutputs:
     def __init__(self, project: Project, place: ProofPlace, *, may_lose: bool) -> None:
         self._project, self._place, self._may_lose = project, place, may_lose
         self._spec = project.catalog.pipelines[place.pipeline]
-        self._cut = place.root / "cut.json"
-        self._answer = place.root / "due.json"
+        self._cut = place.state.root / "cut.json"
+        self._answer = place.state.root / "due.json"
 
     def have_read(self, ends: Mapping[int, int]) -> bool:
         """Whether every stream that reads the topic has committed what is below `ends` (next offsets)."""
@@ -91,7 +91,8 @@ class SideOutputs:
             return due
         rows = (ObservedRow((r.key or b"").decode(), (r.value or b"").decode()) for r in self._records(output.topic))
         is_loose = output.delivery == "at_most_once" and self._may_lose and due.promise is RowsPromise.EACH
-        return replace(due, seen=tuple(rows), promise=RowsPromise.AT_MOST if is_loose else due.promise)
+        promise = RowsPromise.AT_MOST if is_loose else due.promise
+        return replace(due, seen=tuple(rows), promise=promise, is_ordered=True)
 
     def dead_letters(self, ids: Mapping[bytes, str], refused: frozenset[str]) -> tuple[ObservedRecords, ...]:
         """Return what is in the topic of dead letters; nothing where there is none.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from errno import ENOSPC
 from pathlib import Path
 
 from sluice.clock import SystemClock
@@ -148,6 +149,10 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     except NotReadyError:  # the message names the driver's log
         keep = True
         raise
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        raise NotReadyError(f"the disk of {place.root} is full.", fix="free some space, then prove again.") from error
     finally:
         _remove(project, place, keep=keep)
     others = tuple(f"{each.kind} {_name(each)}" for each in spec.every_output if each not in covered)
