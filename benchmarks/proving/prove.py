@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.proving.azure_rules import broken_rules
 from benchmarks.proving.pipeline import ModelPipeline
+from benchmarks.proving.real import real
 from benchmarks.proving.sabotages import SABOTAGES, WritesWhatWasRefused
 from benchmarks.proving.world import Load, World
 from sluice.proof.findings import ProofFault, ProofVerdict
@@ -22,12 +23,15 @@ _HEALTHY = {"full": 1_000, "small": 20}
 _RECORDS = {"full": 10_000, "small": 1_000}
 
 
-def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
+def run(size: str = "full", *numbers: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the figures, and who convicts what.
 
     Args:
-        size: `full`, or `small` to try the machinery.
+        size: `full`, or `small` to try the machinery; `real`: pipelines on Kafka and Spark instead.
+        numbers: of the real runs, from 0; omitted: all.
     """
+    if size == "real":
+        return real.run(*numbers)
     table = {sabotage.__name__: _tried(sabotage, _RECORDS[size]) for sabotage in SABOTAGES}
     sound = [_is_proven(seed) for seed in range(_HEALTHY[size])]
     for name, row in table.items():

@@ -15,7 +15,14 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
-from sluice.proof.observations import Observations, ObservedLatest, ObservedRecord, ObservedRecords
+from sluice.proof.observations import (
+    Observations,
+    ObservedLatest,
+    ObservedRecord,
+    ObservedRecords,
+    ObservedRows,
+    RowsPromise,
+)
 
 STEPS = 120
 """Moments of the counts over time: a picture is some hundred pixels wide."""
@@ -138,6 +145,7 @@ def figures_of(journal: SendJournal, seen: Observations) -> ProofFigures:
         partitions={
             **{output.name: _partitions(journal, output) for output in seen.outputs},
             **{output.name: (_keys(journal, output),) for output in seen.latest},
+            **{output.name: (_rows(output),) for output in seen.rows},
         },
         intervals=_intervals(seen),
     )
@@ -249,6 +257,24 @@ def _keys(journal: SendJournal, output: ObservedLatest) -> PartitionCount:
     phantom = len(output.rows) - found
     return PartitionCount(
         partition=None, sent=len(due), found=found, lost=len(due - output.rows.keys()), phantom=phantom
+    )
+
+
+def _rows(output: ObservedRows) -> PartitionCount:
+    """Return what an output has of the rows that are due; see `check_rows` for what follows from it."""
+    due, there = Counter(output.expected), Counter(output.seen)
+    may_be = due.keys() | {*output.older, *output.allowed}
+    may_repeat = output.promise is RowsPromise.NEWEST
+    must_be = output.promise is RowsPromise.EACH
+    return PartitionCount(
+        partition=None,
+        sent=due.total(),
+        found=(due & there).total(),
+        lost=(due - there).total() if output.is_complete and must_be else None,
+        twice=0
+        if may_repeat
+        else sum(times - max(due[row], 1) for row, times in there.items() if times > due[row] > 0),
+        phantom=len(there.keys() - may_be),
     )
 
 

@@ -38,6 +38,16 @@ class ProofFault(ExplainedEnum):
     REORDERED = "reordered", "records of a key come out in another order than they were sent in", _STREAM
     GAP = "gap", "offsets of the topic are missing in the output", _STREAM
     STALE = "stale", "the output shows an older record of a key than its newest", _STREAM
+    MISJUDGED = (
+        "misjudged",
+        "validation makes something else of records than they were made to be: good, late or broken",
+        "compare the record with the topic's spec: `sluice feed check` names the rule",
+    )
+    ROW_DIFFERS = (
+        "row_differs",
+        "a key has another row than its records give",
+        "compare the row with its records; a clock, a random number or a lost state in the transform is usual",
+    )
     INTERVAL_DIFFERS = (
         "interval_differs",
         "an interval has other rows than its records give",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 from sluice.topics.records import RecordPosition
@@ -16,6 +17,15 @@ class SendOutcome(ExplainedEnum):
     ACKNOWLEDGED = "acknowledged", "the broker has said where the record is, so it must be in every output once"
     FAILED = "failed", "the broker has refused the record for good, so it must be in no output"
     UNKNOWN = "unknown", "nothing was heard in time, so the record may be in every output once, or in none"
+
+
+class RecordFate(StrEnum):
+    """What a record was made to be; the words are those of the outcomes of validation."""
+
+    GOOD = "good"
+    LATE = "late"
+    QUARANTINED = "quarantined"
+    CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class SentRecord:
         sent_at: when it was handed to the client, in seconds since 1970.
         outcome: how that ended.
         position: where it is in the topic; None unless it is acknowledged.
+        fate: what it was made to be: only good records are in the outputs beside the raw table.
     """
 
     id: str
@@ -43,6 +54,7 @@ class SentRecord:
     sent_at: float
     outcome: SendOutcome = SendOutcome.UNKNOWN
     position: RecordPosition | None = None
+    fate: RecordFate = RecordFate.GOOD
 
 
 @dataclass(frozen=True)

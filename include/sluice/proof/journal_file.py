@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sluice.errors import CorruptionError
-from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
+from sluice.proof.journal import RecordFate, SendJournal, SendOutcome, SentRecord
 from sluice.topics.records import RecordPosition
 
 _SENT, _ACKNOWLEDGED, _FAILED = "sent", "acknowledged", "failed"
@@ -16,7 +16,7 @@ _SENT, _ACKNOWLEDGED, _FAILED = "sent", "acknowledged", "failed"
 
 def line_of_sending(record: SentRecord) -> str:
     """Return the line that is written before a record is sent."""
-    names = ("id", "producer", "number", "key", "sequence", "checksum", "sent_at")
+    names = ("id", "producer", "number", "key", "sequence", "checksum", "sent_at", "fate")
     return json.dumps({"event": _SENT, **{name: getattr(record, name) for name in names}})
 
 
@@ -59,7 +59,7 @@ def _apply(event: Any, records: dict[str, SentRecord]) -> None:  # noqa: ANN401 
         raise TypeError(f"found a {type(event).__name__} where an object is needed")
     kind = event.pop("event")
     if kind == _SENT:
-        record = SentRecord(**event)
+        record = SentRecord(**{**event, "fate": RecordFate(event["fate"])})
         if record.id in records:
             raise ValueError(f"{record.id} is sent twice")
         records[record.id] = record

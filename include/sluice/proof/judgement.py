@@ -10,7 +10,8 @@ from sluice.proof.journal import SendJournal
 from sluice.proof.latency import ProofLatencies, check_latencies, latencies
 from sluice.proof.observations import Observations
 from sluice.proof.records import check_conservation, check_latest, check_records
-from sluice.proof.surroundings import check_alerts, check_faults, check_intervals, check_looks
+from sluice.proof.rows import check_rows
+from sluice.proof.surroundings import check_alerts, check_faults, check_intervals, check_judged, check_looks
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _about_the_journal(journal: SendJournal, seen: Observations) -> Iterator[Pro
     yield from of_cases(ProofFault.JOURNAL, "journal", [(fault, "") for fault in journal.faults()])
     if not journal.acknowledged:
         yield ProofFinding(ProofFault.NOTHING_SENT, "journal", len(journal), "none")
-    if not (seen.outputs or seen.latest):
+    if not (seen.outputs or seen.latest or seen.rows):
         yield ProofFinding(ProofFault.NOT_READ, "outputs", 1, "none was read")
 
 
@@ -57,9 +58,12 @@ def _about_outputs(
         yield from check_latencies(output, timed[output.name], seen.bounds)
     for latest in seen.latest:
         yield from check_latest(journal, latest)
+    for rows in seen.rows:
+        yield from check_rows(rows)
 
 
 def _beside(journal: SendJournal, seen: Observations) -> Iterator[ProofFinding]:
+    yield from check_judged(journal, seen.judged)
     yield from check_intervals(seen.intervals, seen.interval_tables)
     yield from check_looks(journal, seen)
     yield from check_faults(journal, seen)

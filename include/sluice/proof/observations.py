@@ -66,6 +66,55 @@ class ObservedLatest:
     rows: Mapping[str, tuple[int, str]]
 
 
+class RowsPromise(StrEnum):
+    """How often the rows of an output are there."""
+
+    EACH = "each"  # each row once
+    AT_MOST = "at_most"  # each row once or not at all, because a crash may lose the rest of a batch
+    NEWEST = "newest"  # of each key its newest row, or as the last one
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRow:
+    """A row of an output.
+
+    Attributes:
+        key: the values that name it, in words; empty where nothing does.
+        content: all its values, in words.
+        made_of: the record that it is made of; None where that is not known, or where several have made it.
+    """
+
+    key: str
+    content: str
+    made_of: RecordPosition | None = None
+
+
+@dataclass(frozen=True)
+class ObservedRows:
+    """An output of rows that a transform makes, beside those that it must hold.
+
+    Attributes:
+        name: of the output.
+        promise: how often they are there.
+        expected: what a batch makes of the good records in the topic; of NEWEST the newest row of each key. Where they
+            say what they are made of, those of a key come in the order of its records.
+        seen: what is there, in the order in which a reader gets it.
+        older: rows of NEWEST that newer ones have replaced.
+        allowed: rows that may be there or not.
+        is_complete: whether it was read to its end.
+        is_ordered: whether the order of a key's rows means something: not in a table.
+    """
+
+    name: str
+    promise: RowsPromise
+    expected: tuple[ObservedRow, ...]
+    seen: tuple[ObservedRow, ...]
+    older: tuple[ObservedRow, ...] = ()
+    allowed: tuple[ObservedRow, ...] = ()
+    is_complete: bool = True
+    is_ordered: bool = False
+
+
 @dataclass(frozen=True)
 class ComparedInterval:
     """An interval of a table, compared with one that was computed from the records.
@@ -128,6 +177,21 @@ class LatencyBounds:
 NO_BOUNDS = LatencyBounds()
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedRecord:
+    """What validation makes of a record.
+
+    Attributes:
+        position: of the record in the topic.
+        outcome: in words, such as `quarantined`.
+        reason: why it is quarantined, in words; empty if it is not.
+    """
+
+    position: RecordPosition
+    outcome: str
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Observations:
     """All that was seen.
@@ -135,6 +199,8 @@ class Observations:
     Attributes:
         outputs: of one row per record.
         latest: that keep the newest one.
+        rows: of the rows that a transform makes.
+        judged: what validation makes of the records in the topic; None: it was not asked.
         intervals: all of them, compared.
         interval_tables: whose intervals must be among them.
         ends: per partition of the topic its first offset, and the one after its last.
@@ -147,6 +213,8 @@ class Observations:
 
     outputs: tuple[ObservedRecords, ...] = ()
     latest: tuple[ObservedLatest, ...] = ()
+    rows: tuple[ObservedRows, ...] = ()
+    judged: tuple[JudgedRecord, ...] | None = None
     intervals: tuple[ComparedInterval, ...] = ()
     interval_tables: frozenset[str] = frozenset()
     ends: Mapping[int, tuple[int, int]] = field(default_factory=dict)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from sluice.proof.findings import ProofFault, ProofFinding, of_cases
 from sluice.proof.journal import SendJournal
-from sluice.proof.observations import ComparedInterval, Observations, ObservedRecords, ReaderLook
+from sluice.proof.observations import ComparedInterval, JudgedRecord, Observations, ObservedRecords, ReaderLook
+
+_BY_EXPECTATION = "unexpected"
 
 
 def check_looks(journal: SendJournal, seen: Observations) -> Iterator[ProofFinding]:
@@ -48,6 +50,23 @@ def check_intervals(intervals: tuple[ComparedInterval, ...], tables: frozenset[s
         unseen = [(interval.start, interval.why) for interval in found if interval.is_equal is None]
         yield from of_cases(ProofFault.INTERVAL_DIFFERS, table, differing)
         yield from of_cases(ProofFault.NOT_COMPARED, table, unseen if found else [(table, "it has no interval")])
+
+
+def check_judged(journal: SendJournal, judged: tuple[JudgedRecord, ...] | None) -> Iterator[ProofFinding]:
+    """Yield which acknowledged records validation does not take for what they were made to be.
+
+    What an expectation on records refuses may be good by all that the topic declares.
+    """
+    if judged is None:
+        return
+    found = {each.position: each for each in judged}
+    cases: list[tuple[str, str]] = []
+    for sent in journal.acknowledged:
+        one = None if sent.position is None else found.get(sent.position)
+        if one is not None and one.outcome != sent.fate and one.reason != _BY_EXPECTATION:
+            why = f" ({one.reason})" if one.reason else ""
+            cases.append((sent.id, f"it is {one.outcome}{why}, and was made {sent.fate}"))
+    yield from of_cases(ProofFault.MISJUDGED, "validation", cases)
 
 
 def check_alerts(seen: Observations) -> Iterator[ProofFinding]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,15 +13,16 @@ from pathlib import Path
 import pytest
 
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.keeper import start_ticks, stat_fields
 from sluice.launch.processes import lives, wait_until
 from sluice.project.project import Project
 from sluice.proof.running import faults
 from sluice.proof.running.driver import ProofDriver
-from sluice.proof.running.faults import RequestedFault, strike
+from sluice.proof.running.faults import RequestedFault, refuse_shared_faults, strike
 from sluice.settings import Settings, settings
+from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 
 DRIVER = """
 import os, signal, subprocess, sys
@@ -103,6 +106,65 @@ def test_a_lost_checkpoint_was_there(driver: ProofDriver, tmp_path: Path) -> Non
     fault = strike(RequestedFault.LOSE_CHECKPOINT, driver)
     assert fault.evidence.endswith("the checkpoints departures were there and are gone")
     assert list((tmp_path / "state" / "checkpoints").iterdir()) == []
+
+
+BROKER = """
+import socket, sys
+place = socket.create_server(("127.0.0.1", 0))
+print(place.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def broker() -> Iterator[tuple[int, str]]:
+    """A process that listens like a broker: its pid and address."""
+    command = [sys.executable, "-c", BROKER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.pid, f"127.0.0.1:{process.stdout.readline().strip()}"
+        process.communicate("")
+
+
+def test_a_paused_broker_stands_still_and_goes_on(
+    driver: ProofDriver, broker: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid, address = broker
+    monkeypatch.setattr(ProofDriver, "bootstrap", (address,))
+    before = driver.pids()
+    fault = strike(RequestedFault.PAUSE_BROKER, driver)
+    assert fault.evidence.startswith(f"processes {pid} were in state T")
+    assert stat_fields(pid)[:1] != ["T"]
+    assert driver.pids() == before
+
+
+def test_a_paused_process_wakes_up_though_the_proof_has_died(broker: tuple[int, str]) -> None:
+    pid, _ = broker
+    os.kill(pid, signal.SIGSTOP)
+    assert wait_until(lambda: stat_fields(pid)[:1] == ["T"], SystemClock(), deadline_seconds=20)
+    with faults._waker([pid], 0.1) as waker:
+        assert wait_until(lambda: stat_fields(pid)[:1] != ["T"], SystemClock(), deadline_seconds=20)
+        assert os.getsid(waker.pid) == waker.pid
+
+
+@pytest.mark.parametrize(
+    ("kafka", "words"),
+    [
+        (ExternalKafka(kind="external", bootstrap=("kafka:9092",)), "a cluster that Sluice does not run"),
+        (EmbeddedKafka(), "it does not allow that"),
+        (EmbeddedKafka(may_pause=True), ""),
+    ],
+)
+def test_a_broker_is_paused_only_where_the_deployment_allows_it(
+    kafka: EmbeddedKafka | ExternalKafka, words: str
+) -> None:
+    own = [fault for fault in RequestedFault if fault is not RequestedFault.PAUSE_BROKER]
+    refuse_shared_faults(kafka, own)
+    if not words:
+        refuse_shared_faults(kafka, list(RequestedFault))
+        return
+    with pytest.raises(RefusedError, match=words):
+        refuse_shared_faults(kafka, [RequestedFault.PAUSE_BROKER])
 
 
 @pytest.mark.parametrize("fault", RequestedFault)

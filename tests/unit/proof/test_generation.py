@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from sluice.errors import SpecError
+from sluice.proof.journal import RecordFate
 from sluice.proof.running.generation import RecordGenerator
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
@@ -75,3 +77,36 @@ def test_what_cannot_be_made_is_refused_before_anything_is_sent() -> None:
     lines = topic({"at": at}, format="csv", columns=["at"])
     with pytest.raises(SpecError, match="things is in csv"):
         RecordGenerator(lines, BEGIN, STEP)
+
+
+def test_some_records_are_late_some_are_broken_and_the_others_are_good() -> None:
+    lateness = timedelta(hours=3)
+    made = RecordGenerator(FLIGHTS, BEGIN, STEP, lateness=lateness, breaks=True)
+    records = [made.record(number) for number in range(240)]
+    assert len({value for value, _ in records}) == 240
+    counts = Counter(fate for _, fate in records)
+    assert counts == {RecordFate.GOOD: 228, RecordFate.LATE: 6, RecordFate.QUARANTINED: 6}
+    for value, fate in records:
+        fields = read_fields(value, FLIGHTS.value)
+        if fate is RecordFate.QUARANTINED:
+            assert fields is None or "flight_id" not in fields
+            continue
+        assert fields is not None
+        waited = read_time(fields["observed_at"]) - read_time(fields["scheduled_at"])
+        assert (waited > lateness) == (fate is RecordFate.LATE)
+    broken = [value for value, fate in records if fate is RecordFate.QUARANTINED]
+    assert [value[-2:] == b"{}" for value in broken] == [False, True, False] * 2
+
+
+def test_where_nothing_can_be_late_or_broken_all_is_good() -> None:
+    at = {"at": {"type": "timestamp", "required": True}}
+    same = RecordGenerator(topic(at, arrival_time="at"), BEGIN, STEP, lateness=STEP, breaks=False)
+    assert {fate for _, fate in map(same.record, range(80))} == {RecordFate.GOOD}
+
+
+def test_where_the_broker_says_when_records_come_they_happen_now() -> None:
+    at = {"at": {"type": "timestamp", "required": True}}
+    times = (BEGIN + number * timedelta(hours=1) for number in range(100))
+    made = RecordGenerator(topic(at), BEGIN, STEP, now=lambda: next(times))
+    assert "2026-01-01T00:00:00" in made.value(5).decode()
+    assert made.value(5) != made.value(5)

@@ -11,7 +11,7 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.launch.processes import wait_until
-from sluice.proof.journal import SendOutcome
+from sluice.proof.journal import RecordFate, SendOutcome
 from sluice.proof.running.sending import CLOSING, KEYS, ProofSender, checksum
 from sluice.proof.running.traffic import Traffic
 from sluice.topics.records import RecordPosition
@@ -98,17 +98,18 @@ def test_two_records_with_the_same_bytes_could_not_be_told_apart(tmp_path: Path)
 def test_traffic_keeps_its_rate_and_its_end(tmp_path: Path) -> None:
     broker = Broker()
     with ProofSender((broker,), tmp_path / "journal", time.time) as sender:
-        traffic = Traffic(sender, lambda number: b"%d" % number, rate=1_000, most=100)
+        traffic = Traffic(sender, lambda number: (b"%d" % number, RecordFate.LATE), rate=1_000, most=100)
         traffic.start()
         assert wait_until(lambda: sender.sent == 100, SystemClock(), deadline_seconds=20)
         assert traffic.seconds >= 0.099
         traffic.stop()
         assert sender.journal().count(SendOutcome.ACKNOWLEDGED) == 100 == len(broker.taken)
+        assert {sent.fate for sent in sender.journal()} == {RecordFate.LATE}
 
 
 def test_what_ends_the_traffic_is_raised_where_it_is_waited_for(tmp_path: Path) -> None:
     with ProofSender((Broker(),), tmp_path / "journal", time.time) as sender:
-        traffic = Traffic(sender, lambda _: b"always the same", rate=1_000, most=100)
+        traffic = Traffic(sender, lambda _: (b"always the same", RecordFate.GOOD), rate=1_000, most=100)
         traffic.start()
         with pytest.raises(ValueError, match="two records"):
             wait_until(lambda: bool(traffic.refuse_failed()), SystemClock(), deadline_seconds=20)

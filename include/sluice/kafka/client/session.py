@@ -57,6 +57,10 @@ class ClusterClient:
             self._connected = None
 
 
+class RightMissingError(UnreachableError):
+    """The cluster answers, and does not let us do what was asked."""
+
+
 class AdminSession(ClusterClient):
     """A cluster's administration."""
 
@@ -64,7 +68,8 @@ class AdminSession(ClusterClient):
         """Ask the cluster; a connection that went stale since the last question is replaced.
 
         Raises:
-            UnreachableError: no broker answered, none lets us in, or the cluster does not tell us or cannot.
+            RightMissingError: the cluster does not allow it.
+            UnreachableError: no broker answered, none lets us in, or the cluster cannot.
         """
         # A new connection may be to the very broker that has just died: there is a try for each that we know.
         tries = len(self.bootstrap) + (self._connected is not None) if repeatable else 1
@@ -74,7 +79,7 @@ class AdminSession(ClusterClient):
                 self._connected = self._connected or self._connect()
                 return question(self._connected)
             except AuthorizationError as error:
-                raise UnreachableError(
+                raise RightMissingError(
                     f"Kafka at {', '.join(self.bootstrap)} does not allow us to {purpose} ({type(error).__name__}).",
                     fix="use a principal whose role needs it: `sluice access list` shows who may do what.",
                 ) from error

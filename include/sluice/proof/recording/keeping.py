@@ -12,7 +12,7 @@ from sluice.console.html.proof_page import proof_page
 from sluice.disk import write_text
 from sluice.project.project import Project
 from sluice.proof.figures import figures_of
-from sluice.proof.journal import SendOutcome
+from sluice.proof.journal import RecordFate, SendOutcome
 from sluice.proof.report import PAGE, ProofReport
 from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.run import ProofRequest, ProvenRun, Tell, prove, remove_leftovers
@@ -72,6 +72,10 @@ def as_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun) -> dict[st
         "latencies": {name: asdict(found) for name, found in proof.latencies.items()},
         "intervals_compared": sum(interval.is_equal is not None for interval in run.seen.intervals),
         "looks": len(run.seen.looks),
+        "made": {fate.value: sum(sent.fate is fate for sent in journal) for fate in RecordFate},
+        "rows": {rows.name: {"due": len(rows.expected), "there": len(rows.seen)} for rows in run.seen.rows},
+        "alerts": sorted(run.seen.alerts),
+        "alerts_beside": list(run.beside),
         "figures": figures_of(journal, run.seen).model_dump(mode="json"),
     }
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sluice.errors import UnreachableError
 from sluice.intervals.backfill.parity import PASSES, ParityOutcome
 from sluice.project.project import Project
 from sluice.proof.observations import ComparedInterval
-from sluice.secrecy.secret_values import forms
-from sluice.settings import CONTROL_URL, inherited, lineage_variables
+from sluice.proof.running.batches import run_batch
 
-_SECONDS = 900.0
 _LOG = "proof.log"
 
 
@@ -27,27 +25,13 @@ def compare(project: Project, pipeline: str, start: datetime, end: datetime) -> 
     table = project.catalog.pipelines[pipeline].intervals.table
     span = ("--from", start.isoformat(), "--to", end.isoformat())
     asked = ("--mode", "verify", "--by", "sluice prove", "--why", "proof", "--key", "proof")
-    job = project.processes.batch(pipeline, ("backfill", "--pipeline", pipeline, *span, *asked))
-    project.folder.backfills.mkdir(parents=True, exist_ok=True)
-    log = project.folder.backfills / _LOG
-    names = job.inherits - lineage_variables() - frozenset(forms(CONTROL_URL))
-    with log.open("wb") as output:
-        try:
-            ended = subprocess.run(
-                job.argv,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**inherited(names), **job.environment},
-                cwd=job.folder,
-                check=False,
-                timeout=_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            return (ComparedInterval(table, "all", None, f"the comparison took more than {_SECONDS:.0f} s"),)
+    try:
+        log = run_batch(project, pipeline, ("backfill", "--pipeline", pipeline, *span, *asked), _LOG)
+    except UnreachableError as error:
+        return (ComparedInterval(table, "all", None, str(error)),)
     reports = sorted(project.folder.backfills.glob("*/parity.json"))
     if not reports:
-        why = f"the comparison ended with exit code {ended.returncode}; its log is {log}"
+        why = f"the comparison ended without a report; its log is {log}"
         return (ComparedInterval(table, "all", None, why),)
     return tuple(of_report(table, _read(reports[-1])))
 

@@ -36,6 +36,11 @@ class ProofDriver:
         attempt = Attempt(self.unit.name, self.generation, self._key, AttemptState.INTENT, now)
         self._launcher.submit(self._key, self._project.processes.driver(attempt))
 
+    @property
+    def bootstrap(self) -> Sequence[str]:
+        """The addresses of the brokers that it reads from."""
+        return self._project.kafka.bootstrap()
+
     def pids(self) -> Sequence[int]:
         """Return the driver's process and all that it has started; nothing if it does not run."""
         report = self.report()

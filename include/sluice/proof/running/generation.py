@@ -1,10 +1,12 @@
-"""Records by the schema of a topic: good ones, in the order of their times, no two with the same bytes."""
+"""Records by the schema of a topic: in the order of their times, some late, some broken, no two with the same bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sluice.errors import SpecError
+from sluice.proof.journal import RecordFate
 from sluice.specs.model.fields import FieldType
 from sluice.specs.model.model import TopicSpec, ValueField
 from sluice.topics.declared_time import write_time
@@ -12,6 +14,9 @@ from sluice.topics.json_object import encode
 from sluice.values.paths import put_at
 
 _VALUES, _RANGE = 5, 100
+_EVERY, _LATE, _BROKEN = 40, 17, 33
+"""Of so many records, the one with this number is late, and the one with that is broken."""
+_MARGIN = timedelta(minutes=1)
 _MADE = frozenset(
     {
         *(FieldType.STRING, FieldType.LONG, FieldType.INTEGER, FieldType.DOUBLE, FieldType.BOOLEAN),
@@ -27,13 +32,26 @@ class RecordGenerator:
         topic: declares them.
         begin: when the first event happens (UTC); record n happens n steps later, and is known at once.
         step: between two events, in whole milliseconds.
+        lateness: what is later is late; None: no late records are made.
+        breaks: whether broken records are made.
+        now: gives the time of each event instead; where the broker says when a record came, no time can be made up.
 
     Raises:
         SpecError: its records cannot be made: of another format than JSON, or a required field of a kind with parts.
     """
 
-    def __init__(self, topic: TopicSpec, begin: datetime, step: timedelta) -> None:
-        self._value = topic.value
+    def __init__(
+        self,
+        topic: TopicSpec,
+        begin: datetime,
+        step: timedelta,
+        *,
+        lateness: timedelta | None = None,
+        breaks: bool = False,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._value, self._now, self._breaks = topic.value, now, breaks
+        self._lateness = None if topic.value.event_time == topic.value.arrival_time else lateness
         self._begin = begin
         self.step = step
         if topic.value.format != "json" or topic.value.framing != "none":
@@ -54,14 +72,34 @@ class RecordGenerator:
 
     def value(self, number: int) -> bytes:
         """Return the bytes of a record."""
-        at = self.happens(number)
+        return self._made(number, self._at(number))
+
+    def _at(self, number: int) -> datetime:
+        return self.happens(number) if self._now is None else self._now()
+
+    def _made(self, number: int, event: datetime) -> bytes:
+        arrival = self._at(number)
         record: dict[str, object] = {}
         for name, field in self._value.fields.items():
             if name == self._value.heartbeat or field.type not in _MADE:
                 continue
             if field.required or name in (self._value.event_time, self._value.arrival_time):
+                at = event if name == self._value.event_time else arrival
                 put_at(record, field.keys(name), self._part(name, field, number, at))
         return encode(record)
+
+    def record(self, number: int) -> tuple[bytes, RecordFate]:
+        """Return the bytes of a record and what it is made to be: most are good, some are late or broken."""
+        place = number % _EVERY
+        if place == _LATE and self._lateness is not None:
+            return self._made(number, self._at(number) - self._lateness - _MARGIN), RecordFate.LATE
+        if place == _BROKEN and self._breaks:
+            return self._broken(number), RecordFate.QUARANTINED
+        return self.value(number), RecordFate.GOOD
+
+    def _broken(self, number: int) -> bytes:
+        value = self.value(number)
+        return (value[:-1], value + b"{}", encode({"proof": number}))[number // _EVERY % 3]
 
     def heartbeat(self, at: datetime) -> bytes | None:
         """Return a record that moves the times of the topic to `at`; None if it has no heartbeats."""

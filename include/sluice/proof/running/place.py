@@ -6,24 +6,28 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from sluice.control.database import sqlite_url
-from sluice.errors import RefusedError, SpecError
-from sluice.launch.endpoints import Endpoints, write_endpoints
+from sluice.errors import NotReadyError, RefusedError, SpecError
 from sluice.launch.keeper import start_ticks, write_durably
 from sluice.launch.processes import lives
 from sluice.project.project import Project
+from sluice.proof.running.connection import copy_connection
 from sluice.settings import Settings, StateFolder
+from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import IntervalsOutput
+from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, SinkOutput, WrittenTopic
 
 PREFIX = "prove_"
 _RECORD = "proof.json"
+MIB = 1 << 20
+_LEAST_BYTES, _RECORD_BYTES = 512 * MIB, 10_000
+"""What a proof takes without records, and for each: in the broker, in tables, in the journal."""
 _LEFT_OUT = ("alerts", "page", "mirror_group", "schedule", "stop_when_idle", "start", "output", "source", "time")
 
 
@@ -35,11 +39,18 @@ class ProofPlace:
         root: the folder; the report and the journal stay in it.
         topic: the topic of its own.
         pipeline: that is proven.
+        filled: further topics of its own, which its outputs fill, by the names that they have in the deployment.
     """
 
     root: Path
     topic: str
     pipeline: str
+    filled: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics of its own."""
+        return (self.topic, *self.filled.values())
 
     @property
     def journal(self) -> Path:
@@ -71,7 +82,7 @@ class ProofPlace:
         self.root.mkdir(parents=True)
         pid = os.getpid()
         entry: dict[str, object] = {"pid": pid, "ticks": start_ticks(pid), "topic": self.topic}
-        entry["pipeline"] = self.pipeline
+        entry |= {"pipeline": self.pipeline, "filled": dict(self.filled)}
         write_durably(self.root / _RECORD, entry)
 
     def release(self, *, keep: bool) -> None:
@@ -88,20 +99,26 @@ def leftovers(proofs: Path) -> list[ProofPlace]:
     for file in sorted(proofs.glob(f"*/{_RECORD}")):
         try:
             entry = json.loads(file.read_bytes())
-            place = ProofPlace(file.parent, str(entry["topic"]), str(entry["pipeline"]))
+            filled = {str(name): str(own) for name, own in entry.get("filled", {}).items()}
+            place = ProofPlace(file.parent, str(entry["topic"]), str(entry["pipeline"]), filled)
             alive = lives(int(entry["pid"]), ticks=entry["ticks"])
-        except (ValueError, KeyError, TypeError):  # it is written whole or not at all, so this is not ours
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ):  # it is written whole or not at all, so this is not ours
             continue
-        if not alive and place.topic.startswith(PREFIX):
+        if not alive and all(topic.startswith(PREFIX) for topic in place.topics):
             found.append(place)
     return found
 
 
-def intervals_of(spec: PipelineSpec) -> IntervalsOutput:
-    """Return the interval table that a proof checks.
+def outputs_of(spec: PipelineSpec) -> tuple[Output, ...]:
+    """Return the outputs that a proof checks, in their order.
 
     Raises:
-        SpecError: the pipeline has none, or does not read just one topic.
+        SpecError: the pipeline does not read just one topic, or has no such output.
     """
     if len(spec.topic_sources) != 1 or spec.table_sources:
         raise SpecError(
@@ -109,20 +126,32 @@ def intervals_of(spec: PipelineSpec) -> IntervalsOutput:
             "sends to one topic.",
             fix="prove a pipeline that reads one topic.",
         )
-    found = next((output for output in spec.outputs if isinstance(output, IntervalsOutput)), None)
-    if found is None:
+    if spec.lane is Lane.REALTIME:
         raise SpecError(
-            f"{spec.name} has no interval table, and a proof reads no other output so far.",
-            fix="prove a pipeline with an output of `kind: intervals`.",
+            f"{spec.name} is in the lane realtime, which shares its driver with no stream, and a proof needs the raw "
+            "stream of its topic in the same driver.",
+            fix="prove it in the lane `latency`: `lane: latency`.",
+        )
+    found = tuple(output for output in spec.every_output if _is_covered(output))
+    if all(isinstance(output, DeadLettersOutput) for output in found):
+        raise SpecError(
+            f"{spec.name} has no output that a proof can read: it reads interval tables, `rows`, `latest` in Delta "
+            "tables, `topic` and `dead_letters`.",
+            fix="prove a pipeline with such an output.",
         )
     return found
+
+
+def _is_covered(output: Output) -> bool:
+    """Whether a proof reads it: never what lies outside of Sluice, where the deployment's own things are."""
+    return not isinstance(output, SinkOutput) and not (isinstance(output, LatestOutput) and output.store == "postgres")
 
 
 def refuse_shared(project: Project) -> None:
     """Make sure that nothing of a proof would lie where the deployment's own things are.
 
     Raises:
-        RefusedError: tables would be in the deployment's storage, or Kafka asks who connects.
+        RefusedError: tables would be in the deployment's storage.
     """
     deployment = project.deployment
     if deployment.storage:
@@ -130,16 +159,25 @@ def refuse_shared(project: Project) -> None:
             f"the deployment {deployment.name} keeps tables in {deployment.storage}, which a proof must not touch.",
             fix="prove in a deployment without `storage`.",
         )
-    if project.kafka.client():
-        raise RefusedError(
-            f"Kafka of the deployment {deployment.name} wants encryption or a login, which a proof's copy of the "
-            "project has not.",
-            fix="prove in a deployment whose Kafka lets everybody in, such as `sluice up` starts it.",
+
+
+def refuse_no_room(proofs: Path, records: float) -> None:
+    """Make sure that the disk has room for a proof, with so many records at most.
+
+    Raises:
+        NotReadyError: it has not.
+    """
+    proofs.mkdir(parents=True, exist_ok=True)
+    needed, free = _LEAST_BYTES + records * _RECORD_BYTES, shutil.disk_usage(proofs).free
+    if free < needed:
+        raise NotReadyError(
+            f"{proofs} has {free / MIB:,.0f} MiB left, and a proof needs {needed / MIB:,.0f}.",
+            fix="free some space, or send less: lower `--rate` and `--seconds`.",
         )
 
 
 def copy_project(project: Project, spec: PipelineSpec, place: ProofPlace) -> None:
-    """Write the copy: the pipeline with its interval table only, its topic under another name, its code.
+    """Write the copy: the pipeline with the outputs that are checked, its topics under other names, its code.
 
     Raises:
         OSError: there is no room.
@@ -158,20 +196,26 @@ def copy_project(project: Project, spec: PipelineSpec, place: ProofPlace) -> Non
         shutil.copy2(suite, include / "expectations" / suite.name)
     ((source, read),) = spec.topic_sources.items()
     _write(include / f"topics/{place.topic}.yaml", _topic(home, read.topic, place.topic, spec.driver))
-    _write(include / f"pipelines/{spec.name}.yaml", _pipeline(home, spec, source, place.topic))
-    deployment = project.deployment.name
-    kafka = {"kind": "external", "bootstrap": list(project.kafka.bootstrap())}
-    _write(include / f"deployments/{deployment}.yaml", {"name": deployment, "kafka": kafka, "replication": 1})
-    write_endpoints(place.state, Endpoints(project.kafka.bootstrap(), airflow_url=""))
+    _write(include / f"pipelines/{spec.name}.yaml", _pipeline(home, spec, source, place))
+    copy_connection(project, include, place.state)
 
 
-def _pipeline(home: Path, spec: PipelineSpec, source: str, topic: str) -> dict[str, Any]:
+def _pipeline(home: Path, spec: PipelineSpec, source: str, place: ProofPlace) -> dict[str, Any]:
     document = _read(home / f"include/pipelines/{spec.name}.yaml")
-    outputs = [document["output"]] if document.get("output") else document["outputs"]
-    kept = [output for output in outputs if output.get("kind", "intervals") == "intervals"]
+    declared = [document["output"]] if document.get("output") else document["outputs"]
+    outputs = [_output(home, *each, place) for each in zip(declared, spec.every_output, strict=True)]
     rules = document["sources"][source] if document.get("sources") else {"time": document["time"]}
     own = {key: value for key, value in document.items() if key not in _LEFT_OUT}
-    return {**own, "sources": {source: {**rules, "topic": topic}}, "outputs": [{"kind": "intervals", **kept[0]}]}
+    kept = [each for each, output in zip(outputs, spec.every_output, strict=True) if _is_covered(output)]
+    return {**own, "sources": {source: {**rules, "topic": place.topic}}, "outputs": kept}
+
+
+def _output(home: Path, declared: dict[str, Any], output: Output, place: ProofPlace) -> dict[str, Any]:
+    """Return an output as the copy declares it: a topic under another name, which it always creates."""
+    if not isinstance(output, WrittenTopic):
+        return {"kind": output.kind, **declared}
+    shape = declared.get("create") or {"partitions": _read(home / f"include/topics/{output.topic}.yaml")["partitions"]}
+    return {**declared, "topic": place.filled[output.topic], "create": shape}
 
 
 def _topic(home: Path, name: str, own_name: str, driver: str) -> dict[str, Any]:

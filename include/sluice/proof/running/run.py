@@ -7,29 +7,42 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from errno import ENOSPC
 from pathlib import Path
 
 from sluice.clock import SystemClock
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.client.removal import OwnTopics
+from sluice.kafka.client.session import RightMissingError
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.launch.processes import DRIVER_MARK, end_marked, wait_until
 from sluice.project.project import Project
 from sluice.proof.findings import ProofVerdict
-from sluice.proof.journal import SendJournal
+from sluice.proof.journal import RecordFate, SendJournal
 from sluice.proof.judgement import Proof, judge
-from sluice.proof.observations import NO_BOUNDS, FiredFault, LatencyBounds, Observations, ReaderLook
+from sluice.proof.observations import (
+    NO_BOUNDS,
+    ComparedInterval,
+    FiredFault,
+    LatencyBounds,
+    Observations,
+    ReaderLook,
+)
 from sluice.proof.report import id_of
+from sluice.proof.running.alerts import MeanwhileAlerts
 from sluice.proof.running.comparison import compare
 from sluice.proof.running.driver import ProofDriver
-from sluice.proof.running.faults import RequestedFault, strike
+from sluice.proof.running.faults import RequestedFault, refuse_shared_faults, strike
 from sluice.proof.running.generation import RecordGenerator
+from sluice.proof.running.load import MOST_TIMES, generator_of, refused
+from sluice.proof.running.outputs import SideOutputs
 from sluice.proof.running.place import (
     PREFIX,
     ProofPlace,
     copy_project,
-    intervals_of,
     leftovers,
+    outputs_of,
+    refuse_no_room,
     refuse_shared,
 )
 from sluice.proof.running.raw_reader import RawReader
@@ -39,13 +52,15 @@ from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.outputs import Output, SinkOutput, WrittenTopic
+from sluice.topics.administration import TopicExtent
 
-_INTERVALS, _MOST_TIMES, _PRODUCERS = 6, 10, 2
+_PRODUCERS = 2
 _LOOKS = 25
 """How many looks are kept of the time that was asked for: each has the ids of all records."""
 _FURTHER, _STEP = 16, timedelta(hours=6)
 """How many records close the intervals at least, and how far apart their times are at most, so that they count."""
-_START_SECONDS, _HEAL_SECONDS, _DRAIN_SECONDS, _END_SECONDS = 240.0, 240.0, 180.0, 20.0
+_START_SECONDS, _HEAL_SECONDS, _END_SECONDS = 240.0, 240.0, 20.0
 Tell = Callable[[str], None]
 
 
@@ -59,6 +74,7 @@ class ProofRequest:
         faults: in their order.
         bounds: of latencies; they are of the raw table.
         keep: whether the folder stays whatever the verdict.
+        patience_seconds: how long the tables are waited for at the end.
     """
 
     rate: float
@@ -66,6 +82,7 @@ class ProofRequest:
     faults: tuple[RequestedFault, ...] = ()
     bounds: LatencyBounds = NO_BOUNDS
     keep: bool = False
+    patience_seconds: float = 180.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +95,7 @@ class ProvenRun:
         seen: what was observed.
         covered: the tables that it is about.
         uncovered: other outputs of the pipeline, which it says nothing about.
+        beside: alerts of the deployment that came meanwhile and are about something else.
     """
 
     proof: Proof
@@ -85,6 +103,7 @@ class ProvenRun:
     seen: Observations
     covered: tuple[str, ...]
     uncovered: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def proofs_of(project: Project) -> Path:
@@ -97,7 +116,10 @@ def remove_leftovers(project: Project, tell: Tell) -> int:
     found = leftovers(proofs_of(project))
     for place in found:
         tell(f"removing what the proof {place.root.name} of {place.pipeline} left behind: topic {place.topic}")
-        _remove(project, place, keep=False)
+        try:
+            _remove(project, place, keep=False)
+        except SluiceError as error:  # it stays on record, and the next proof tries again
+            tell(f"  it stays for now: {error}")
     return len(found)
 
 
@@ -110,46 +132,54 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
         NotReadyError: the stack is not up, or the driver does not start.
         UnreachableError: Kafka does not answer.
     """
-    table, ((_, source),) = intervals_of(spec), spec.topic_sources.items()
-    generator = _generator(project, spec, asked)
+    covered, ((_, source),) = outputs_of(spec), spec.topic_sources.items()
+    generator = generator_of(project, spec, rate=asked.rate, seconds=asked.seconds)
     refuse_shared(project)
+    refuse_shared_faults(project.deployment.kafka, asked.faults)
+    refuse_no_room(proofs_of(project), asked.rate * asked.seconds * MOST_TIMES)
     chance = uuid.uuid4().hex[:8]
     name = id_of(spec.name, project.clock.now(), chance)
-    place = ProofPlace(proofs_of(project) / name, f"{PREFIX}{chance}_{source.topic}"[:63], spec.name)
+    filled = {each.topic: _own(chance, each.topic) for each in spec.written_topics}
+    place = ProofPlace(proofs_of(project) / name, _own(chance, source.topic), spec.name, filled)
     place.record()
     keep = asked.keep
     try:
         copy_project(project, spec, place)
-        run = _Run(place.open(project.settings), place, asked, generator, tell=tell).result()
+        alerts = MeanwhileAlerts(project, place)
+        run = _Run(place.open(project.settings), place, asked, generator, alerts, tell=tell).result()
         keep = asked.keep or run.proof.verdict is not ProofVerdict.PROVEN
     except NotReadyError:  # the message names the driver's log
         keep = True
         raise
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        raise NotReadyError(f"the disk of {place.root} is full.", fix="free some space, then prove again.") from error
     finally:
         _remove(project, place, keep=keep)
-    others = tuple(f"{o.kind} {getattr(o, 'table', getattr(o, 'topic', ''))}".strip() for o in spec.outputs)
-    return place, replace(run, uncovered=tuple(o for o in others if o != f"intervals {table.table}"))
+    others = tuple(f"{each.kind} {_name(each)}" for each in spec.every_output if each not in covered)
+    return place, replace(run, uncovered=(*run.uncovered, *others), beside=alerts.about_others())
 
 
-def _generator(project: Project, spec: PipelineSpec, asked: ProofRequest) -> RecordGenerator:
-    """Return what makes the records: six intervals in the time that was asked for, all of them in the past."""
-    ((_, source),) = spec.topic_sources.items()
-    length, rules = spec.intervals.interval_length, source.time
-    step = max(timedelta(milliseconds=1), _INTERVALS * length / (asked.rate * asked.seconds))
-    step -= timedelta(microseconds=step.microseconds % 1000)
-    span = step * int(asked.rate * asked.seconds) * (_MOST_TIMES + 1)
-    behind = rules.allowed_lateness + rules.arrival_disorder + 3 * length + timedelta(days=1)
-    begin = (project.clock.now() - span - behind).replace(hour=0, minute=0, second=0, microsecond=0)
-    return RecordGenerator(project.catalog.topics[source.topic], begin, step)
+def _own(proof: str, topic: str) -> str:
+    return f"{PREFIX}{proof}_{topic}"[:63]
+
+
+def _name(output: Output) -> str:
+    match output:
+        case WrittenTopic(topic=name) | SinkOutput(name=name):
+            return name
+        case _:
+            return output.table
 
 
 def _remove(project: Project, place: ProofPlace, *, keep: bool) -> None:
-    """End the processes of a proof, remove its topic, and its copy unless that is kept."""
+    """End the processes of a proof, remove its topics, and its copy unless that is kept."""
     for folder in place.state.drivers.glob("*"):
         end_marked(DRIVER_MARK, str(folder), SystemClock(), deadline_seconds=_END_SECONDS)
     with OwnTopics(project.kafka.bootstrap(), project.kafka.client()) as topics:
         topics.prefix = PREFIX
-        topics.remove([place.topic])
+        topics.remove(place.topics)
     place.release(keep=keep)
 
 
@@ -162,14 +192,16 @@ class _Run:
         place: ProofPlace,
         asked: ProofRequest,
         generator: RecordGenerator,
+        alerts: MeanwhileAlerts,
         *,
         tell: Tell,
     ) -> None:
         self._project, self._place, self._asked, self._tell = project, place, asked, tell
-        self._generator = generator
+        self._generator, self._alerts = generator, alerts
         self._spec = project.catalog.pipelines[place.pipeline]
         self._topic = project.catalog.topics[place.topic]
         self._driver = ProofDriver(project, project.catalog.unit(self._spec.driver))
+        self._sides = SideOutputs(project, place, may_lose=bool(asked.faults))
         self._looks: list[ReaderLook] = []
         self._end = generator.happens(0)
 
@@ -179,34 +211,69 @@ class _Run:
             reader = RawReader(self._project.folder.table(self._topic.raw.table), sender.values, _now)
             try:
                 faults = self._under_traffic(sender, reader)
+                self._look_at_open(reader)
                 self._close_intervals(sender)
                 self._drain(sender, reader)
             finally:
                 self._driver.stop()
             journal = sender.journal()
-        with self._project.kafka.administration() as administration:
-            extent = administration.extent(self._place.topic)
-        self._tell("comparing every interval with the batch")
-        intervals = compare(self._project, self._spec.name, self._generator.happens(0), self._end)
+        extent = self._extent()
+        intervals = self._compared()
+        self._tell("comparing every other output with what its records give")
+        answer = self._sides.answer()
+        letters = self._sides.dead_letters(sender.values, refused(journal, answer.judged))
         seen = Observations(
-            outputs=(reader.all(),),
+            outputs=(reader.all(), *letters),
+            rows=answer.outputs,
+            judged=answer.judged,
             intervals=intervals,
-            interval_tables=frozenset({self._spec.intervals.table}),
+            interval_tables=frozenset(self._interval_tables),
             ends={partition: (extent.beginnings[partition], end) for partition, end in extent.ends.items()},
             looks=tuple(self._looks),
             faults=faults,
+            alerts=self._alerts.about_the_proof(),
             bounds=self._asked.bounds,
         )
-        covered = (self._topic.raw.table, self._spec.intervals.table)
-        return ProvenRun(judge(journal, seen), journal, seen, covered, ())
+        others = (*(rows.name for rows in answer.outputs), *(output.name for output in letters))
+        covered = (self._topic.raw.table, *self._interval_tables, *others)
+        uncovered = tuple(f"{name}: {why}" for name, why in answer.uncovered.items())
+        return ProvenRun(judge(journal, seen), journal, seen, covered, uncovered)
+
+    @property
+    def _interval_tables(self) -> tuple[str, ...]:
+        return (self._spec.intervals.table,) if self._spec.has_intervals else ()
+
+    def _compared(self) -> tuple[ComparedInterval, ...]:
+        if not self._spec.has_intervals:
+            return ()
+        self._tell("comparing every interval with the batch")
+        return compare(self._project, self._spec.name, self._generator.happens(0), self._end)
+
+    def _extent(self) -> TopicExtent:
+        with self._project.kafka.administration() as administration:
+            return administration.extent(self._place.topic)
+
+    def _look_at_open(self, reader: RawReader) -> None:
+        """Look at tables of open rows before the end closes their intervals."""
+        if self._sides.open_tables:
+            ends = self._extent().ends
+            self._wait(lambda: bool(self._look(reader)) and self._sides.have_read(ends), self._asked.patience_seconds)
+            self._sides.look_at_open(ends)
 
     @contextmanager
     def _sender(self) -> Iterator[ProofSender]:
-        """Create the topic and connect the producers."""
+        """Create the topics and connect the producers."""
         kafka = self._project.kafka
         with kafka.administration() as administration:
-            topics = {self._place.topic: self._project.catalog.kafka_topics()[self._place.topic]}
-            apply(Declared(topics, replication=self._project.deployment.replication), administration)
+            declared = self._project.catalog.kafka_topics()
+            topics = {topic: declared[topic] for topic in self._place.topics if topic in declared}
+            try:
+                apply(Declared(topics, replication=self._project.deployment.replication), administration)
+            except RightMissingError as error:
+                raise RefusedError(
+                    f"a proof needs topics of its own, such as {self._place.topic}, and may not create them: {error}",
+                    fix=f"give the planner's principal the rights to create, write, read and delete {PREFIX}…",
+                ) from error
         with ExitStack() as stack:
             producers = tuple(
                 stack.enter_context(KafkaPythonProducer(kafka.bootstrap(), self._place.topic, kafka.client(Role.FEED)))
@@ -216,10 +283,16 @@ class _Run:
 
     def _under_traffic(self, sender: ProofSender, reader: RawReader) -> tuple[FiredFault, ...]:
         """Send for as long as was asked, let the faults strike meanwhile, and return them."""
-        most = int(self._asked.rate * self._asked.seconds * _MOST_TIMES)
-        traffic = Traffic(sender, lambda number: self._generator.value(number + 1), self._asked.rate, most)
+        most = int(self._asked.rate * self._asked.seconds * MOST_TIMES)
+        traffic = Traffic(sender, lambda number: self._generator.record(number + 1), self._asked.rate, most)
         self._tell("waiting until the first record is in the raw table")
         sender.send(self._generator.value(0))
+        sender.collect(wait=True)
+        if not sender.journal().acknowledged:
+            raise RefusedError(
+                f"Kafka does not take the first record of a proof in {self._place.topic}.",
+                fix=f"give the planner's principal the right to write to {PREFIX}…, and see whether the brokers run.",
+            )
         self._driver.start()
         self._wait(lambda: bool(self._look(reader).ids), _START_SECONDS)
         reader.ignore_times()
@@ -231,7 +304,8 @@ class _Run:
         finally:
             traffic.stop()
         sender.collect(wait=True)
-        self._end = self._whole_intervals(sender.sent)
+        if self._spec.has_intervals:
+            self._end = self._whole_intervals(sender.sent)
         return faults
 
     def _struck(self, fault: RequestedFault, sender: ProofSender, reader: RawReader, traffic: Traffic) -> FiredFault:
@@ -248,6 +322,8 @@ class _Run:
 
     def _close_intervals(self, sender: ProofSender) -> None:
         """Move the times of the topic beyond the last interval, step by step: by heartbeats, or by further records."""
+        if not self._spec.has_intervals:
+            return
         ((_, source),) = self._spec.topic_sources.items()
         rules, length, made = source.time, self._spec.intervals.interval_length, self._generator
         begin, last = made.happens(0), sender.sent - 1
@@ -259,15 +335,18 @@ class _Run:
             if heartbeat is None:
                 sender.send(made.value(number))
             else:
-                sender.send(heartbeat, CLOSING, partition=0)
+                sender.send(heartbeat, CLOSING, partition=0, fate=RecordFate.CONTROL)
         sender.collect(wait=True)
 
     def _drain(self, sender: ProofSender, reader: RawReader) -> None:
         """Wait until the raw table has all that was acknowledged, and the intervals are settled; or give up."""
         self._tell(f"{sender.sent:,} records sent; waiting for the tables")
         due = {sent.id for sent in sender.journal().acknowledged}
-        self._wait(lambda: due <= self._look(reader).ids, _DRAIN_SECONDS)
-        self._wait(self._is_settled, _DRAIN_SECONDS)
+        self._wait(lambda: due <= self._look(reader).ids, self._asked.patience_seconds)
+        if self._spec.has_intervals:
+            self._wait(self._is_settled, self._asked.patience_seconds)
+        ends = self._extent().ends
+        self._wait(lambda: self._sides.have_read(ends), self._asked.patience_seconds)
 
     def _is_settled(self) -> bool:
         try:

@@ -11,7 +11,7 @@ from typing import Self
 
 from sluice.errors import UnreachableError
 from sluice.feeds.ports import Acknowledgement, Producer
-from sluice.proof.journal import SendJournal, SentRecord
+from sluice.proof.journal import RecordFate, SendJournal, SentRecord
 from sluice.proof.journal_file import line_of_acknowledgement, line_of_failure, line_of_sending, read_journal
 
 KEYS = 8
@@ -50,8 +50,10 @@ class ProofSender:
         """How many records were sent."""
         return len(self.values)
 
-    def send(self, value: bytes, key: str = "", partition: int | None = None) -> None:
-        """Note a record and send it; without a key the keys take turns."""
+    def send(
+        self, value: bytes, key: str = "", partition: int | None = None, *, fate: RecordFate = RecordFate.GOOD
+    ) -> None:
+        """Note a record, and what it was made to be, and send it; without a key the keys take turns."""
         owner = self.sent % KEYS % len(self._producers) if not key else 0
         key = key or f"key-{self.sent % KEYS}"
         if value in self.values:
@@ -59,7 +61,14 @@ class ProofSender:
         identity = f"p{owner}-{self._numbers[owner]}"
         sequence = self._sequences.get(key, 0)
         record = SentRecord(
-            identity, f"p{owner}", self._numbers[owner], key, sequence, checksum(value), round(self._now(), 3)
+            identity,
+            f"p{owner}",
+            self._numbers[owner],
+            key,
+            sequence,
+            checksum(value),
+            round(self._now(), 3),
+            fate=fate,
         )
         self._numbers[owner] += 1
         self._sequences[key] = sequence + 1

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from threading import Event, Thread
 
+from sluice.proof.journal import RecordFate
 from sluice.proof.running.sending import ProofSender
 
 _TICK_SECONDS = 0.05
@@ -16,13 +17,15 @@ class Traffic:
 
     Args:
         sender: only this thread uses it while it runs.
-        value: the bytes of the record with a number.
+        record: the bytes of the record with a number, and what it was made to be.
         rate: records per second.
         most: how many at most.
     """
 
-    def __init__(self, sender: ProofSender, value: Callable[[int], bytes], rate: float, most: int) -> None:
-        self._sender, self._value, self._rate, self._most = sender, value, rate, most
+    def __init__(
+        self, sender: ProofSender, record: Callable[[int], tuple[bytes, RecordFate]], rate: float, most: int
+    ) -> None:
+        self._sender, self._record, self._rate, self._most = sender, record, rate, most
         self._stop = Event()
         self._failure: Exception | None = None
         self._thread = Thread(target=self._run, daemon=True)
@@ -56,7 +59,8 @@ class Traffic:
             while not self._stop.wait(_TICK_SECONDS):
                 due = min(self._most, int(self.seconds * self._rate) + 1)
                 while number < due:
-                    self._sender.send(self._value(number))
+                    value, fate = self._record(number)
+                    self._sender.send(value, fate=fate)
                     number += 1
                 self._sender.collect()
         except Exception as error:  # noqa: BLE001 - raised again where it is waited for

@@ -3,6 +3,7 @@
     batch.py backfill --pipeline P --from ISO --to ISO --mode verify|correct|recompute|try --by WHO --key KEY [...]
     batch.py quality --pipeline P [--from ISO --to ISO]
     batch.py replay --pipeline P --case ID --by WHO
+    batch.py due --pipeline P --into FILE [--cut FILE]
 
 Runs as a plain Python process and under spark-submit. Exit code 0: all is as it should be; 1: it is not, and the line
 on stderr says why; others: see `sluice.errors`.
@@ -25,10 +26,12 @@ from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.processes import lower_priority
 from sluice.project.project import Project
+from sluice.proof.rows_file import read_cut, write_answer
 from sluice.settings import settings
 from sluice.spark.backfill.replay import replay
 from sluice.spark.backfill.results import Result
 from sluice.spark.backfill.run import run_backfill
+from sluice.spark.checks.due_rows import find_due_rows
 from sluice.spark.checks.published_quality import check_published
 from sluice.spark.driver.pipeline_code import keep_code, pipeline_code
 from sluice.spark.session.batch_cost import cost_recorded
@@ -49,7 +52,7 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     lower_priority(settings().batch_niceness)
     try:
-        return {"backfill": _backfill, "quality": _quality, "replay": _replay}[options.command](options)
+        return {"backfill": _backfill, "quality": _quality, "replay": _replay, "due": _due}[options.command](options)
     except SluiceError as error:
         log.error("it cannot be done", command=options.command, why=str(error))  # noqa: TRY400  our own errors need no trace
         return error.exit_code
@@ -130,17 +133,33 @@ def _replay(options: argparse.Namespace) -> int:
     return SluiceError.exit_code
 
 
+def _due(options: argparse.Namespace) -> int:
+    """Write down which rows the outputs beside an interval table must hold, and do hold: for a proof."""
+    project = _project_with(options.pipeline)
+    cut = None if options.cut is None else read_cut(options.cut)
+    with batch_session(project, "due", options.pipeline) as spark:
+        answer = find_due_rows(project, spark, project.catalog.pipelines[options.pipeline], cut)
+    write_answer(options.into, answer)
+    log.info("the rows that are due are known", outputs=[output.name for output in answer.outputs])
+    return 0
+
+
 def _run_name(pipeline: str) -> str:
     """Return a name for this process that no other has."""
     return f"{pipeline}:{uuid.uuid4().hex}"
 
 
 def _project(pipeline: str) -> tuple[Project, timedelta]:
+    project = _project_with(pipeline)
+    return project, project.catalog.pipelines[pipeline].intervals.interval_length
+
+
+def _project_with(pipeline: str) -> Project:
     project = Project.open_tolerant(settings())
     if pipeline not in project.catalog.pipelines:
         known = ", ".join(sorted(project.catalog.pipelines)) or "none"
         raise SpecError(f"there is no sound pipeline {pipeline!r}; there is {known}.", fix="run `sluice check`.")
-    return project, project.catalog.pipelines[pipeline].intervals.interval_length
+    return project
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -163,7 +182,10 @@ def _parser() -> argparse.ArgumentParser:
     replaying = commands.add_parser("replay", help="put the records of a case into the results")
     replaying.add_argument("--case", required=True, help="its id")
     replaying.add_argument("--by", required=True, help="who requests it; recorded")
-    for command in (backfill, quality, replaying):
+    due = commands.add_parser("due", help="say which rows outputs must hold, and which they do: for a proof")
+    due.add_argument("--into", type=Path, required=True, help="the file that is written")
+    due.add_argument("--cut", type=Path, help="a file that says when tables of open rows were looked at")
+    for command in (backfill, quality, replaying, due):
         command.add_argument("--pipeline", required=True)
     for command, required in ((backfill, True), (quality, False)):
         command.add_argument("--from", dest="start", type=datetime.fromisoformat, required=required)

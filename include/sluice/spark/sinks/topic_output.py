@@ -25,6 +25,8 @@ from sluice.spark.sinks.sink import LoggedOutput, MicroBatch, run_only
 from sluice.specs.model.outputs import TopicOutput
 from sluice.topics.deduplication import GENERATION, ID, POSITION
 
+_PLACE = "_place"
+
 
 class Messages(Protocol):
     """Makes records of a batch's rows."""
@@ -58,6 +60,7 @@ class TopicMessages:
 
         The id is made of the batch's position, the row's keys and, where several rows have them, its number among
         these. So a batch that is sent again has the same ids, also where a sum of floats differs in its last bit.
+        The numbers are those of the order of hashes, and the records keep the order of the rows.
 
         Args:
             rows: what the transform returns, with `output.keys`; of the same columns at each call.
@@ -74,7 +77,9 @@ class TopicMessages:
         content, identity = self._made
         number = F.lit(str(position))
         headers = delivery_headers(F.concat_ws("-", number, *identity), generation=generation, position=number)
-        return rows.select(*content, F.array(*headers).alias("headers"))
+        placed = rows.withColumn(_PLACE, F.monotonically_increasing_id())
+        made = placed.select(*content, F.array(*headers).alias("headers"), _PLACE)
+        return made.sortWithinPartitions(_PLACE).drop(_PLACE)  # all rows of a key are in one partition
 
 
 def _among_equal_keys(schema: StructType, keys: Sequence[str]) -> list[Column]:

@@ -44,6 +44,8 @@ class EmbeddedKafka(Spec):
     users: dict[Role, Name] = Field(default_factory=dict)
     """Role → the principal that Sluice's own processes of that role connect as, where the cluster asks (`sluice up
     --secure`). A role that is not named connects as the administrator."""
+    may_pause: bool = False
+    """Whether `sluice prove --fault pause-broker` may stop its processes for some seconds: all streams meet that."""
 
     @property
     def service(self) -> KafkaService:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -198,6 +199,18 @@ def test_a_batch_that_is_sent_again_has_the_same_ids_in_whatever_order_its_rows_
     assert len(set(first)) == len(data)
     assert first == identities(data[::-1], 2)
     assert all(name.startswith("40-") for name in first)
+
+
+def test_the_records_of_a_key_keep_the_order_of_their_rows(spark: SparkSession) -> None:
+    output = TopicOutput(kind="topic", topic="news", keys=("carrier",))
+    data = [(("UA", "DL", "AA")[number % 3], number) for number in range(90)]
+    frame = spark.createDataFrame(data, "carrier string, number long").coalesce(1)
+    sent = TopicMessages(output)(frame, generation=1, position=40).collect()
+    by_key: dict[bytes, list[int]] = {}
+    for row in sent:
+        by_key.setdefault(bytes(row["key"]), []).append(json.loads(bytes(row["value"]))["number"])
+    assert list(map(len, by_key.values())) == [30, 30, 30]
+    assert all(numbers == sorted(numbers) for numbers in by_key.values())
 
 
 def test_a_record_is_the_row_as_json_under_its_keys(spark: SparkSession) -> None:

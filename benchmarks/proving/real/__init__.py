@@ -1,0 +1,1 @@
+"""Proofs of real pipelines that break a promise, on Kafka and Spark."""
