@@ -14,6 +14,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sluice.proof.findings import ProofFault
 from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.observations import (
     Observations,
@@ -21,8 +22,8 @@ from sluice.proof.observations import (
     ObservedRecord,
     ObservedRecords,
     ObservedRows,
-    RowsPromise,
 )
+from sluice.proof.rows import check_rows
 
 STEPS = 120
 """Moments of the counts over time: a picture is some hundred pixels wide."""
@@ -261,20 +262,16 @@ def _keys(journal: SendJournal, output: ObservedLatest) -> PartitionCount:
 
 
 def _rows(output: ObservedRows) -> PartitionCount:
-    """Return what an output has of the rows that are due; see `check_rows` for what follows from it."""
-    due, there = Counter(output.expected), Counter(output.seen)
-    may_be = due.keys() | {*output.older, *output.allowed}
-    may_repeat = output.promise is RowsPromise.NEWEST
-    must_be = output.promise is RowsPromise.EACH
+    """Return what the checker has counted in an output of rows."""
+    cases = {finding.fault: finding.count for finding in check_rows(output)}
+    phantom = cases.get(ProofFault.PHANTOM, 0)
     return PartitionCount(
         partition=None,
-        sent=due.total(),
-        found=(due & there).total(),
-        lost=(due - there).total() if output.is_complete and must_be else None,
-        twice=0
-        if may_repeat
-        else sum(times - max(due[row], 1) for row, times in there.items() if times > due[row] > 0),
-        phantom=len(there.keys() - may_be),
+        sent=len(output.expected),
+        found=len({row.content for row in output.seen}) - phantom,
+        lost=cases.get(ProofFault.LOST, 0) if output.is_complete else None,
+        twice=cases.get(ProofFault.TWICE, 0),
+        phantom=phantom,
     )
 
 

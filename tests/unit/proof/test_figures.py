@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,16 @@ from sluice.proof.figures import STEPS, PartitionCount, ProofTimeline, figures_o
 from sluice.proof.findings import ProofFault
 from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.judgement import judge
-from sluice.proof.observations import FiredFault, Observations, ObservedKind, ObservedRecord, ObservedRecords
+from sluice.proof.observations import (
+    FiredFault,
+    Observations,
+    ObservedKind,
+    ObservedRecord,
+    ObservedRecords,
+    ObservedRow,
+    ObservedRows,
+    RowsPromise,
+)
 from sluice.topics.records import RecordPosition
 
 LOST = (ProofFault.LOST, ProofFault.LOST_HEAD, ProofFault.LOST_TAIL)
@@ -45,6 +55,16 @@ def test_counts_by_partition_add_up_to_the_findings(pipeline: type[ModelPipeline
     for latest in seen.latest:
         (keys,) = figures.partitions[latest.name]
         assert keys.lost == found[ProofFault.LOST, latest.name]
+
+
+def test_rows_are_counted_as_the_checker_counts_them() -> None:
+    a, b, c, other = (ObservedRow("", content) for content in "abcx")
+    rows = ObservedRows("shops", RowsPromise.EACH, expected=(a, b, c), seen=(a, b, b, other))
+    (count,) = figures_of(SendJournal(()), Observations(rows=(rows,))).partitions["shops"]
+    assert count == PartitionCount(partition=None, sent=3, found=2, lost=1, twice=1, phantom=1)
+    unread = replace(rows, is_complete=False)
+    (count,) = figures_of(SendJournal(()), Observations(rows=(unread,))).partitions["shops"]
+    assert count.lost is None
 
 
 def test_the_counts_over_time_rise_to_what_was_sent_and_read() -> None:
