@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,6 +39,9 @@ _READY_SECONDS = 120.0
 _CAUGHT_UP_SECONDS = 180.0
 _EXECUTOR = b"CoarseGrainedExecutorBackend"
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+
+_ROOM_FOR_TWO_DRIVERS = {"--cores": "2", "--memory": "2g"}
+"""Of a worker: a frozen driver keeps its executors, and another one takes over beside it."""
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -193,6 +195,16 @@ class FaultCluster:
         """Signal a driver with its JVM and its workers."""
         os.killpg(self.processes[name].pid, number)
 
+    def leader_and_follower(self) -> tuple[str, str]:
+        """Return the brokers of the topic's first partition: who leads it, and one that copies."""
+        with self._administration() as administration:
+            state = administration.describe([TOPIC])[TOPIC]
+        leader = state.leaders[0]
+        names = dict(_numbered())
+        follower = next(number for number in state.replicas[0] if number != leader)
+        assert leader is not None, "wait_caught_up has seen all partitions led"
+        return names[leader], names[follower]
+
     def jvm(self) -> int:
         """Return the process of the driver's JVM."""
         return next(pid for pid in descendants(self.driver.pid) if b"/java\0" in _command(pid)[:200])
@@ -253,8 +265,12 @@ class FaultCluster:
 
     def log(self, name: str) -> str:
         """Return the end of a component's output."""
+        return self.whole_log(name)[-3000:]
+
+    def whole_log(self, name: str) -> str:
+        """Return all that a component has put out."""
         file = self.folder / f"{name}.log"
-        return file.read_text(errors="replace")[-3000:] if file.exists() else ""
+        return file.read_text(errors="replace") if file.exists() else ""
 
     def end(self) -> None:
         """End everything."""
@@ -298,8 +314,12 @@ class FaultCluster:
         """Return host and command of a component; the cluster's stand for the loopback interface."""
         if name in BROKERS:
             return name, _java("256m", "kafka.Kafka", str(self.folder / name / "properties"))
-        words, master = self._cluster.commands()[name], self.hosts.address(MASTER_HOST)
-        host = MASTER_HOST if name == MASTER else WORKERS[self._cluster.worker_names.index(name)]
+        words, master = list(self._cluster.commands()[name]), self.hosts.address(MASTER_HOST)
+        host = MASTER_HOST
+        if name != MASTER:
+            host = WORKERS[self._cluster.worker_names.index(name)]
+            for size, room in _ROOM_FOR_TWO_DRIVERS.items():
+                words[words.index(size) + 1] = room
         found = [word.replace(f"{HOST}:{_MASTER_PORT}", f"{master}:{_MASTER_PORT}") for word in words]
         return host, [word.replace(HOST, self.hosts.address(host)) for word in found]
 
@@ -343,27 +363,6 @@ class FaultCluster:
     def _count(self, table: str) -> int:
         folder = self.state / "tables" / table
         return dataset_of(folder).count_rows() if (folder / "_delta_log").is_dir() else 0
-
-
-def judged(cluster: FaultCluster, outcomes: Mapping[int, str]) -> dict[str, int]:
-    """Compare what was sent, what the topic holds and what both tables hold.
-
-    Args:
-        cluster: after all is read.
-        outcomes: what became of each record that was sent, by its number.
-    """
-    topic, raw, kept = cluster.in_topic(), Counter(cluster.in_raw_table()), Counter(cluster.kept())
-    sent = Counter(topic.values())
-    acknowledged = {number for number, outcome in outcomes.items() if outcome == "acknowledged"}
-    sound = {number for number in topic.values() if not is_bad(number)}
-    return {
-        "acknowledged": len(acknowledged),
-        "unknown": sum(outcome == "unknown" for outcome in outcomes.values()),
-        "records": len(topic),
-        "lost": len(acknowledged - sent.keys()) + len(topic.keys() - raw.keys()) + len(sound - kept.keys()),
-        "twice": sum(sent.values()) - len(sent) + raw.total() - len(raw) + kept.total() - len(kept),
-        "strange": len(raw.keys() - topic.keys()) + len(kept.keys() - sound),
-    }
 
 
 def _numbered() -> list[tuple[int, str]]:

@@ -12,18 +12,21 @@ what validation should have refused.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machines.fault_cluster import BROKERS, DRIVER, NAMES, TOPIC, WORKERS, FaultCluster, judged
+from benchmarks.machines.fault_cluster import BROKERS, DRIVER, NAMES, TOPIC, WORKERS, FaultCluster
+from benchmarks.machines.fault_sender import is_bad
 from benchmarks.machines.hosts import running_hosts
 from benchmarks.trials import TrialError
 from sluice.devstack.spark_cluster import MASTER, worker_name
@@ -33,11 +36,12 @@ _PER_SECOND = 40
 _HELD_SECONDS = 10.0
 """Longer than a broker's session, so that the controller takes it for dead."""
 _BROKER_DISK, _STATE_DISK = "400m", "900m"
+_PIECE_BYTES = 64 * 1024
 
 
 def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the figures of all faults, or of four of them for `small`."""
-    chosen = FAULTS if size == "full" else {name: FAULTS[name] for name in _SMALL}
+    """Return the figures of all faults, of four of them for `small`, or of those whose names are given with commas."""
+    chosen = FAULTS if size == "full" else {name: FAULTS[name] for name in _SMALL_ONES.get(size) or size.split(",")}
     with (
         running_hosts(*NAMES) as hosts,
         tempfile.TemporaryDirectory(prefix="sluice-faults-") as folder,
@@ -48,7 +52,7 @@ def run(size: str = "full") -> tuple[dict[str, Any], dict[str, Any]]:
             cluster.prepare()
             cluster.start_all()
             proofs, seconds, outcomes = _suffered(cluster, chosen)
-            found = judged(cluster, outcomes)
+            found = _judged(cluster, outcomes)
         finally:
             cluster.end()
     fired = sum(bool(proof) for proof in proofs.values())
@@ -68,19 +72,41 @@ def _suffered(
     proofs, seconds = {}, {}
     notes = cluster.folder / "outcomes.txt"
     with _sending(cluster, notes):
-        cluster.wait(lambda: _lines(notes) > _PER_SECOND, "records are sent", 60)
+        cluster.wait(lambda: _acknowledged(notes) > _PER_SECOND, "records are sent", 60)
         cluster.wait_caught_up()
         for name, fault in chosen.items():
             with fault(cluster) as proof:
                 time.sleep(_HELD_SECONDS)
                 proofs[name] = proof()
-            healed = time.monotonic()
+            healed, known = time.monotonic(), _acknowledged(notes)
+            cluster.wait(lambda known=known: _acknowledged(notes) > known, "records are acknowledged", 120)
             cluster.wait_caught_up()
             seconds[name] = round(time.monotonic() - healed, 1)
             print(f"{name}: {proofs[name]}; all read after {seconds[name]} s", file=sys.stderr, flush=True)
     cluster.wait_all_kept()
     lines = (line.split() for line in notes.read_text(encoding="utf-8").splitlines())
     return proofs, seconds, {int(number): outcome for number, outcome in lines}
+
+
+def _judged(cluster: FaultCluster, outcomes: Mapping[int, str]) -> dict[str, int]:
+    """Compare what was sent, what the topic holds and what both tables hold.
+
+    Args:
+        cluster: after all is read.
+        outcomes: what became of each record that was sent, by its number.
+    """
+    topic, raw, kept = cluster.in_topic(), Counter(cluster.in_raw_table()), Counter(cluster.kept())
+    sent = Counter(topic.values())
+    acknowledged = {number for number, outcome in outcomes.items() if outcome == "acknowledged"}
+    sound = {number for number in topic.values() if not is_bad(number)}
+    return {
+        "acknowledged": len(acknowledged),
+        "unknown": sum(outcome == "unknown" for outcome in outcomes.values()),
+        "records": len(topic),
+        "lost": len(acknowledged - sent.keys()) + len(topic.keys() - raw.keys()) + len(sound - kept.keys()),
+        "twice": sum(sent.values()) - len(sent) + raw.total() - len(raw) + kept.total() - len(kept),
+        "strange": len(raw.keys() - topic.keys()) + len(kept.keys() - sound),
+    }
 
 
 @contextmanager
@@ -161,6 +187,14 @@ def _cut(name: str, ways: Sequence[str] = ("INPUT", "OUTPUT"), peer: str = "") -
 
 
 @contextmanager
+def _brokers_parted(cluster: FaultCluster) -> Iterator[Proof]:
+    """A leader and one of its followers; two that only follow have nothing to say to each other."""
+    leader, follower = cluster.leader_and_follower()
+    with cluster.hosts.cut(leader, peer=follower) as dropped:
+        yield dropped.proof
+
+
+@contextmanager
 def _broker_slow(cluster: FaultCluster) -> Iterator[Proof]:
     with cluster.hosts.slow("k1", "64kbit") as delayed:
         yield delayed.proof
@@ -174,7 +208,7 @@ def _brokers_disk_full(cluster: FaultCluster) -> Iterator[Proof]:
 
     def proof() -> str:
         cluster.wait(lambda: process.poll() is not None, "the broker without room ends", 60)
-        said = "No space left on device" in cluster.log("k3")
+        said = "No space left on device" in cluster.whole_log("k3")
         return f"ended with {process.returncode}, no space left" if said else ""
 
     yield proof
@@ -253,10 +287,16 @@ def _frozen(pid: int) -> str:
 
 
 def _filled(folder: Path) -> Path:
-    found = os.statvfs(folder)
+    """Write until nothing is left, while others may write, too."""
     ballast = folder / "ballast"
-    with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize)
+    piece = bytes(_PIECE_BYTES)
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(piece):
+                pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
     return ballast
 
 
@@ -264,8 +304,8 @@ def _named(code: int) -> str:
     return ExitCode(code).name if code >= 0 else signal.Signals(-code).name
 
 
-def _lines(file: Path) -> int:
-    return len(file.read_text(encoding="utf-8").splitlines()) if file.exists() else 0
+def _acknowledged(notes: Path) -> int:
+    return notes.read_text(encoding="utf-8").count(" acknowledged\n") if notes.exists() else 0
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -274,7 +314,7 @@ FAULTS: Mapping[str, Fault] = {
     "broker_cut_off": _cut("k3"),
     "broker_is_not_heard": _cut("k1", ways=("OUTPUT",)),
     "broker_does_not_hear": _cut("k2", ways=("INPUT",)),
-    "brokers_parted": _cut("k1", peer="k2"),
+    "brokers_parted": _brokers_parted,
     "broker_slow": _broker_slow,
     "brokers_disk_full": _brokers_disk_full,
     "two_brokers_killed": _two_brokers_killed,
@@ -290,4 +330,4 @@ FAULTS: Mapping[str, Fault] = {
     "drivers_disk_full": _drivers_disk_full,
 }
 """Each is entered when it happens, gives what returns its proof, and is left when it is healed."""
-_SMALL = ("broker_killed", "broker_cut_off", "executor_killed", "driver_killed")
+_SMALL_ONES = {"small": ("broker_killed", "broker_cut_off", "executor_killed", "driver_killed")}

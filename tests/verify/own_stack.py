@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 from kafka import KafkaProducer
@@ -26,7 +27,9 @@ SOON = 240.0
 
 
 class OwnStack:
-    """A stack whose topic gets two days of flights, piece by piece; a test ends it by `down(stack.settings)`.
+    """A stack whose topic gets two days of flights and the heartbeat that closes their intervals, piece by piece.
+
+    A test ends it by `down(stack.settings)`.
 
     Args:
         home: where the project is copied to.
@@ -37,7 +40,10 @@ class OwnStack:
         copied_project(home, "dags", "include", "plugins", "spark_jobs")
         self.settings = Settings(home=home, state=state)
         self.pipeline = home / "include" / "pipelines" / "departures.yaml"
-        self._values = values_of(flights("2013-01-01", "2013-01-02"))
+        table = flights("2013-01-01", "2013-01-02")
+        closes_all = (table["hour_utc"].max() + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        heartbeat = {"heartbeat": True, "scheduled_at": closes_all, "observed_at": closes_all}
+        self._values: list[dict[str, object]] = [*values_of(table), heartbeat]
         self.sent = 0
 
     def change(self, pattern: str, line: str) -> None:
@@ -61,7 +67,7 @@ class OwnStack:
         count = len(self._values) if count is None else count
         piece, self._values = self._values[:count], self._values[count:]
         for value in piece:
-            producer.send("flights", key=str(value["carrier"]).encode(), value=json.dumps(value).encode())
+            producer.send("flights", key=str(value.get("carrier", "")).encode(), value=json.dumps(value).encode())
         producer.close()
         self.sent += len(piece)
 

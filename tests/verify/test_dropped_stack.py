@@ -32,7 +32,9 @@ class LosableStack(OwnStack):
         super().__init__(folder / "project", folder / "state")
         kafka = {"kind": "external", "bootstrap": [bootstrap]}
         deployment = {"name": "local", "kafka": kafka, "replication": 1, "storage": str(bucket)}
-        (self.settings.home / "include" / "deployments" / "local.yaml").write_text(json.dumps(deployment))
+        include = self.settings.home / "include"
+        (include / "deployments" / "local.yaml").write_text(json.dumps(deployment))
+        shutil.rmtree(include / "access")  # that broker asks nobody who comes
 
     def lose(self) -> None:
         """End every process as a power cut does, and remove all that the machine had."""

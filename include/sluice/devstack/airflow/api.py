@@ -118,14 +118,20 @@ class AirflowApi:
         return DagRun(dag_id, run_id, state, {task["task_id"]: str(task["state"]) for task in tasks})
 
     def wait(self, dag_id: str, run_id: str, done: Callable[[DagRun], bool], deadline_seconds: float) -> DagRun:
-        """Wait until `done`.
+        """Wait until `done`. A server that is too busy to answer is asked again.
 
         Raises:
             SluiceError: the run failed, or the deadline passed.
         """
         deadline = self._clock.monotonic() + deadline_seconds
         while True:
-            run = self.run(dag_id, run_id)
+            try:
+                run = self.run(dag_id, run_id)
+            except UnreachableError:
+                if self._clock.monotonic() > deadline:
+                    raise
+                self._clock.sleep(_POLL_SECONDS)
+                continue
             if done(run):
                 return run
             if run.state == "failed" or self._clock.monotonic() > deadline:

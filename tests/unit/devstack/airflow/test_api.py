@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sluice.devstack.airflow.api import AirflowApi
+from sluice.devstack.airflow.api import AirflowApi, succeeded
 from sluice.devstack.airflow.configuration import password_file
 from sluice.devstack.kafka.authority import ensure_certificates
-from sluice.errors import NotReadyError, SluiceError
+from sluice.errors import NotReadyError, SluiceError, UnreachableError
 from sluice.settings import Settings
 from tests.twins.clock import ManualClock
 
@@ -179,3 +179,28 @@ def test_a_server_whose_database_stays_locked_is_given_up() -> None:
     with pytest.raises(SluiceError, match="answered 500 to /api/v2/dags/topics/dagRuns"):
         server.trigger()
     assert 30 <= server.clock.monotonic() < 40
+
+
+class BusyServer:
+    """A web server that does not answer in time for a while, and then shows a run that has ended."""
+
+    def __init__(self, silent: int) -> None:
+        self.silent = silent
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if self.silent:
+            self.silent -= 1
+            raise httpx.ReadTimeout("timed out")
+        tasks = request.url.path.endswith("/taskInstances")
+        return httpx.Response(200, json={"task_instances": []} if tasks else {"state": "success"})
+
+
+def test_a_run_is_waited_for_through_the_silence_of_a_busy_server() -> None:
+    api = AirflowApi("http://airflow", ManualClock(), transport=httpx.MockTransport(BusyServer(silent=3)))
+    assert api.wait("topics", "manual", succeeded, 60).state == "success"
+
+
+def test_a_server_that_stays_silent_is_given_up_at_the_deadline() -> None:
+    api = AirflowApi("http://airflow", ManualClock(), transport=httpx.MockTransport(BusyServer(silent=1_000)))
+    with pytest.raises(UnreachableError, match="does not answer"):
+        api.wait("topics", "manual", succeeded, 60)
