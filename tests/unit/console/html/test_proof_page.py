@@ -175,6 +175,7 @@ def test_the_worst_minute_is_shaded_and_the_percentile_is_an_edge() -> None:
     chart = latency_chart("departures_raw", found.figures.minutes["departures_raw"], found)
     assert chart is not None
     assert [shape.look for shape in chart.shapes] == ["span calm", "edge", "line", "line"]
+    assert chart.shapes[0].path == "M250.0 0H750.0V1000H250.0z"
     assert "worst minute" in chart.words
     assert latency_chart("departures_raw", (), found) is None
 
