@@ -57,6 +57,13 @@ class ReportedLatency(ProofFact):
     slowest: str = ""
 
 
+class ReportedRows(ProofFact):
+    """How many rows an output of a transform must hold, and how many it holds."""
+
+    due: Count = 0
+    there: Count = 0
+
+
 class ReportedBounds(ProofFact):
     """What was promised, in seconds; see `LatencyBounds`."""
 
@@ -79,6 +86,10 @@ class ProofReport(ProofFact):
         rate: records per second.
         seconds: for how long records were to be sent at least.
         sent: how many records, by the outcome of their sending.
+        made: how many records, by what they were made to be, such as `late`.
+        rows: by output.
+        alerts: that came, by name.
+        alerts_beside: of the deployment that came meanwhile, in words.
         bounds: of latencies.
         faults: in their order.
         findings: why it is not PROVEN.
@@ -98,6 +109,10 @@ class ProofReport(ProofFact):
     rate: float = 0
     seconds: float = 0
     sent: dict[str, Count] = Field(default_factory=dict)
+    made: dict[str, Count] = Field(default_factory=dict)
+    rows: dict[str, ReportedRows] = Field(default_factory=dict)
+    alerts: tuple[str, ...] = ()
+    alerts_beside: tuple[str, ...] = ()
     bounds: ReportedBounds = ReportedBounds()
     faults: tuple[ReportedFault, ...] = ()
     findings: tuple[ReportedFinding, ...] = ()

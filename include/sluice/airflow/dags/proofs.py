@@ -23,6 +23,13 @@ from sluice.specs.catalog.dag_ids import PROVE_WEEKLY
 from sluice.specs.model.alerting import AlertClass
 
 LONGEST_PROOF = timedelta(hours=2)
+FAULTS = (
+    RequestedFault.KILL_DRIVER,
+    RequestedFault.KILL_JVM,
+    RequestedFault.PAUSE_DRIVER,
+    RequestedFault.LOSE_CHECKPOINT,
+)
+"""Those of a proof's own driver: a run by the clock strikes nothing that others use, whatever else may be requested."""
 _NOTED = 8
 """Findings that an alert names."""
 
@@ -155,7 +162,7 @@ def verdict_error(report: ProofReport) -> SluiceError:
 
 
 def _form() -> dict[str, Param]:
-    faults = [fault.value for fault in RequestedFault]
+    faults = [fault.value for fault in FAULTS]
     return {
         "pipelines": Param(
             None,
@@ -165,7 +172,7 @@ def _form() -> dict[str, Param]:
             description_md="Names; empty: those with `prove: weekly` in their specs.",
         ),
         "faults": Param(
-            [RequestedFault.KILL_DRIVER.value],
+            [FAULTS[0].value],
             type="array",
             items={"type": "string", "enum": faults},
             examples=faults,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -55,7 +54,7 @@ def show(
     """
     reports = _reports()
     report, page = reports.read(proof), reports.file(proof).with_name(PAGE)
-    data: dict[str, Any] = {**json.loads(report.model_dump_json()), "page": str(page)}
+    data: dict[str, Any] = {**report.model_dump(mode="json"), "page": str(page)}
     emit(output, data, lambda: _print_report(report, str(page)))
     if code := EXIT_CODES[report.verdict]:
         raise typer.Exit(code)

@@ -63,12 +63,14 @@ def proof_view(report: ProofReport) -> dict[str, Any]:
         "faults": [_shown(*each) for each in zip_longest(report.faults[:MOST_ROWS], _spans_of(report))],
         "counts": counts[:MOST_ROWS],
         "intervals": list(figures.intervals.items())[:MOST_ROWS],
+        "rows": list(report.rows.items())[:MOST_ROWS],
         "findings": report.findings[:MOST_ROWS],
         "unshown": {
             "findings": max(len(report.findings) - MOST_ROWS, 0),
             "faults": max(len(report.faults) - MOST_ROWS, 0),
             "partitions": max(len(counts) - MOST_ROWS, 0),
             "tables": max(len(figures.intervals) - MOST_ROWS, 0),
+            "rows": max(len(report.rows) - MOST_ROWS, 0),
         },
         "is_amiss": is_amiss,
     }
@@ -91,11 +93,14 @@ def facts_of(report: ProofReport) -> dict[str, str]:
     lasted = report.ended - report.begun if report.begun and report.ended else None
     facts = {
         "Records": ", ".join(f"{count:,} {outcome}" for outcome, count in report.sent.items()) or "none",
+        "Made to be": ", ".join(f"{count:,} {fate}" for fate, count in report.made.items()),
         "Rate": f"{number_text(report.rate)} records per second, for at least {number_text(report.seconds)} s",
         "Begun": f"{report.begun.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if report.begun else "",
         "Lasted": duration_text(lasted) if lasted and lasted > timedelta(0) else "",
         "Intervals compared": f"{report.intervals_compared:,}",
         "Looks of readers": f"{report.looks:,}",
+        "Alerts": "; ".join(report.alerts),
+        "Alerts of the deployment meanwhile": "; ".join(report.alerts_beside),
         "Covered": ", ".join(report.covered) or "nothing",
         "Not covered": ", ".join(report.uncovered) or "nothing",
     }

@@ -149,6 +149,11 @@ def test_what_is_refused_is_red_in_its_own_words(
     assert "it would touch tables. Fix: prove elsewhere." in said()
 
 
+def test_the_form_offers_only_faults_of_the_proofs_own_driver() -> None:
+    offered = build_prove_dag().params.get_param("faults").schema["items"]["enum"]
+    assert offered == ["kill-driver", "kill-jvm", "pause-driver", "lose-checkpoint"]
+
+
 def operator() -> ProveOperator:
     return ProveOperator(task_id="prove", pipeline="departures", faults=["kill-driver"], rate=20, minutes=1)
 

@@ -58,6 +58,16 @@ def test_each_verdict_has_its_word_beside_its_colour(verdict: ProofVerdict) -> N
     assert f'<span class="mark {tone}">{verdict}</span>' in proof_page(report(verdict), NOW)
 
 
+def test_rows_alerts_and_what_records_were_made_to_be_are_on_the_page() -> None:
+    beside = {"made": {"good": 1000, "late": 3}, "alerts": ["stalled"], "alerts_beside": [f"gate {HOSTILE}"]}
+    page = proof_page(report(rows={"topic board": {"due": 12, "there": 1100}}, **beside), NOW)
+    words = words_of(page)
+    assert "topic board 12 1,100" in words
+    assert "Made to be 1,000 good, 3 late" in words
+    assert "Alerts stalled Alerts of the deployment meanwhile gate" in words
+    assert "<img" not in page
+
+
 def test_a_report_that_holds_nothing_is_a_page() -> None:
     words = words_of(proof_page(ProofReport.model_validate({**LEAST, "verdict": "inconclusive"}), NOW))
     assert "None was requested: this proof shows the pipeline in calm weather." in words
@@ -175,14 +185,15 @@ def test_the_worst_minute_is_shaded_and_the_percentile_is_an_edge() -> None:
     chart = latency_chart("departures_raw", found.figures.minutes["departures_raw"], found)
     assert chart is not None
     assert [shape.look for shape in chart.shapes] == ["span calm", "edge", "line", "line"]
+    assert chart.shapes[0].path == "M250.0 0H750.0V1000H250.0z"
     assert "worst minute" in chart.words
     assert latency_chart("departures_raw", (), found) is None
 
 
 def test_the_overview_has_what_a_later_version_adds() -> None:
-    facts = facts_of(report(late_records=12, alerts=["a"], nested={"a": 1}))
+    facts = facts_of(report(late_records=12, further=["a"], nested={"a": 1}))
     assert facts["Late records"] == "12"
     assert facts["Lasted"] == "4 min 00 s"
-    assert not {"Alerts", "Nested"} & facts.keys()
+    assert not {"Further", "Nested"} & facts.keys()
     backwards = report(ended=(NOW - timedelta(days=1)).isoformat())
     assert "Lasted" not in facts_of(backwards)

@@ -137,7 +137,7 @@ def specs(bench: Bench) -> tuple[PipelineSpec, dict[str, TopicSpec]]:
         (
             "pipelines/sales",
             "driver: shop",
-            "driver: shop\nstart: latest\nmirror_group: sales\nmax_records_per_batch: 9",
+            "driver: shop\nstart: latest\nmirror_group: sales\nmax_records_per_batch: 9\nprove: weekly",
         ),
         ("pipelines/sales", "driver: shop", "driver: shop\ncircuit_breaker: {share: 0.2}"),
         ("pipelines/sales", "  table: sales", "  table: sales_2"),
