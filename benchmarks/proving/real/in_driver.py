@@ -56,8 +56,12 @@ def lose_the_tail() -> None:
 
 def change_values() -> None:
     """Store other bytes than came."""
-    text = F.regexp_replace(F.decode("value", "ISO-8859-1"), "EWR", "JFK")
-    _raw_rows(lambda rows: rows.withColumn("value", F.encode(text, "ISO-8859-1")))
+
+    def change(rows: DataFrame) -> DataFrame:  # a column can only be made when there is a session
+        text = F.regexp_replace(F.decode("value", "ISO-8859-1"), "EWR", "JFK")
+        return rows.withColumn("value", F.encode(text, "ISO-8859-1"))
+
+    _raw_rows(change)
 
 
 def rest_once() -> None:

@@ -43,8 +43,8 @@ def prove(
     it, and it is asked for a confirmation.
 
     Exit codes: 0 proven; 1 broken; 2 a spec is wrong, or of a kind that no proof can be made of; 3 the stack is not
-    up, or the driver does not start; 4 inconclusive, or Kafka does not answer; 5 refused: it would touch what is the
-    deployment's own.
+    up, the driver does not start, or the disk has no room; 4 inconclusive, or Kafka does not answer; 5 refused: it
+    would touch what is the deployment's own, or lacks a right in Kafka.
     """
     project, spec = open_pipeline(pipeline)
     refuse_shared_faults(project.deployment.kafka, fault or ())
