@@ -111,16 +111,19 @@ class Load:
 @contextmanager
 def soak_place(root: Path) -> Iterator[tuple[Project, str]]:
     """Write the project, start a broker with its topic, and give the project and the broker's address."""
-    home = root / "project"
-    batch = (settings().home / "spark_jobs" / "batch.py").read_text(encoding="utf-8")
+    place = written_project(root)
+    with private_topics(root, place.home / "include") as topics:
+        write_endpoints(place.folder, Endpoints((topics.bootstrap,), airflow_url=""))
+        yield Project.open_strict(place), topics.bootstrap
+
+
+def written_project(root: Path) -> Settings:
+    """Write the project into a folder, and return where it and its state are."""
     files = {
         "include/topics/readings.yaml": _TOPIC,
         f"include/pipelines/{PIPELINE}.yaml": _PIPELINE,
         "spark_jobs/transforms/hours.sql": _TRANSFORM,
-        "spark_jobs/batch.py": batch,
+        "spark_jobs/batch.py": (settings().home / "spark_jobs" / "batch.py").read_text(encoding="utf-8"),
     }
-    own_project(home, files)
-    place = Settings(home=home, state=root / "state")
-    with private_topics(root, home / "include") as topics:
-        write_endpoints(place.folder, Endpoints((topics.bootstrap,), airflow_url=""))
-        yield Project.open_strict(place), topics.bootstrap
+    own_project(root / "project", files)
+    return Settings(home=root / "project", state=root / "state")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from sluice.specs.model.model import TopicValue, ValueField
 from sluice.topics.declared_time import read_time, write_time
+from sluice.topics.json_object import read_broker_time
 
 FORMS: list[dict[str, Any]] = [
     {},
@@ -78,3 +79,21 @@ def test_a_number_has_no_zone_and_avro_says_itself_how_times_are_written() -> No
     value = {"format": "avro", "version": 1, "fields": {"at": {"type": "timestamp", "epoch": "seconds"}}}
     with pytest.raises(ValidationError, match="in Avro the schema says how 'at' is written"):
         TopicValue.model_validate({**value, "event_time": "at", "arrival_time": "broker"})
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "read"),
+    [
+        (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        (1_357_016_400_250, datetime(2013, 1, 1, 5, 0, 0, 250_000, tzinfo=UTC)),
+        (None, None),
+        (-1, None),
+        (10**15, None),
+    ],
+)
+def test_the_broker_s_time_is_in_utc_and_one_that_no_calendar_has_is_none(
+    milliseconds: int | None, read: datetime | None
+) -> None:
+    found = read_broker_time(milliseconds)
+    assert found == read
+    assert found is None or found.tzinfo is UTC
