@@ -152,7 +152,7 @@ class ReportFile:
         )
         said["passed"] = said["passed"] and report.passed
         said["seconds"] = round(said["seconds"] + report.duration, 1)
-        if report.when == "teardown":
+        if report.when not in {"setup", "call"}:  # a worker that died with the test reports in no phase
             said[PROPERTY] = dict(report.user_properties).get(PROPERTY, [])
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(self._said.pop(report.nodeid))}\n")

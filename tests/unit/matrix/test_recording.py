@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.matrix.census import CLEAN, Census
-from tests.matrix.recording import FaultRecorder, RowReport, refuse_silence
+from tests.matrix.recording import FaultRecorder, ReportFile, RowReport, refuse_silence
 from tests.twins.clock import ManualClock
 
 pytest_plugins = ["pytester"]
@@ -134,3 +134,10 @@ def test_silent_tests_fail_and_what_others_report_is_on_file_at_once(pytester: p
     assert said["test_that_proves"]["faults"][0]["evidence"] == ["it slept"]
     assert said["test_that_fails_after_it_reported"]["faults"][0]["lost"] == 5
     assert said["test_without_the_fixture"]["faults"] == []
+
+
+def test_a_test_that_died_with_its_process_is_on_file_as_failed(tmp_path: Path) -> None:
+    report = pytest.TestReport("tests/test_z.py::test_z", ("", None, ""), {}, "failed", "gone", "???")  # type: ignore[arg-type]  as xdist makes it
+    ReportFile(tmp_path / "reports.jsonl").pytest_runtest_logreport(report)
+    (line,) = (tmp_path / "reports.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"test": "tests/test_z.py::test_z", "passed": False, "seconds": 0, "faults": []}
