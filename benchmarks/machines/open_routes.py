@@ -21,6 +21,8 @@ from kafka.protocol.metadata import MetadataRequest
 from sluice.kafka.client.conversation import Conversation
 
 _SECONDS = 3.0
+ANSWER_SECONDS = 60.0
+"""For so long a route may take on a busy machine; one that does not answer then has refused nothing."""
 _HTTP = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _REFUSALS = frozenset({400, 401, 403, 404, 405, 406, 415, 421, 422, 426})
@@ -96,7 +98,7 @@ def _open_http(base: str, routes: Mapping[str, tuple[str, ...]]) -> Iterator[str
     """
     with httpx.Client(base_url=base, verify=False, timeout=10, trust_env=False) as client:  # noqa: S501 - a stranger
         try:
-            client.get("/")
+            client.get("/", timeout=ANSWER_SECONDS if routes else 10)
         except (httpx.HTTPError, ValueError):
             return
         for path, methods in (routes or {"": ("get",)}).items():
@@ -104,7 +106,11 @@ def _open_http(base: str, routes: Mapping[str, tuple[str, ...]]) -> Iterator[str
                 continue
             for method in methods:
                 with suppress(httpx.HTTPError):  # it ends the connection
-                    answer = client.request(method, re.sub(r"\{[^}]*\}", "1", path) or "/")
+                    try:
+                        answer = client.request(method, re.sub(r"\{[^}]*\}", "1", path) or "/", timeout=ANSWER_SECONDS)
+                    except httpx.ReadTimeout:
+                        yield f"{method.upper()} {path or '/'}: no answer"
+                        continue
                     if answer.status_code not in _REFUSALS and not (_is_login(answer) or _encrypts(answer)):
                         yield f"{method.upper()} {path or '/'}: {answer.status_code} {answer.text[:60]!r}"
 

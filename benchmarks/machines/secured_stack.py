@@ -31,7 +31,7 @@ import httpx
 import psutil
 
 from benchmarks.machines.loopback import Heard, enter_own_network, heard
-from benchmarks.machines.open_routes import Listener, described, listeners, open_routes, routes_of
+from benchmarks.machines.open_routes import ANSWER_SECONDS, Listener, described, listeners, open_routes, routes_of
 from benchmarks.project_copy import copied_project
 from benchmarks.trials import TrialError
 from sluice.clock import SystemClock
@@ -195,7 +195,7 @@ def _asked(url: str, place: Settings) -> Asked:
     """Ask all that listens, and beside it a server that shows a folder to everybody."""
 
     def get(path: str) -> httpx.Response:
-        with httpx.Client(verify=False, trust_env=False) as client:  # noqa: S501 - its own descriptions, on loopback
+        with httpx.Client(verify=False, trust_env=False, timeout=ANSWER_SECONDS) as client:  # noqa: S501 - its own descriptions, on loopback
             return client.get(f"{url}{path}")
 
     found, known = listeners(), routes_of(get)
