@@ -20,7 +20,7 @@ from sluice.streams.desired_copy import LEFT_ALONE
 from tests.buckets import BucketServer
 from tests.integration.brokers import own_broker_in
 from tests.oracle import departures, differences
-from tests.verify.own_stack import SOON, OwnStack
+from tests.own_stack import SOON, OwnStack
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
 

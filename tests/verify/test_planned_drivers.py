@@ -12,7 +12,7 @@ from sluice.delta.reading import read_rows
 from sluice.devstack.stack import down
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.health.health import Health
-from tests.verify.own_stack import DAG, SOON, UNIT, OwnStack
+from tests.own_stack import DAG, SOON, UNIT, OwnStack
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(2400)]
 TICK = 700.0

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from sluice.capacity.costs import CostReading, Work
 from sluice.cli.capacity import commands
+from sluice.cli.terminal.output import out
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, SpecError
 from sluice.project.capacity.measuring import measured_unit
@@ -24,7 +25,14 @@ from tests.unit.capacity.measured_load import BASE, EACH, FIXED, OF_BATCH, keep_
 
 RATES = [1_000, 1_000, 4_000, 4_000, 2_000, 2_000, 3_000, 3_000] * 10
 PRICES = "\nprices: {currency: EUR, core_hour: 0.04, memory_gb_hour: 0.005, disk_gb_month: 0.05}\n"
-WORDS = {"COLUMNS": "250"}
+WIDE = 250
+"""Characters: no column of a table is folded."""
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its creation heeds COLUMNS, and that may have been another test's."""
+    monkeypatch.setattr(out, "_width", WIDE)
 
 
 @pytest.fixture
@@ -43,7 +51,7 @@ def loaded(place: DeparturesProject) -> DeparturesProject:
 
 
 def capacity(*arguments: str) -> Result:
-    return CliRunner().invoke(commands.app, arguments, env=WORDS)
+    return CliRunner().invoke(commands.app, arguments)
 
 
 def document(*arguments: str) -> Any:  # noqa: ANN401 - JSON is any

@@ -14,10 +14,9 @@ from sluice.proof.running.place import ProofPlace
 from sluice.settings import Settings, settings
 from sluice.specs.model.alerting import AlertClass
 
-NOW = datetime.now(UTC)
 ALERT = Alert(
     "1",
-    NOW + timedelta(minutes=1),
+    datetime(2026, 1, 1, tzinfo=UTC),
     Level.STATE,
     "Topic prove_1234_news is not declared",
     "it has no spec",
@@ -34,14 +33,15 @@ def test_only_what_names_the_proof_and_came_since_it_began_is_a_false_alert(tmp_
     place = ProofPlace(tmp_path / "proofs/1234", "prove_1234_flights", "departures", {"news": "prove_1234_news"})
     alerts = MeanwhileAlerts(project, place)
     assert (alerts.about_the_proof(), alerts.about_others()) == (frozenset(), ())
+    journal, now = Journal(project.folder.alerts), datetime.now(UTC)
+    about_it = replace(ALERT, at=now)
     other = replace(
-        ALERT, id="2", subject="stream board", what="Stream board is STALLED", alert_class=AlertClass.STALLED
+        about_it, id="2", subject="stream board", what="Stream board is STALLED", alert_class=AlertClass.STALLED
     )
-    journal = Journal(project.folder.alerts)
     for alert in (
-        replace(ALERT, id="0", at=NOW - timedelta(hours=1), what="prove_1234_news, earlier"),
-        ALERT,
-        replace(ALERT, id="3", level=Level.RECOVERY),
+        replace(ALERT, id="0", at=now - timedelta(hours=1), what="prove_1234_news, earlier"),
+        about_it,
+        replace(about_it, id="3", level=Level.RECOVERY),
         replace(other, id="4", level=Level.TEST),
         other,
     ):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
@@ -94,8 +95,13 @@ def test_a_jvm_below_this_process_counts_once(project: Project) -> None:
             used = user_seconds() - used
         child.communicate(b"\n")
     (cost,) = project.records.costs().since(SystemClock().now().date())
-    assert cost.reading.cpu_seconds <= sum(os.times()[:4]) + 0.05
+    assert cost.reading.cpu_seconds <= sum(os.times()[:4]) + seconds_of_living() + 0.05
     assert used > 0.1
+
+
+def seconds_of_living() -> float:
+    """Return the processor time of the processes that other tests have left running below this one."""
+    return sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children(recursive=True))
 
 
 def user_seconds() -> float:
