@@ -55,7 +55,7 @@ def test_a_sound_pipeline_is_proven_though_its_driver_is_killed(broker: BrokerPr
     assert (report["covered"], report["uncovered"]) == (["flights_raw", "departures", "departures_live"], [])
     assert topics(broker) == []
     (folder,) = (place.state / "proofs").iterdir()
-    assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl", "report.html", "report.json"]
 
 
 def test_every_other_fault_strikes_and_is_survived(broker: BrokerProcess, tmp_path: Path) -> None:
