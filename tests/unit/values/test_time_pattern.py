@@ -88,3 +88,17 @@ def test_a_path_leads_into_objects() -> None:
     assert at_path({"user": 5}, path) is None
     with pytest.raises(TypeError):
         put_at({"user": 5}, path, 7)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "read"),
+    [
+        ("yyyy-MM-dd HH:mm xxx", "2000-10-10 20:55 +05:30", datetime(2000, 10, 10, 15, 25, tzinfo=UTC)),
+        ("yyyy-MM-dd HH:mm xxx", "2000-10-10 20:55 -05:30", datetime(2000, 10, 11, 2, 25, tzinfo=UTC)),
+        ("yyyy-MM-dd HH:mm", "2000-10-10 20:55", datetime(2000, 10, 10, 20, 55, tzinfo=UTC)),
+        ("yyyy-MM-dd HH", "2000-10-10 20", datetime(2000, 10, 10, 20, tzinfo=UTC)),
+        ("yyyy-MM-dd", "2000-10-10", datetime(2000, 10, 10, tzinfo=UTC)),
+    ],
+)
+def test_an_offset_has_a_sign_and_what_a_form_leaves_out_is_nought(form: str, text: str, read: datetime) -> None:
+    assert time_pattern(form).read(text) == read
