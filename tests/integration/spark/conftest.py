@@ -127,7 +127,7 @@ class DriverPlace:
         """Run a command here, which must succeed, and return what it says in JSON."""
         command = [sys.executable, "-c", "from sluice.cli.main import main; main()", *arguments, "-o", "json"]
         ended = subprocess.run(
-            command, env=self.environment(), capture_output=True, text=True, timeout=300, check=False
+            command, env=self.environment(), capture_output=True, text=True, timeout=500, check=False
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
         found: dict[str, Any] = json.loads(ended.stdout)

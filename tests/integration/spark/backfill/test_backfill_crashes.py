@@ -36,12 +36,12 @@ def batch(state: Path, *arguments: str, failpoint: str = "") -> subprocess.Compl
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=400,
     )
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.proves("backfill-killed")
 def test_kills_at_every_point_leave_nothing_half_published_and_nothing_twice(
     drained: Drained, faults: FaultRecorder
