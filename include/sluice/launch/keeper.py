@@ -62,11 +62,12 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
         write_durably(folder / EXIT, {"pid": None, "exit_code": _CANNOT_EXECUTE, "at": _now()})
         return
     reached("before_pid")
-    write_durably(folder / PID, {"pid": driver, "ticks": start_ticks(driver), "keeper": os.getpid(), "at": _now()})
+    pid = driver.pid
+    write_durably(folder / PID, {"pid": pid, "ticks": start_ticks(pid), "keeper": os.getpid(), "at": _now()})
     _release_caller()
-    _wait_until_it_ends(driver, folder / LOG)
-    exit_code = _end_family(driver)
-    write_durably(folder / EXIT, {"pid": driver, "exit_code": exit_code, "at": _now()})
+    _wait_until_it_ends(pid, folder / LOG)
+    exit_code = _end_family(pid)
+    write_durably(folder / EXIT, {"pid": pid, "exit_code": exit_code, "at": _now()})
 
 
 def start_ticks(pid: int) -> int | None:
@@ -94,11 +95,12 @@ def write_durably(path: Path, record: dict[str, object]) -> None:
         os.close(folder)
 
 
-def _start(folder: Path, lock: int, argv: Sequence[str]) -> int:
+def _start(folder: Path, lock: int, argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the driver. Who drops what is returned lets Python reap it, and a driver that dies at once has no end."""
     with (folder / LOG).open("ab") as log:
         return subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, pass_fds=(lock,)
-        ).pid
+        )
 
 
 def _wait_until_it_ends(driver: int, log: Path) -> None:

@@ -21,7 +21,7 @@ from sluice.kafka.client.login import LoginRefusedError, refuse_login
 from sluice.launch.endpoints import Endpoints, read_endpoints
 from sluice.launch.launcher import LocalLauncher
 from sluice.launch.master import read_capacity
-from sluice.launch.master_address import MasterAddress
+from sluice.launch.master_address import cluster_settings
 from sluice.launch.processes import STACK_MARK, marked
 from sluice.project.project import Project
 from sluice.settings import Settings
@@ -87,8 +87,11 @@ def test_a_stack_that_is_up_is_healthy_and_says_where_it_is(place: Settings, end
 
 def test_drivers_and_batches_are_told_where_the_cluster_is(place: Settings, endpoints: Endpoints) -> None:
     project = Project.open_strict(place)
-    assert project.processes.spark() == MasterAddress(endpoints.spark_master, (endpoints.spark_page,))
-    offer = read_capacity(endpoints.spark_page)
+    spark, folder = project.processes.spark(), cluster_settings(place.folder)
+    assert (spark.master, spark.pages, spark.settings) == (endpoints.spark_master, (endpoints.spark_page,), folder)
+    with pytest.raises(UnreachableError):
+        read_capacity(endpoints.spark_page)
+    offer = read_capacity(endpoints.spark_page, tls=spark.tls)
     assert (offer.address, len(offer.workers)) == (endpoints.spark_master, len(WORKERS))
     (scheduler,) = (p for p in map(psutil.Process, components_of(place)) if "scheduler" in p.cmdline())
     assert endpoints.spark_master in scheduler.environ()["AIRFLOW_CONN_SPARK_DEFAULT"]
@@ -168,9 +171,11 @@ def test_a_worker_and_a_master_that_were_killed_are_there_again_by_themselves(
     def running(main: str) -> list[int]:
         return [pid for pid in processes(place) if any(part.endswith(main) for part in psutil.Process(pid).cmdline())]
 
+    tls = Project.open_strict(place).processes.spark().tls
+
     def whole() -> bool:
         try:
-            return len(read_capacity(endpoints.spark_page).workers) == len(WORKERS)
+            return len(read_capacity(endpoints.spark_page, tls=tls).workers) == len(WORKERS)
         except UnreachableError:
             return False
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import sluice.launch.keeper as keeper_module
+from sluice.clock import SystemClock
 from sluice.errors import NotReadyError
 from sluice.launch.launcher import LocalLauncher
+from sluice.launch.processes import wait_until
 from sluice.streams.life.launcher import DriverState
 from tests.integration.launch.drivers import (
     OBEDIENT,
@@ -23,10 +25,14 @@ from tests.integration.launch.keepers import KEY, state
 # Crashes: a keeper that dies at a point, and a caller that dies before or after it started the keeper.
 
 
-def dying_keeper(tmp_path: Path, point: str) -> Path:
+SIGKILL_TO_ITSELF = "os.kill(os.getpid(), signal.SIGKILL)"
+
+
+def dying_keeper(tmp_path: Path, point: str, then: str = SIGKILL_TO_ITSELF) -> Path:
+    """Return a keeper that runs a line of Python at a point."""
     script = tmp_path / "dying_keeper.py"
     script.write_text(f"""
-import importlib.util, os, signal, sys
+import importlib.util, os, signal, subprocess, sys
 spec = importlib.util.spec_from_file_location("keeper", {keeper_module.__file__!r})
 keeper = importlib.util.module_from_spec(spec)
 sys.modules["keeper"] = keeper
@@ -34,7 +40,7 @@ spec.loader.exec_module(keeper)
 keep = keeper.keep
 def reached(point):
     if point == {point!r}:
-        os.kill(os.getpid(), signal.SIGKILL)
+        {then}
 keeper.keep = lambda folder, lock, argv: keep(folder, lock, argv, reached=reached)
 keeper.main(sys.argv[1:])
 """)
@@ -60,6 +66,18 @@ def test_a_keeper_that_dies_before_the_driver_spends_the_key(
     assert dying.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert launcher.submit(KEY, drivers.job(OBEDIENT)).state is DriverState.LOST
     assert drivers.runs() == []
+
+
+def test_a_driver_that_dies_at_once_leaves_its_exit_code_whatever_python_reaps(
+    launcher: LocalLauncher, drivers: Drivers, tmp_path: Path
+) -> None:
+    # Python reaps the ended children of which nobody holds the object: when that goes, and with each further child.
+    dead = "while keeper.stat_fields(*keeper._children())[0] != 'Z': pass"
+    keeper = dying_keeper(tmp_path, "before_pid", f"exec({dead + chr(10) + 'subprocess._cleanup()'!r})")
+    report = LocalLauncher(launcher.root, keeper=keeper).submit(KEY, drivers.job("raise SystemExit(12)"))
+    assert wait_until(lambda: launcher.find(KEY).dead, SystemClock(), deadline_seconds=30), report
+    ended = launcher.find(KEY)
+    assert (ended.state, ended.exit_code) == (DriverState.ENDED, 12)
 
 
 def test_a_keeper_that_dies_before_the_pid_record_leaves_a_driver_that_is_found_and_can_be_ended(
