@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -58,31 +58,36 @@ class Traffic:
             pass
         self._producer.flush()
 
-    @contextmanager
-    def flowing(self) -> Iterator[None]:
+    def flowing(self) -> AbstractContextManager[None]:
         """Send at the rate while the block runs."""
-        stop = Event()
-
-        def flow() -> None:
-            began, pace = time.monotonic(), Pace(rate=self._rate)
-            for index in range(sys.maxsize):
-                if stop.wait(max(0.0, began + pace.due(index, timedelta()) - time.monotonic())):
-                    return
-                self._send()
-
-        thread = Thread(target=flow, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return repeated(self._send, self._rate)
 
     def _send(self) -> datetime:
         arrival, key, value = next(self._records)
         self._producer.send("flights", key=key, value=value)
         self.sent += 1
         return arrival
+
+
+@contextmanager
+def repeated(send: Callable[[], object], rate: int) -> Iterator[None]:
+    """Call a function so many times a second, in a thread, while the block runs."""
+    stop = Event()
+
+    def flow() -> None:
+        began, pace = time.monotonic(), Pace(rate=rate)
+        for index in range(sys.maxsize):
+            if stop.wait(max(0.0, began + pace.due(index, timedelta()) - time.monotonic())):
+                return
+            send()
+
+    thread = Thread(target=flow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 class LiveStream:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from kafka import KafkaProducer
 
+from benchmarks.live_stream import repeated
 from benchmarks.project_copy import own_project
 from benchmarks.topics import private_topics
-from sluice.feeds.pace import Pace
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
@@ -82,22 +79,10 @@ class Load:
     @contextmanager
     def flowing(self) -> Iterator[None]:
         """Send while the block runs; then all of it is in Kafka."""
-        stop = Event()
-
-        def flow() -> None:
-            began, pace = time.monotonic(), Pace(rate=self._rate)
-            for index in range(sys.maxsize):
-                if stop.wait(max(0.0, began + pace.due(index, timedelta()) - time.monotonic())):
-                    return
-                self._send()
-
-        thread = Thread(target=flow, daemon=True)
-        thread.start()
         try:
-            yield
+            with repeated(self._send, self._rate):
+                yield
         finally:
-            stop.set()
-            thread.join()
             self._producer.flush()
 
     def _send(self) -> None:
