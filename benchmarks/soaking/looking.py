@@ -46,10 +46,10 @@ class PlaceLevels:
 
     Attributes:
         files: of the state folder, but for what is counted by acts or by intervals.
-        act_files: logs and reports of attempts and backfills.
+        act_files: logs and reports of attempts and backfills that have ended.
         table_files: of the interval table.
         rows: of the control database.
-        acts: attempts and backfills on record.
+        acts: attempts and backfills on record that have ended.
         intervals: on record.
     """
 
@@ -94,12 +94,13 @@ def place_levels(project: Project) -> PlaceLevels:
     tables = (folder.table(TABLE), archive_folder(folder.table(TABLE)))
     rows = _rows(folder.control)
     apart = [Path(str(each)) for each in (*acts, *tables)]
+    at_work = sorted(folder.drivers.glob(f"*.{UNIT}.g*"), key=lambda each: int(each.name.rpartition(".g")[2]))[-1:]
     return PlaceLevels(
         files=_files(folder.root, apart),
-        act_files=sum(_files(Path(str(each))) for each in acts),
+        act_files=sum(_files(Path(str(each)), at_work) for each in acts),
         table_files=sum(_files(Path(str(each))) for each in tables),
         rows=sum(rows.values()),
-        acts=rows["attempt"] + rows["backfill"],
+        acts=rows["attempt"] - len(at_work) + rows["backfill"],
         intervals=rows["interval"],
     )
 

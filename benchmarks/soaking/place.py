@@ -18,7 +18,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 
-UNIT, PIPELINE, RAW, TABLE = "soak", "hours", "readings_raw", "hours"
+UNIT, PIPELINE, RAW, TABLE, NEWEST = "soak", "hours", "readings_raw", "hours", "hours_live"
 FASTER = 480
 """Seconds of events in one second."""
 _BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ transform: hours.sql
 time: {{allowed_lateness: 1 hour, arrival_disorder: 1 hour, future_skew: 1 minute}}
 outputs:
   - {{kind: intervals, table: {TABLE}, time_column: hour, window: 1 hour, interval: hour, keys: [sensor]}}
-  - {{kind: latest, table: hours_live, keys: [hour, sensor], keep: open}}
+  - {{kind: latest, table: {NEWEST}, keys: [hour, sensor], keep: open}}
 driver: {UNIT}
 trigger: 2 seconds
 resources: {{cores: 1, driver_memory: 700m}}

@@ -218,7 +218,8 @@ class Soak:
         raw = raw_files(self._project)
         self.taken.add("files", place.files - raw)
         self.taken.add("raw_files", raw)
-        self.taken.add("act_files", place.act_files / max(place.acts, 1))
+        if place.acts:
+            self.taken.add("act_files", place.act_files / place.acts)
         self.taken.add("table_files", place.table_files / max(place.intervals, 1))
         self.taken.add("rows", place.rows / max(place.acts + place.intervals, 1))
         self.taken.add("watcher_descriptors", watcher.num_fds())

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+_KEPT_HOURS = 1
 NEWEST_VALUES: Mapping[str, str] = {
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 hours",
+    "delta.logRetentionDuration": f"interval {_KEPT_HOURS} hours",
+    "delta.deletedFileRetentionDuration": f"interval {_KEPT_HOURS} hours",
     "delta.enableExpiredLogCleanup": "false",
 }
 """A table of newest values changes with every batch, and no user asks for last month's. The log is cut short here only,
-where the newest batch is in it: after a quiet day, any commit could take away the entry that says how far it goes."""
+where the newest batch is in it: after a quiet hour, any commit could take away the entry that says how far it goes."""
 
 _CHANGES_BETWEEN_VACUUMS = 200
-_KEPT_HOURS = 1
 
 
 class DeltaLatest:

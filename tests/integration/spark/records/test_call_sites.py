@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 
 import pytest
 from py4j.clientserver import JavaClient
+from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -16,12 +18,17 @@ from sluice.spark.records.transforms import FunctionTransform
 
 @contextmanager
 def counted_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Count what is asked of the JVM in this block."""
+    """Count what this thread asks of the JVM in this block.
+
+    Left out: what other threads ask, and the release of objects, which Python's collector decides the moment of.
+    """
     asked: list[str] = []
     send = JavaClient.send_command
+    caller = get_ident()
 
     def counting(self: JavaClient, command: str, *arguments: object, **named: object) -> object:
-        asked.append(command)
+        if get_ident() == caller and not command.startswith(MEMORY_COMMAND_NAME):
+            asked.append(command)
         return send(self, command, *arguments, **named)
 
     with monkeypatch.context() as patch:
