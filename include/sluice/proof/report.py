@@ -57,13 +57,6 @@ class ReportedLatency(ProofFact):
     slowest: str = ""
 
 
-class ReportedRows(ProofFact):
-    """How many rows an output of a transform must hold, and how many it holds."""
-
-    due: Count = 0
-    there: Count = 0
-
-
 class ReportedBounds(ProofFact):
     """What was promised, in seconds; see `LatencyBounds`."""
 
@@ -87,7 +80,6 @@ class ProofReport(ProofFact):
         seconds: for how long records were to be sent at least.
         sent: how many records, by the outcome of their sending.
         made: how many records, by what they were made to be, such as `late`.
-        rows: by output.
         alerts: that came, by name.
         alerts_beside: of the deployment that came meanwhile, in words.
         bounds: of latencies.
@@ -110,7 +102,6 @@ class ProofReport(ProofFact):
     seconds: float = 0
     sent: dict[str, Count] = Field(default_factory=dict)
     made: dict[str, Count] = Field(default_factory=dict)
-    rows: dict[str, ReportedRows] = Field(default_factory=dict)
     alerts: tuple[str, ...] = ()
     alerts_beside: tuple[str, ...] = ()
     bounds: ReportedBounds = ReportedBounds()

@@ -63,14 +63,12 @@ def proof_view(report: ProofReport) -> dict[str, Any]:
         "faults": [_shown(*each) for each in zip_longest(report.faults[:MOST_ROWS], _spans_of(report))],
         "counts": counts[:MOST_ROWS],
         "intervals": list(figures.intervals.items())[:MOST_ROWS],
-        "rows": list(report.rows.items())[:MOST_ROWS],
         "findings": report.findings[:MOST_ROWS],
         "unshown": {
             "findings": max(len(report.findings) - MOST_ROWS, 0),
             "faults": max(len(report.faults) - MOST_ROWS, 0),
             "partitions": max(len(counts) - MOST_ROWS, 0),
             "tables": max(len(figures.intervals) - MOST_ROWS, 0),
-            "rows": max(len(report.rows) - MOST_ROWS, 0),
         },
         "is_amiss": is_amiss,
     }

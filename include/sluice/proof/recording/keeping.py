@@ -73,7 +73,6 @@ def as_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun) -> dict[st
         "intervals_compared": sum(interval.is_equal is not None for interval in run.seen.intervals),
         "looks": len(run.seen.looks),
         "made": {fate.value: sum(sent.fate is fate for sent in journal) for fate in RecordFate},
-        "rows": {rows.name: {"due": len(rows.expected), "there": len(rows.seen)} for rows in run.seen.rows},
         "alerts": sorted(run.seen.alerts),
         "alerts_beside": list(run.beside),
         "figures": figures_of(journal, run.seen).model_dump(mode="json"),

@@ -58,11 +58,10 @@ def test_each_verdict_has_its_word_beside_its_colour(verdict: ProofVerdict) -> N
     assert f'<span class="mark {tone}">{verdict}</span>' in proof_page(report(verdict), NOW)
 
 
-def test_rows_alerts_and_what_records_were_made_to_be_are_on_the_page() -> None:
-    beside = {"made": {"good": 1000, "late": 3}, "alerts": ["stalled"], "alerts_beside": [f"gate {HOSTILE}"]}
-    page = proof_page(report(rows={"topic board": {"due": 12, "there": 1100}}, **beside), NOW)
+def test_alerts_and_what_records_were_made_to_be_are_on_the_page() -> None:
+    beside = [f"gate {HOSTILE}"]
+    page = proof_page(report(made={"good": 1000, "late": 3}, alerts=["stalled"], alerts_beside=beside), NOW)
     words = words_of(page)
-    assert "topic board 12 1,100" in words
     assert "Made to be 1,000 good, 3 late" in words
     assert "Alerts stalled Alerts of the deployment meanwhile gate" in words
     assert "<img" not in page
