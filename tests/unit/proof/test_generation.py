@@ -7,9 +7,6 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
-from sluice.errors import SpecError
 from sluice.proof.journal import RecordFate
 from sluice.proof.running.generation import RecordGenerator
 from sluice.settings import settings
@@ -67,16 +64,6 @@ def test_bounds_paths_and_ids_are_kept() -> None:
     assert all(0 <= record["share"] <= 1 and -3 <= record["level"] <= 3 for record in records)
     assert all("more" not in record for record in records)
     assert made.heartbeat(BEGIN) is None
-
-
-def test_what_cannot_be_made_is_refused_before_anything_is_sent() -> None:
-    at = {"type": "timestamp", "required": True}
-    listed = topic({"at": at, "parts": {"type": "array", "items": {"type": "string"}, "required": True}})
-    with pytest.raises(SpecError, match="the field parts of things is required and array"):
-        RecordGenerator(listed, BEGIN, STEP)
-    lines = topic({"at": at}, format="csv", columns=["at"])
-    with pytest.raises(SpecError, match="things is in csv"):
-        RecordGenerator(lines, BEGIN, STEP)
 
 
 def test_some_records_are_late_some_are_broken_and_the_others_are_good() -> None:

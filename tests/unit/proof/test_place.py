@@ -15,16 +15,16 @@ from types import SimpleNamespace
 import pytest
 
 from sluice.devstack.kafka.admin import administrator, authority_file
-from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.keeper import start_ticks
 from sluice.project.project import Project
+from sluice.proof.eligibility import covered_outputs
 from sluice.proof.running.place import (
     MIB,
     ProofPlace,
     copy_project,
     leftovers,
-    outputs_of,
     refuse_no_room,
     refuse_shared,
 )
@@ -32,8 +32,6 @@ from sluice.settings import Settings, settings
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.load import load_catalog
 from sluice.specs.model.access import Role
-from sluice.specs.model.lanes import Lane
-from sluice.specs.model.outputs import DeadLettersOutput, SinkOutput
 
 BOOTSTRAP = ("localhost:1",)
 
@@ -60,7 +58,7 @@ def test_the_copy_reads_a_topic_of_its_own_and_shares_nothing(project: Project, 
     assert list(copy.catalog.pipelines) == ["departures"]
     assert {name: source.topic for name, source in own.topic_sources.items()} == {"flights": "prove_1234_flights"}
     assert own.topic_sources["flights"].time == spec.topic_sources["flights"].time
-    assert own.outputs == outputs_of(spec) == spec.outputs
+    assert own.outputs == covered_outputs(spec) == spec.outputs
     assert (own.transform, own.static, own.driver) == (spec.transform, spec.static, spec.driver)
     assert copy.kafka.bootstrap() == BOOTSTRAP
     assert copy.kafka.client() == {}
@@ -113,21 +111,7 @@ def test_topics_that_outputs_fill_have_names_of_their_own_and_nothing_is_written
     ]
     shapes = [(each.create.partitions, each.create.retention) for each in copy.written_topics if each.create]
     assert shapes == [(2, "forever"), (3, timedelta(days=1))]
-    assert len(outputs_of(spec)) == 4
-
-
-def test_what_a_proof_cannot_check_is_refused() -> None:
-    spec = load_catalog(settings().home / "include").pipelines["departures"]
-    sink = SinkOutput(kind="sink", name="crm", function="crm:write")
-    letters = DeadLettersOutput(kind="dead_letters", topic="flights_dead")
-    with pytest.raises(SpecError, match="departures has no output that a proof can read"):
-        outputs_of(spec.model_copy(update={"outputs": (sink, letters)}))
-    ((name, source),) = spec.topic_sources.items()
-    two = spec.model_copy(update={"source": None, "sources": {name: source, "more": source}})
-    with pytest.raises(SpecError, match="reads 2 topics and 0 tables"):
-        outputs_of(two)
-    with pytest.raises(SpecError, match="in the lane realtime"):
-        outputs_of(spec.model_copy(update={"lane": Lane.REALTIME}))
+    assert len(covered_outputs(spec)) == 4
 
 
 def test_a_deployment_whose_things_would_be_touched_is_refused(project: Project) -> None:

@@ -18,6 +18,7 @@ from sluice.gx.vocabulary import expectations_are_known_since
 from sluice.kafka.client.pem_files import PemFault
 from sluice.kafka.deployment_client import unusable_files
 from sluice.project.environments import how_to_set, not_set
+from sluice.proof.eligibility import weekly_proofs_can_be_made
 from sluice.settings import Settings, settings
 from sluice.specs.catalog.variables import variables_of_unit
 from sluice.specs.load import Scan, scan
@@ -50,7 +51,8 @@ def check(
         _explain(explain, output)
         return
     config = settings()
-    rules = (*RULES, contracts_hold, feed_lines_hold, expectations_are_known_since(config.folder.known_suites))
+    suites_are_known = expectations_are_known_since(config.folder.known_suites)
+    rules = (*RULES, contracts_hold, feed_lines_hold, suites_are_known, weekly_proofs_can_be_made)
     scanned = scan(config.home / "include", deployment=config.deployment, rules=rules)
     emit(output, report(scanned, config), lambda: _show(scanned, config))
     if scanned.faults:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sluice.errors import SpecError
+from sluice.proof.eligibility import GENERATED_TYPES
 from sluice.proof.journal import RecordFate
 from sluice.specs.model.fields import FieldType
 from sluice.specs.model.model import TopicSpec, ValueField
@@ -17,27 +17,18 @@ _VALUES, _RANGE = 5, 100
 _EVERY, _LATE, _BROKEN = 40, 17, 33
 """Of so many records, the one with this number is late, and the one with that is broken."""
 _MARGIN = timedelta(minutes=1)
-_MADE = frozenset(
-    {
-        *(FieldType.STRING, FieldType.LONG, FieldType.INTEGER, FieldType.DOUBLE, FieldType.BOOLEAN),
-        FieldType.TIMESTAMP,
-    }
-)
 
 
 class RecordGenerator:
     """Makes the values of a topic.
 
     Args:
-        topic: declares them.
+        topic: declares them; see `sluice.proof.eligibility` for what can be made.
         begin: when the first event happens (UTC); record n happens n steps later, and is known at once.
         step: between two events, in whole milliseconds.
         lateness: what is later is late; None: no late records are made.
         breaks: whether broken records are made.
         now: gives the time of each event instead; where the broker says when a record came, no time can be made up.
-
-    Raises:
-        SpecError: its records cannot be made: of another format than JSON, or a required field of a kind with parts.
     """
 
     def __init__(
@@ -54,17 +45,6 @@ class RecordGenerator:
         self._lateness = None if topic.value.event_time == topic.value.arrival_time else lateness
         self._begin = begin
         self.step = step
-        if topic.value.format != "json" or topic.value.framing != "none":
-            raise SpecError(
-                f"the topic {topic.name} is in {topic.value.format}, and a proof makes bare JSON only.",
-                fix="prove a pipeline over a topic in JSON.",
-            )
-        for name, field in topic.value.fields.items():
-            if field.required and field.type not in _MADE:
-                raise SpecError(
-                    f"the field {name} of {topic.name} is required and {field.type}, which a proof cannot make.",
-                    fix="prove a pipeline over a topic whose required fields are texts, numbers, booleans or times.",
-                )
 
     def happens(self, number: int) -> datetime:
         """Return when the event of a record happens."""
@@ -81,7 +61,7 @@ class RecordGenerator:
         arrival = self._at(number)
         record: dict[str, object] = {}
         for name, field in self._value.fields.items():
-            if name == self._value.heartbeat or field.type not in _MADE:
+            if name == self._value.heartbeat or field.type not in GENERATED_TYPES:
                 continue
             if field.required or name in (self._value.event_time, self._value.arrival_time):
                 at = event if name == self._value.event_time else arrival

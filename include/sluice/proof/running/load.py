@@ -21,9 +21,6 @@ def generator_of(project: Project, spec: PipelineSpec, *, rate: float, seconds: 
     """Return what makes the records: six intervals in the time that was asked for, all of them in the past.
 
     Without an interval table, and where the broker says when records come, they happen when they are sent.
-
-    Raises:
-        SpecError: the records of such a topic cannot be made.
     """
     ((_, source),) = spec.topic_sources.items()
     topic, now, rules = project.catalog.topics[source.topic], project.clock.now, source.time

@@ -13,15 +13,15 @@ from typing import Any
 import yaml
 
 from sluice.control.database import sqlite_url
-from sluice.errors import NotReadyError, RefusedError, SpecError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.launch.keeper import start_ticks, write_durably
 from sluice.launch.processes import lives
 from sluice.project.project import Project
+from sluice.proof.eligibility import is_covered
 from sluice.proof.running.connection import copy_connection
 from sluice.settings import Settings, StateFolder
-from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec
-from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, SinkOutput, WrittenTopic
+from sluice.specs.model.outputs import Output, WrittenTopic
 
 PREFIX = "prove_"
 _RECORD = "proof.json"
@@ -114,39 +114,6 @@ def leftovers(proofs: Path) -> list[ProofPlace]:
     return found
 
 
-def outputs_of(spec: PipelineSpec) -> tuple[Output, ...]:
-    """Return the outputs that a proof checks, in their order.
-
-    Raises:
-        SpecError: the pipeline does not read just one topic, or has no such output.
-    """
-    if len(spec.topic_sources) != 1 or spec.table_sources:
-        raise SpecError(
-            f"{spec.name} reads {len(spec.topic_sources)} topics and {len(spec.table_sources)} tables, and a proof "
-            "sends to one topic.",
-            fix="prove a pipeline that reads one topic.",
-        )
-    if spec.lane is Lane.REALTIME:
-        raise SpecError(
-            f"{spec.name} is in the lane realtime, which shares its driver with no stream, and a proof needs the raw "
-            "stream of its topic in the same driver.",
-            fix="prove it in the lane `latency`: `lane: latency`.",
-        )
-    found = tuple(output for output in spec.every_output if _is_covered(output))
-    if all(isinstance(output, DeadLettersOutput) for output in found):
-        raise SpecError(
-            f"{spec.name} has no output that a proof can read: it reads interval tables, `rows`, `latest` in Delta "
-            "tables, `topic` and `dead_letters`.",
-            fix="prove a pipeline with such an output.",
-        )
-    return found
-
-
-def _is_covered(output: Output) -> bool:
-    """Whether a proof reads it: never what lies outside of Sluice, where the deployment's own things are."""
-    return not isinstance(output, SinkOutput) and not (isinstance(output, LatestOutput) and output.store == "postgres")
-
-
 def refuse_shared(project: Project) -> None:
     """Make sure that nothing of a proof would lie where the deployment's own things are.
 
@@ -206,7 +173,7 @@ def _pipeline(home: Path, spec: PipelineSpec, source: str, place: ProofPlace) ->
     outputs = [_output(home, *each, place) for each in zip(declared, spec.every_output, strict=True)]
     rules = document["sources"][source] if document.get("sources") else {"time": document["time"]}
     own = {key: value for key, value in document.items() if key not in _LEFT_OUT}
-    kept = [each for each, output in zip(outputs, spec.every_output, strict=True) if _is_covered(output)]
+    kept = [each for each, output in zip(outputs, spec.every_output, strict=True) if is_covered(output)]
     return {**own, "sources": {source: {**rules, "topic": place.topic}}, "outputs": kept}
 
 

@@ -17,6 +17,7 @@ from sluice.kafka.client.session import RightMissingError
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.launch.processes import DRIVER_MARK, end_marked, wait_until
 from sluice.project.project import Project
+from sluice.proof.eligibility import covered_outputs, refuse_ineligible
 from sluice.proof.findings import ProofVerdict
 from sluice.proof.journal import RecordFate, SendJournal
 from sluice.proof.judgement import Proof, judge
@@ -41,7 +42,6 @@ from sluice.proof.running.place import (
     ProofPlace,
     copy_project,
     leftovers,
-    outputs_of,
     refuse_no_room,
     refuse_shared,
 )
@@ -132,7 +132,8 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
         NotReadyError: the stack is not up, or the driver does not start.
         UnreachableError: Kafka does not answer.
     """
-    covered, ((_, source),) = outputs_of(spec), spec.topic_sources.items()
+    refuse_ineligible(spec, project.catalog.topics)
+    covered, ((_, source),) = covered_outputs(spec), spec.topic_sources.items()
     generator = generator_of(project, spec, rate=asked.rate, seconds=asked.seconds)
     refuse_shared(project)
     refuse_shared_faults(project.deployment.kafka, asked.faults)
