@@ -60,6 +60,7 @@ def test_every_outcome_is_in_the_journal(tmp_path: Path) -> None:
     assert [sent.checksum for sent in journal] == [checksum(value) for value in (b"0", b"1", b"2", b"end")]
     assert [sent.key for sent in journal] == ["key-0", "key-1", "key-2", CLOSING]
     assert list(journal.faults()) == []
+    assert sender.positions == {sent.position: sent.id for sent in journal.acknowledged}
 
 
 def test_each_key_has_one_producer_and_its_own_order(tmp_path: Path) -> None:

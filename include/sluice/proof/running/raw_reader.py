@@ -22,11 +22,19 @@ class RawReader:
     Args:
         folder: of the table.
         ids: the ids of the values that were sent; it may grow.
+        positions: the ids of the records that were acknowledged, by which one is known whose value was changed; the
+            same.
         now: seconds since 1970.
     """
 
-    def __init__(self, folder: Folder, ids: Mapping[bytes, str], now: Callable[[], float]) -> None:
-        self._folder, self._ids, self._now = folder, ids, now
+    def __init__(
+        self,
+        folder: Folder,
+        ids: Mapping[bytes, str],
+        positions: Mapping[RecordPosition, str],
+        now: Callable[[], float],
+    ) -> None:
+        self._folder, self._ids, self._positions, self._now = folder, ids, positions, now
         self._first_seen: dict[RecordPosition, float | None] = {}
 
     def look(self) -> ReaderLook:
@@ -59,4 +67,4 @@ class RawReader:
         return [(RecordPosition(row["partition"], row["offset"]), row["value"] or b"") for row in rows]
 
     def _id(self, position: RecordPosition, value: bytes) -> str:
-        return self._ids.get(value, f"the record at {position}")
+        return self._ids.get(value) or self._positions.get(position) or f"the record at {position}"

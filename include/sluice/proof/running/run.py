@@ -209,7 +209,7 @@ class _Run:
     def result(self) -> ProvenRun:
         """Return what it has shown."""
         with self._sender() as sender:
-            reader = RawReader(self._project.folder.table(self._topic.raw.table), sender.values, _now)
+            reader = RawReader(self._project.folder.table(self._topic.raw.table), sender.values, sender.positions, _now)
             try:
                 faults = self._under_traffic(sender, reader)
                 self._look_at_open(reader)

@@ -13,6 +13,7 @@ from sluice.errors import UnreachableError
 from sluice.feeds.ports import Acknowledgement, Producer
 from sluice.proof.journal import RecordFate, SendJournal, SentRecord
 from sluice.proof.journal_file import line_of_acknowledgement, line_of_failure, line_of_sending, read_journal
+from sluice.topics.records import RecordPosition
 
 KEYS = 8
 CLOSING = "closing"
@@ -36,6 +37,8 @@ class ProofSender:
         self._waiting: deque[tuple[str, Acknowledgement]] = deque()
         self.values: dict[bytes, str] = {}
         """The id of each value that was sent."""
+        self.positions: dict[RecordPosition, str] = {}
+        """The id of the record that was acknowledged at a position."""
 
     def __enter__(self) -> Self:
         return self
@@ -87,9 +90,11 @@ class ProofSender:
         while self._waiting and (wait or self._waiting[0][1].done()):
             identity, answer = self._waiting.popleft()
             try:
-                self._write(line_of_acknowledgement(identity, answer.wait()))
+                position = answer.wait()
             except UnreachableError:
                 continue
+            self.positions[position] = identity
+            self._write(line_of_acknowledgement(identity, position))
         self._file.flush()
 
     def journal(self) -> SendJournal:
