@@ -29,6 +29,7 @@ OBSERVABILITY = PACKAGE / "observability"
 WRONG = {
     *("SluiceStreamHalted", "SluiceStreamStalled", "SluiceStreamLagging", "SluiceStreamStopped"),
     "SluiceIntervalsDirty",
+    *("SluiceErrorBudgetBurnsFast", "SluiceErrorBudgetBurns"),
 }
 """What must be called for, in whichever order its rules are evaluated."""
 
@@ -44,8 +45,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served(fleet) as address:
         config = yaml.safe_load((OBSERVABILITY / "prometheus.yaml").read_text())
         (job,) = config["scrape_configs"] = [job for job in config["scrape_configs"] if job["job_name"] == "sluice"]
-        del job["authorization"]  # on this machine alone nobody is asked
-        job |= {"metrics_path": "/metrics", "scrape_interval": "1s"}
+        del job["authorization"], job["tls_config"]  # on this machine alone nobody is asked
+        job |= {"scheme": "http", "metrics_path": "/metrics", "scrape_interval": "1s"}
         job["static_configs"] = [{"targets": [urllib.parse.urlsplit(address).netloc]}]
         config["global"] = {"evaluation_interval": "1s"}
         (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
@@ -95,6 +96,7 @@ def test_the_rules_call_for_what_is_wrong_and_for_nothing_else(prometheus: str) 
     assert pipeline_of(LAGGING) in found["SluiceStreamLagging"]
     assert pipeline_of(HALTED) in found["SluiceStreamStopped"]
     assert len(found["SluiceIntervalsDirty"]) == 12
+    assert found["SluiceErrorBudgetBurnsFast"] == found["SluiceErrorBudgetBurns"] == {pipeline_of(STALLED)}
     assert found.keys() <= {*WRONG, "SluiceStreamUnknown", "SluiceNotObserved", "SluiceCasesOpen"}
     rules = asked(prometheus, "rules")["groups"][0]["rules"]
     assert {rule["health"] for rule in rules} == {"ok"}
