@@ -11,6 +11,8 @@ PYTEST := $(BIN)/pytest --no-skips
 SEVERAL_AT_ONCE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # What measures time, or takes all processors, runs without a neighbour.
 ALONE := tests/verify/test_compose.py tests/verify/test_machines.py
+# Where `make bench NAME="matrix table"` finds what the tests of the fault matrix have shown.
+FAULT_REPORTS := .sluice/matrix/reports.jsonl
 ALL_TESTS := tests/e2e tests/integration/spark/backfill tests/integration/spark tests/integration tests/unit
 
 .DEFAULT_GOAL := help
@@ -86,8 +88,11 @@ verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many exampl
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/postgres.txt
 	@began=$$(date +%s); code=0; \
 	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "not verify" tests/unit || code=$$?; \
-	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m verify $(ALONE:%=--ignore=%) tests/verify $(ALL_TESTS) || code=$$?; \
+	mkdir -p $(dir $(FAULT_REPORTS)); rm -f $(FAULT_REPORTS); \
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m proves --fault-reports=$(FAULT_REPORTS) tests/verify $(ALL_TESTS) || code=$$?; \
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m "verify and not proves" $(ALONE:%=--ignore=%) tests/verify $(ALL_TESTS) || code=$$?; \
 	$(PYTEST) --hypothesis-profile=fresh -m verify $(ALONE) || code=$$?; \
+	PYTHONPATH=. $(BIN)/python -m benchmarks matrix table || code=$$?; \
 	took=$$(( $$(date +%s) - began )); [ $$code -eq 0 ] && said=passed || said=failed; \
 	echo "make verify $$said after $$(( took / 60 )) min $$(( took % 60 )) s"; exit $$code
 
