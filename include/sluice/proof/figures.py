@@ -22,8 +22,9 @@ from sluice.proof.observations import (
     ObservedRecord,
     ObservedRecords,
     ObservedRows,
+    RowsPromise,
 )
-from sluice.proof.rows import check_rows
+from sluice.proof.rows import check_rows, contents_by_key
 
 STEPS = 120
 """Moments of the counts over time: a picture is some hundred pixels wide."""
@@ -262,17 +263,27 @@ def _keys(journal: SendJournal, output: ObservedLatest) -> PartitionCount:
 
 
 def _rows(output: ObservedRows) -> PartitionCount:
-    """Return what the checker has counted in an output of rows."""
+    """Return what the checker has counted in an output of rows; `sent` are those that are due."""
     cases = {finding.fault: finding.count for finding in check_rows(output)}
-    phantom = cases.get(ProofFault.PHANTOM, 0)
+    due, found = _found(output)
     return PartitionCount(
         partition=None,
-        sent=len(output.expected),
-        found=len({row.content for row in output.seen}) - phantom,
+        sent=due,
+        found=found,
         lost=cases.get(ProofFault.LOST, 0) if output.is_complete else None,
         twice=cases.get(ProofFault.TWICE, 0),
-        phantom=phantom,
+        phantom=cases.get(ProofFault.PHANTOM, 0),
     )
+
+
+def _found(output: ObservedRows) -> tuple[int, int]:
+    """Return how many rows are due, and how many of them are there: keys, where an output keeps the newest of each."""
+    if output.promise is RowsPromise.NEWEST:
+        newest, allowed = {row.key: row.content for row in output.seen}, contents_by_key(output.allowed)
+        wanted = {key: each | allowed.get(key, set()) for key, each in contents_by_key(output.expected).items()}
+        return len(wanted), sum(newest.get(key) in each for key, each in wanted.items())
+    due, there = (Counter(row.content for row in rows) for rows in (output.expected, output.seen))
+    return due.total(), (due & there).total()
 
 
 def _intervals(seen: Observations) -> dict[str, IntervalCount]:

@@ -21,6 +21,14 @@ def check_rows(output: ObservedRows) -> Iterator[ProofFinding]:
         yield ProofFinding(ProofFault.NOT_READ, output.name, 1, output.name)
 
 
+def contents_by_key(rows: Iterable[ObservedRow]) -> dict[str, set[str]]:
+    """Return the contents that the rows of each key have."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        found[row.key].add(row.content)
+    return dict(found)
+
+
 _Case = tuple[ProofFault, tuple[str, str]]
 
 
@@ -65,7 +73,7 @@ def _reordered(output: ObservedRows) -> Iterator[_Case]:
 
 
 def _newest(output: ObservedRows) -> Iterator[_Case]:
-    due, older, allowed = (_contents(rows) for rows in (output.expected, output.older, output.allowed))
+    due, older, allowed = (contents_by_key(rows) for rows in (output.expected, output.older, output.allowed))
     there = {row.key: row.content for row in output.seen}
     for key in due.keys() - there.keys():
         yield ProofFault.LOST, (_short(key), "the key has no row")
@@ -79,13 +87,6 @@ def _newest(output: ObservedRows) -> Iterator[_Case]:
             yield ProofFault.ROW_DIFFERS, (_short(key), f"{_short(content)} instead of {_short(wanted)}")
         else:
             yield ProofFault.PHANTOM, (_short(key), "no record gives this key")
-
-
-def _contents(rows: Iterable[ObservedRow]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        found[row.key].add(row.content)
-    return dict(found)
 
 
 def _of(made_of: object, there: int, due: int) -> str:

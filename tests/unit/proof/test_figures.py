@@ -67,6 +67,22 @@ def test_rows_are_counted_as_the_checker_counts_them() -> None:
     assert count.lost is None
 
 
+def test_of_newest_rows_the_keys_are_counted() -> None:
+    def row(name: str) -> ObservedRow:
+        return ObservedRow(name[0], name)
+
+    output = ObservedRows(
+        "shops",
+        RowsPromise.NEWEST,
+        expected=(row("a2"), row("b1"), row("b2"), row("c1"), row("d1")),
+        allowed=(row("c2"), row("e1")),
+        older=(row("d0"),),
+        seen=(row("a1"), row("a2"), row("b2"), row("c2"), row("d0"), row("e1")),
+    )
+    (count,) = figures_of(SendJournal(()), Observations(rows=(output,))).partitions["shops"]
+    assert count == PartitionCount(partition=None, sent=4, found=3), "the row of d is an old one"
+
+
 def test_the_counts_over_time_rise_to_what_was_sent_and_read() -> None:
     world = World(Load(seed=4))
     seen = ModelPipeline(world).run()
