@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow as pa
 
 from benchmarks.raw_progress import stored
 from benchmarks.soaking.acts import Backfills, SoakedDriver, Timetable
@@ -75,6 +76,8 @@ _UNITS = {
     "watcher_threads": "threads",
     "watcher_memory": "MB",
 }
+_ARROW_THREADS = 2
+"""Arrow starts its eight threads one by one, over many minutes, and ends none: with few, all are there at the beginning."""
 _OF_LIVES = ("heap", "descriptors", "threads")
 
 
@@ -176,6 +179,7 @@ class Soak:
     def run(self, size: SoakSize, seed: int) -> None:
         """Let it happen, once the driver has read something."""
         self._wait(lambda: self._stored() > 0, _READY_SECONDS, "nothing was read")
+        pa.set_io_thread_count(_ARROW_THREADS)
         self.taken = Taken(time.time())
         kills, backfills = Timetable(size.kill, seed), Timetable(size.backfill, seed + 1)
         upkeep, last_kill = Timetable(_UPKEEP_SECONDS, seed + 2), size.seconds - size.kill / 2

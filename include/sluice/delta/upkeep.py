@@ -18,6 +18,7 @@ from deltalake import DeltaTable, WriterProperties
 
 from sluice.delta.log import archive_folder, archive_log, forget_kept, newest_first, try_commit
 from sluice.delta.reading import open_table
+from sluice.delta.table import ensure_table
 from sluice.delta.written_files import old_drafts
 from sluice.errors import SpecError
 from sluice.intervals.entries import StreamEntry
@@ -186,9 +187,7 @@ def _cut_log(folder: Folder, now: datetime, policy: UpkeepPolicy) -> int:
     if len(old) < policy.fewest_commits or not _has_batch_since(folder, now - policy.kept):
         return 0
     _copy_entries(folder, now, policy)
-    table = DeltaTable(str(folder))
-    table.create_checkpoint()
-    table.cleanup_metadata()
+    _forget_old_commits(folder)
     left = {commit.place for commit in files_in(folder / "_delta_log", ".json")}
     return sum(commit not in left for commit in old)
 
@@ -204,6 +203,15 @@ def _copy_entries(folder: Folder, now: datetime, policy: UpkeepPolicy) -> None:
     copy = archive_folder(folder)
     join_small_files(copy, now)
     _remove_old_files(copy, now, policy)
+    ensure_table(copy, open_table(copy).schema().to_json(), configuration=policy.properties())
+    _forget_old_commits(copy)
+
+
+def _forget_old_commits(folder: Folder) -> None:
+    """Remove the commits that are older than a table's properties say, behind a checkpoint that has all they did."""
+    table = DeltaTable(str(folder))
+    table.create_checkpoint()
+    table.cleanup_metadata()
 
 
 def _commits(folder: Folder, before: datetime) -> list[Folder]:

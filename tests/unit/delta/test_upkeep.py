@@ -14,7 +14,7 @@ from deltalake import DeltaTable, Field, Schema, write_deltalake
 from deltalake.exceptions import CommitFailedError
 from deltalake.schema import PrimitiveType
 
-from sluice.delta.log import archive_log, newest_first, raw_position, read_log
+from sluice.delta.log import archive_folder, archive_log, newest_first, raw_position, read_log
 from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table
 from sluice.delta.upkeep import UpkeepDone, UpkeepPolicy, join_small_files, look_after
@@ -291,6 +291,21 @@ def test_the_copy_keeps_35_days_and_each_writers_newest_entry(table: Path) -> No
     kept = [logged.entry for logged in newest_first(table)]
     assert kept[-1] == entry(2 * MANY - 1)
     assert len(kept) < POLICY.fewest_commits
+
+
+def test_the_log_of_the_copy_is_cut_as_well(table: Path) -> None:
+    copy, rounds, counts = archive_folder(table), 4, []
+    for number in range(rounds):
+        fill(opened(table), first=number * MANY)
+        age(table, 2 * DAY)
+        if copy.exists():
+            age(copy, 2 * DAY)
+        look_after(table, now(), policy=POLICY)
+        counts.append(commits(copy))
+    assert counts[-1] == counts[1], counts
+    assert [logged.entry.batch_id for logged in read_log(table) if isinstance(logged.entry, StreamEntry)] == list(
+        range(rounds * MANY)
+    )
 
 
 def test_the_log_of_a_table_whose_entries_cannot_be_copied_is_not_cut(table: Path) -> None:
