@@ -77,7 +77,7 @@ _UNITS = {
     "watcher_memory": "MB",
 }
 _ARROW_THREADS = 2
-"""Arrow starts its eight threads one by one, over many minutes, and ends none: with few, all are there at the beginning."""
+"""Arrow starts its eight one by one, over many minutes, and ends none: with few, all are there at the beginning."""
 _OF_LIVES = ("heap", "descriptors", "threads")
 
 
