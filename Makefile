@@ -87,7 +87,7 @@ e2e: $(READY) ## Run the demo in a private stack on free ports
 verify: $(READY) ## Run what needs more (PostgreSQL, Docker Compose, many examples); what a test lacks, it says
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/postgres.txt
 	@began=$$(date +%s); code=0; \
-	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "not verify" tests/unit || code=$$?; \
+	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=thorough -m "hypothesis and not verify" tests/unit || code=$$?; \
 	mkdir -p $(dir $(FAULT_REPORTS)); rm -f $(FAULT_REPORTS); \
 	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m proves --fault-reports=$(FAULT_REPORTS) tests/verify $(ALL_TESTS) || code=$$?; \
 	$(PYTEST) $(SEVERAL_AT_ONCE) --hypothesis-profile=fresh -m "verify and not proves" $(ALONE:%=--ignore=%) tests/verify $(ALL_TESTS) || code=$$?; \
