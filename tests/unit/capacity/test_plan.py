@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.capacity.batches import BatchModel
@@ -93,6 +93,7 @@ def test_a_batch_that_cannot_keep_up_takes_for_ever(model: BatchModel) -> None:
     assert math.isinf(model.times(1e9, 1)[0]) == (model.each * 1e9 >= 1)
 
 
+@settings(max_examples=settings().max_examples // 5)  # each fits three hundred resamples
 @given(
     low=rates,
     high=rates,
@@ -109,6 +110,7 @@ def test_more_rate_never_needs_less(
         assert value(less, name) <= value(more, name) * (1 + 1e-9), name
 
 
+@settings(max_examples=settings().max_examples // 5)  # each fits three hundred resamples
 @given(rate=rates, noise=st.lists(st.floats(0.5, 1.5), min_size=len(RATES), max_size=len(RATES)))
 def test_an_interval_holds_its_value_and_nothing_is_negative(rate: float, noise: list[float]) -> None:
     noisy = [replace(each, cpu_seconds=each.cpu_seconds * by) for each, by in zip(windows(), noise, strict=True)]
