@@ -149,6 +149,7 @@ class NoRows:
         return 5
 
 
+@pytest.mark.usefixtures("spark")  # the engine would make one without Delta, which is then that of all tests
 @pytest.mark.proves("gate-fails")
 def test_an_engine_that_raises_fails_the_gate_and_is_heard(shipped: ExpectationsSpec, faults: FaultRecorder) -> None:
     log = logging.getLogger("great_expectations")
