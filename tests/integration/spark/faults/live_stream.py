@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -15,7 +15,7 @@ from kafka.errors import KafkaError
 from kafka.producer.future import FutureRecordMetadata
 
 from sluice.clock import SystemClock
-from sluice.errors import SluiceError
+from sluice.errors import SluiceError, UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
@@ -152,8 +152,15 @@ class LiveStream:
 
     def running(self) -> DriverReport:
         """Wait until a driver lives, and return what the launcher sees of it."""
-        self.eventually(lambda: self.report().state is DriverState.RUNNING, "a driver lives")
-        return self.report()
+        found: list[DriverReport] = []
+
+        def lives() -> bool:
+            with suppress(UnreachableError):  # the reconciler submits one in this moment
+                found[:] = [self.report()]
+            return bool(found) and found[0].state is DriverState.RUNNING
+
+        self.eventually(lives, "a driver lives")
+        return found[0]
 
     def keys(self) -> list[str]:
         """Return all keys that were ever submitted."""
