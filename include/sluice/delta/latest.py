@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import structlog
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.table import TableMerger
@@ -18,13 +17,14 @@ from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestTable
+from sluice.logs import get_logger
 from sluice.storage.folder import Folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import dataset
 
-log = structlog.get_logger()
+log = get_logger()
 
 _KEPT_HOURS = 1
 NEWEST_VALUES: Mapping[str, str] = {

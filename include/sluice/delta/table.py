@@ -10,16 +10,16 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import structlog
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 
 from sluice.delta.reading import open_table
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.trial import ColumnChanges
+from sluice.logs import get_logger
 from sluice.storage.folder import Folder
 
-log = structlog.get_logger()
+log = get_logger()
 
 # Without deletion vectors pandas, DuckDB and delta-rs read the table as well as Spark does.
 PLAIN_TABLE = {"delta.enableDeletionVectors": "false"}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow.dataset as ds
-import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction
 
@@ -20,10 +19,11 @@ from sluice.delta.written_files import replace_partitions, written_partitions
 from sluice.errors import RefusedError
 from sluice.failpoints import failpoint
 from sluice.intervals.entries import BackfillEntry
+from sluice.logs import get_logger
 from sluice.spark.tables.output import OutputTable
 from sluice.storage.folder import Folder
 
-log = structlog.get_logger()
+log = get_logger()
 
 _TRIES = 100
 """Each takes milliseconds, since the files are there already."""

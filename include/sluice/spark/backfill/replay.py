@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
@@ -18,6 +17,7 @@ from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.ledger import Ledger
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.quarantine import Revalidation
@@ -29,7 +29,7 @@ from sluice.spark.checks.quarantine import quarantine_of, topic_of_records
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import PipelineCode
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
-import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
@@ -24,6 +23,7 @@ from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.record_positions import RecordPositions
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.results import BackfillEnd
+from sluice.logs import get_logger
 from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import Override
@@ -40,7 +40,7 @@ from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.raw_table import RawTable
 from sluice.storage.folder import Folder
 
-log = structlog.get_logger()
+log = get_logger()
 
 _UNFINISHED = f"{NOT_CHECKED}: the backfill ended before, or had published its part of the range earlier"
 

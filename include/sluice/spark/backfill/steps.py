@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import reduce
 from operator import or_
 
-import structlog
 from pyspark.sql import DataFrame
 
 from sluice.delta.log import append_entry
@@ -25,6 +24,7 @@ from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
 from sluice.settling.rules import SettlingRules
@@ -67,7 +67,7 @@ def _check_topic(
         return compare_with_kafka(records, kafka, raw.position, times, topic=topic, seed=seed)
 
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
-import structlog
-
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
+from sluice.logs import get_logger
 from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.idleness import Idleness
 from sluice.spark.driver.progress import ProgressFile
@@ -28,7 +27,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
 from sluice.streams.position.fencing import FencedError
 
-log = structlog.get_logger()
+log = get_logger()
 
 _POLL_SECONDS = 0.25
 _POLLS_AT_REST = 4

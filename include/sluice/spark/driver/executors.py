@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.launch.master_address import LOCAL
+from sluice.logs import get_logger
 from sluice.spark.driver.progress import replace_if_possible
 from sluice.spark.session.batch_cost import task_seconds
 
-log = structlog.get_logger()
+log = get_logger()
 
 _SECONDS = 2.0
 _DRIVER = "driver"

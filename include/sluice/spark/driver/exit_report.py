@@ -10,10 +10,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-import structlog
-
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
+from sluice.logs import get_logger
 from sluice.spark.driver.causes import causes
 from sluice.spark.driver.progress import replace_json
 from sluice.streams.failures.classification import Thrown, classify
@@ -21,7 +20,7 @@ from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import EXIT_CODES, FILE, Failure, to_record
 from sluice.streams.life.preflight import NotStartableError
 
-log = structlog.get_logger()
+log = get_logger()
 
 MAX_CHARACTERS = 400
 SENTENCES_CHARACTERS = 200

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import structlog
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.spark.records.pipeline import PipelineCode, TableCode, result_rows, sources_of
 from sluice.spark.records.static import ChangingStatic, read_static
@@ -16,7 +16,7 @@ from sluice.specs.code.identity import pipeline_hash
 from sluice.specs.model.model import PipelineSpec
 from sluice.static.snapshots import ReloadedInputs
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def keep_code(project: Project, pipeline: str) -> str:

@@ -11,14 +11,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import structlog
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from sluice.logs import get_logger
 from sluice.spark.records.quarantine_counts import quarantined_in
 from sluice.streams.failures.failure import Failure, to_record
 from sluice.streams.health.batch_log import append_batch
 
-log = structlog.get_logger()
+log = get_logger()
 
 _WORK = "addBatch"
 """Spark's name for the phase that an idle stream has none of."""

@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
 from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
+from sluice.logs import get_logger
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.session.preset import SMALL_BATCHES
 from sluice.spark.session.session import settings_for
@@ -24,7 +24,7 @@ from sluice.streams.life.governor import chance
 from sluice.streams.life.retrying import StreamEnd, again_at
 from sluice.streams.position.checkpoint import location
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def _undeclared(spark: SparkSession, preset: Mapping[str, str]) -> dict[str, str]:

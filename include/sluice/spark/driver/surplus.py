@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import ceil
 from threading import Thread
 
-import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
+from sluice.logs import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 WINDOW_SECONDS = 30.0
 SHARE = 0.25

@@ -6,15 +6,14 @@ topic. So it is a warning in the driver's log and in what `sluice status` and `s
 
 from __future__ import annotations
 
-import structlog
-
 from sluice.errors import SluiceError
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.stamping import longest_skew, unbounded_stamps
 from sluice.specs.model.access import Role
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def unbounded_topics(project: Project, unit: Unit) -> tuple[str, ...]:

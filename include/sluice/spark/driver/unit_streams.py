@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import structlog
 from pyspark.sql import DataFrame, SparkSession
 
 from sluice.clock import SystemClock
@@ -16,6 +15,7 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.settings import connection_url
 from sluice.settling.status import SettlingStatus, to_record
@@ -51,7 +51,7 @@ from sluice.streams.position.starting import begin, beginnings
 from sluice.topics.administration import TopicExtent
 from sluice.topics.identity import gained_ids
 
-log = structlog.get_logger()
+log = get_logger()
 
 BatchFunction = Callable[[DataFrame, int], None]
 

@@ -12,12 +12,9 @@ on stderr says why; others: see `sluice.errors`.
 from __future__ import annotations
 
 import argparse
-import sys
 import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
-
-import structlog
 
 from sluice.capacity.costs import Work
 from sluice.errors import SluiceError, SpecError
@@ -25,6 +22,7 @@ from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.processes import lower_priority
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.proof.rows_file import read_cut, write_answer
 from sluice.settings import settings
@@ -38,16 +36,10 @@ from sluice.spark.session.batch_cost import cost_recorded
 from sluice.spark.session.batch_session import batch_session
 from sluice.specs.model.alerting import AlertClass
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the arguments ask, with the log on stderr, and return the exit code."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    return run(arguments)
-
-
-def run(arguments: list[str]) -> int:
     """Do what the arguments ask and return the exit code."""
     options = _parser().parse_args(arguments)
     lower_priority(settings().batch_niceness)

@@ -11,19 +11,18 @@ import signal
 import sys
 from pathlib import Path
 
-import structlog
-
 from sluice import __version__
 from sluice.clock import SystemClock
 from sluice.launch.engine_client import EngineAddress
 from sluice.launch.processes import lower_priority
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.session.engine_server import EngineServer
 from sluice.spark.session.preset import engine_settings
 from sluice.spark.session.session import session_with
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def main(arguments: list[str]) -> int:
@@ -31,7 +30,6 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", required=True, type=Path, help="where it says how it is reached")
     folder: Path = parser.parse_args(arguments).folder
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     lower_priority(settings().batch_niceness)
     project = Project.open_tolerant(settings())
     wanted = engine_settings(project)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
-import structlog
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -14,9 +13,10 @@ from sluice.capacity.costs import CostReading, Work
 from sluice.errors import SluiceError
 from sluice.launch.cpu import TreeCpu
 from sluice.launch.master_address import LOCAL
+from sluice.logs import get_logger
 from sluice.project.project import Project
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 @contextmanager

@@ -6,13 +6,13 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import structlog
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.alignment import Interval
 from sluice.launch.standalone import require_capacity
+from sluice.logs import get_logger
 from sluice.project.project import Project
 from sluice.spark.session.attached import attached_session
 from sluice.spark.session.preset import batch_settings
@@ -20,7 +20,7 @@ from sluice.spark.session.session import session_with
 from sluice.spark.session.warm import choose_session, engine_of, start_engine
 from sluice.specs.catalog.needs import need_of_batch
 
-log = structlog.get_logger()
+log = get_logger()
 
 SESSION = "spark.sluice.session"
 """The session's setting that says in what it runs, and why; Spark knows nothing of it."""

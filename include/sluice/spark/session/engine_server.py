@@ -17,15 +17,15 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 from threading import Condition, Thread
 from typing import Any
 
-import structlog
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.launch.engine_client import ATTACH, DRAIN, SETTLE, STATUS
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
+from sluice.logs import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 MAX_ATTACHED = 4
 """Batches at once. The next one starts a session of its own: nothing waits behind others."""

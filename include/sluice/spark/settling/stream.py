@@ -17,7 +17,6 @@ from pathlib import Path
 from threading import Lock
 from uuid import uuid4
 
-import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -27,6 +26,7 @@ from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.intervals.reach import RawPosition, Reach
+from sluice.logs import get_logger
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.settling.status import SettlingStatus, status_after, status_of_log
@@ -49,7 +49,7 @@ from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.checkpoint import Checkpoint, IncompatibleStateError
 from sluice.streams.position.epochs import Epoch, EpochInForce
 
-log = structlog.get_logger()
+log = get_logger()
 
 Cluster = Callable[[], AbstractContextManager[Extents]]
 """Opens a connection that lists the ends of topics."""

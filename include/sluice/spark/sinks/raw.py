@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 
-import structlog
 from deltalake import write_deltalake
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -28,6 +27,7 @@ from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import Hole
 from sluice.intervals.writers import topic_of, writer_id
+from sluice.logs import get_logger
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible
@@ -40,7 +40,7 @@ from sluice.storage.folder import Folder, remove_folder
 from sluice.streams.position.checkpoint import Checkpoint
 from sluice.streams.position.epochs import EpochInForce
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 _RAW_SCHEMA = (
     "topic_id string, partition int, offset long, timestamp timestamp, key binary, value binary, "

@@ -80,6 +80,8 @@ def has_read(driver: RunningDriver, place: DriverPlace, records: int) -> None:
 
 def has_published_all(driver: RunningDriver, place: DriverPlace) -> None:
     driver.eventually(lambda: not differences(place.table("departures"), EXPECTED), "has published all")
+    if (place.state / "tables" / "departures_live").exists():  # its rows go a moment later
+        driver.eventually(lambda: place.table("departures_live").empty, "has removed what is published")
 
 
 def is_at_rest(driver: RunningDriver, place: DriverPlace, *, live: int = 1) -> None:

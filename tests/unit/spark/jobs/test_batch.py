@@ -8,13 +8,13 @@ import pytest
 
 from sluice.errors import SpecError
 from sluice.spark.backfill.results import Result
-from sluice.spark.jobs.batch import run, tell_backfill
+from sluice.spark.jobs.batch import main, tell_backfill
 
 ASKED = ["backfill", "--pipeline", "departures", "--mode", "verify", "--by", "tests", "--key", "k"]
 
 
 def backfill(*arguments: str) -> int:
-    return run([*ASKED, *arguments])
+    return main([*ASKED, *arguments])
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert backfill(*arguments) == SpecError.exit_code
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert words in line
 
 
 def test_half_a_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["quality", "--pipeline", "departures", "--from", "2013-01-01T00:00Z"]
-    assert run(asked) == SpecError.exit_code
-    assert "needs both --from and --to" in capsys.readouterr().out
+    assert main(asked) == SpecError.exit_code
+    assert "needs both --from and --to" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_does_not_pass_exits_1_with_the_reason_and_the_page(
     outcome: str, page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tell_backfill(Result("b-1", outcome, "a row is gone."), Path("reports")) == 1
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert f"a row is gone. Fix: read reports/{page}." in line
 
 
