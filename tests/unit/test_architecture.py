@@ -17,7 +17,7 @@ HOME = Path(__file__).parents[2]
 PACKAGE = HOME / "include" / "sluice"
 
 LAYERS = (
-    ("errors", "clock", "logs", "wording"),
+    ("errors", "clock", "observability", "wording"),
     (
         "disk",
         "secrecy",
@@ -96,7 +96,7 @@ LAYERS = (
 )
 """All rooms (folders, and modules that lie loose), from the ground up: each may know only those in layers below it."""
 
-LOOSE = {"errors", "clock", "logs", "wording", "disk", "settings", "failpoints"}
+LOOSE = {"errors", "clock", "wording", "disk", "settings", "failpoints"}
 """Modules in no folder."""
 
 FOREIGN_ALLOWED = {

@@ -17,7 +17,7 @@ from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestTable
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.storage.folder import Folder
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 from sluice.delta.reading import open_table
 from sluice.errors import RefusedError
 from sluice.intervals.backfill.trial import ColumnChanges
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.storage.folder import Folder
 
 log = get_logger()

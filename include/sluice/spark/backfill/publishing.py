@@ -19,7 +19,7 @@ from sluice.delta.written_files import replace_partitions, written_partitions
 from sluice.errors import RefusedError
 from sluice.failpoints import failpoint
 from sluice.intervals.entries import BackfillEntry
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.tables.output import OutputTable
 from sluice.storage.folder import Folder
 

@@ -17,7 +17,7 @@ from sluice.failpoints import failpoint
 from sluice.intervals.alignment import Interval, contiguous
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.ledger import Ledger
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.quality.cases import Case, CaseEvent, CaseState
 from sluice.quality.quarantine import Revalidation

@@ -23,7 +23,7 @@ from sluice.intervals.ledger import Ledger, LedgerRow
 from sluice.intervals.record_positions import RecordPositions
 from sluice.launch.backfill_claim import claimed
 from sluice.lineage.results import BackfillEnd
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.lineage import BatchLineage, batch_lineage
 from sluice.project.project import Project
 from sluice.quality.gate import Override

@@ -24,7 +24,7 @@ from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.entries import BackfillEntry, VerifiedEntry
 from sluice.intervals.ledger import LedgerRow
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.quality.gate import GateResult, Override
 from sluice.settling.rules import SettlingRules

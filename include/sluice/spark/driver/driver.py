@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.failpoints import failpoint
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.driver.exit_report import ExitReport
 from sluice.spark.driver.idleness import Idleness
 from sluice.spark.driver.progress import ProgressFile

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
 from sluice.launch.master_address import LOCAL
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.driver.progress import replace_if_possible
 from sluice.spark.session.batch_cost import task_seconds
 

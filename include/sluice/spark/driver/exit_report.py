@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.driver.causes import causes
 from sluice.spark.driver.progress import replace_json
 from sluice.streams.failures.classification import Thrown, classify

@@ -7,7 +7,7 @@ from pyspark.sql.types import StructType
 
 from sluice.delta.reading import open_table
 from sluice.errors import NotReadyError
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.spark.records.pipeline import PipelineCode, TableCode, result_rows, sources_of
 from sluice.spark.records.static import ChangingStatic, read_static

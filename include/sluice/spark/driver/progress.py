@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.records.quarantine_counts import quarantined_in
 from sluice.streams.failures.failure import Failure, to_record
 from sluice.streams.health.batch_log import append_batch

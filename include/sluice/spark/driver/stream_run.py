@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
 from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.driver.progress import ProgressFile
 from sluice.spark.session.preset import SMALL_BATCHES
 from sluice.spark.session.session import settings_for

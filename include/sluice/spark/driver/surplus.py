@@ -15,7 +15,7 @@ from threading import Thread
 from pyspark.sql import SparkSession
 
 from sluice.clock import Clock, SystemClock
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 
 log = get_logger()
 

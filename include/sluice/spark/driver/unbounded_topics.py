@@ -7,7 +7,7 @@ topic. So it is a warning in the driver's log and in what `sluice status` and `s
 from __future__ import annotations
 
 from sluice.errors import SluiceError
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.stamping import longest_skew, unbounded_stamps

@@ -15,7 +15,7 @@ from sluice.delta.writer_log import DataLossError
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.failpoints import failpoint
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.settings import connection_url
 from sluice.settling.status import SettlingStatus, to_record

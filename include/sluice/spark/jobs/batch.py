@@ -22,7 +22,7 @@ from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode, Only, Request, StaticChoice, range_of
 from sluice.launch.processes import lower_priority
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.proof.rows_file import read_cut, write_answer
 from sluice.settings import settings

@@ -15,7 +15,7 @@ from sluice import __version__
 from sluice.clock import SystemClock
 from sluice.launch.engine_client import EngineAddress
 from sluice.launch.processes import lower_priority
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.settings import settings
 from sluice.spark.session.engine_server import EngineServer

@@ -13,7 +13,7 @@ from sluice.capacity.costs import CostReading, Work
 from sluice.errors import SluiceError
 from sluice.launch.cpu import TreeCpu
 from sluice.launch.master_address import LOCAL
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 
 log = get_logger()

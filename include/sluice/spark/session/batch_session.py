@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sluice.errors import NotReadyError, UnreachableError
 from sluice.intervals.alignment import Interval
 from sluice.launch.standalone import require_capacity
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.project.project import Project
 from sluice.spark.session.attached import attached_session
 from sluice.spark.session.preset import batch_settings

@@ -23,7 +23,7 @@ from sluice.clock import Clock, SystemClock
 from sluice.launch.engine_client import ATTACH, DRAIN, SETTLE, STATUS
 from sluice.launch.ports import HOST
 from sluice.launch.processes import wait_until
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 
 log = get_logger()
 

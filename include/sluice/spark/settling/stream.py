@@ -26,7 +26,7 @@ from sluice.delta.settled_log import CollectedRows, SettledLog, StagedRows
 from sluice.delta.table import ensure_table, refuse_unfit
 from sluice.errors import CorruptionError, NotReadyError, UnreachableError
 from sluice.intervals.reach import RawPosition, Reach
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.settling.rules import SettlingRules
 from sluice.settling.settler import Round, RoundOutcome, Settler, SettlerIdentity
 from sluice.settling.status import SettlingStatus, status_after, status_of_log

@@ -27,7 +27,7 @@ from sluice.intervals.coverage import NOWHERE, Fit, fit, joined
 from sluice.intervals.entries import StreamEntry
 from sluice.intervals.reach import Hole
 from sluice.intervals.writers import topic_of, writer_id
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 from sluice.spark.records.decoding import decode
 from sluice.spark.records.kafka_source import KafkaTopic, read_stream
 from sluice.spark.records.validation import arrival_time, decodes, plausible

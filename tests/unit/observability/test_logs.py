@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from sluice.logs import get_logger
+from sluice.observability.logs import get_logger
 
-LOGGED = "from sluice.logs import get_logger; get_logger().info('read', records=7); print('{}')"
+LOGGED = "from sluice.observability.logs import get_logger; get_logger().info('read', records=7); print('{}')"
 CONFIGURED = "import structlog, sys; structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stdout))"
 
 
