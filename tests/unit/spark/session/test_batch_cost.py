@@ -123,7 +123,7 @@ def test_what_cannot_be_put_on_record_fails_no_batch(project: Project, capsys: p
     with cost_recorded(project, session(jvm), Work.BACKFILL, "departures", "r"):
         jvm.executors[0].totalDuration = _gone  # type: ignore[method-assign]
     assert project.records.costs().since(SystemClock().now().date()) == []
-    assert "the JVM is gone" in capsys.readouterr().err
+    assert "the JVM is gone" in "".join(capsys.readouterr())
 
 
 def test_a_jvm_that_cannot_be_seen_fails_no_batch(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +131,7 @@ def test_a_jvm_that_cannot_be_seen_fails_no_batch(project: Project, capsys: pyte
         worked = True
     assert worked
     assert project.records.costs().since(SystemClock().now().date()) == []
-    assert "is not on record" in capsys.readouterr().err
+    assert "is not on record" in "".join(capsys.readouterr())
 
 
 def _gone() -> int:
