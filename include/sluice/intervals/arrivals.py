@@ -63,6 +63,19 @@ class ArrivalClocks:
         """The time that an advance is measured from; None if nothing was ever read."""
         return max((time for time in (self.newest, self.base) if time is not None), default=None)
 
+    @property
+    def lone(self) -> datetime | None:
+        """The arrival time with which the clock began, if it rests on that one alone and nothing bears it out."""
+        spans = [span for own in self.begun.values() for span in own]
+        if len(spans) != 1 or self.base is not None:
+            return None
+        return spans[0].first if spans[0].first == spans[0].last and not spans[0].witnessed else None
+
+    def not_begun(self) -> ArrivalClocks:
+        """Return them with nothing borne out by which they began; for clocks by which nothing is settled."""
+        waiting = {partition: (*own, *self.unconfirmed.get(partition, ())) for partition, own in self.begun.items()}
+        return replace(self, accepted={}, begun={}, unconfirmed={**self.unconfirmed, **waiting})
+
     def withdrawn(self, until: datetime) -> ArrivalClocks:
         """Return them as if no record had arrived after `until`."""
         accepted = {partition: min(time, until) for partition, time in self.accepted.items()}

@@ -18,6 +18,7 @@ from sluice.clock import Clock
 from sluice.intervals.alignment import Interval
 from sluice.intervals.entries import ExaminedSource, LossyRange, SettleEntry
 from sluice.intervals.raw_floor import WholeFrom
+from sluice.settling.beginning import without_lone_beginnings
 from sluice.settling.completeness import NOTHING_KNOWN, Completeness
 from sluice.settling.ports import Computation, RawSource, SettledState, SettledTable, Staged, UncertainCommitError
 from sluice.settling.retention import whole_from
@@ -133,7 +134,10 @@ class Settler(Generic[R]):
         found = {topic: source.round(before[topic], state) for topic, source in self._sources.items()}
         if any(each.is_behind for each in found.values()):
             return self._round(RoundOutcome.RAW_BEHIND, state, found)
-        return self._settle(state, {topic: self._sources[topic].confirmed(each) for topic, each in found.items()})
+        found = {topic: self._sources[topic].confirmed(each) for topic, each in found.items()}
+        if state.settled_until is None:
+            found = without_lone_beginnings(found, {topic: source.rules for topic, source in self._sources.items()})
+        return self._settle(state, found)
 
     def _begin(self, state: SettledState) -> Mapping[str, ExaminedSource]:
         if self._progress is not None and self._progress.decided_at == state.decided_at:

@@ -14,10 +14,14 @@ COMPLETENESS = "sluice.settling.completeness"
 EXAMINATION = "sluice.settling.examination"
 STATE = "sluice.settling.state"
 SOURCE = "sluice.settling.source"
+BEGINNING = "sluice.settling.beginning"
 SETTLER = "sluice.settling.settler"
 TABLE = "tests.simulation.settling.table"
 
-MODULES = (ARRIVALS, FACTS, CONTINUATION, LEDGER, RULES, COMPLETENESS, EXAMINATION, STATE, SOURCE, SETTLER, TABLE)
+MODULES = (
+    *(ARRIVALS, FACTS, CONTINUATION, LEDGER, RULES, COMPLETENESS, EXAMINATION),
+    *(STATE, SOURCE, BEGINNING, SETTLER, TABLE),
+)
 """What is simulated, in the order of import. `REACH` is a value: its mutants are put into the real class."""
 
 MUTANTS = (
@@ -212,6 +216,13 @@ MUTANTS = (
 )
 
 OF_TWO_TOPICS = (
+    Mutant(
+        "one arrival time of the future begins a topic's clock, and the other topic is settled by it",
+        BEGINNING,
+        "lone[topic] - rules[topic].max_advance > reached",
+        "not reached",
+        seed=985967450,
+    ),
     Mutant(
         "a topic stays empty to which something came while the others were read",
         SOURCE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -151,10 +151,11 @@ class Scene:
         return [logged.entry for logged in self.table.log if isinstance(logged.entry, SettleEntry)]
 
 
-def scene(flights: Sequence[int], weather: Sequence[int]) -> Scene:
+def scene(flights: Sequence[int], weather: Sequence[int], rules: Mapping[str, SettlingRules] = BOTH) -> Scene:
     """Return one where records arrived so many minutes before now."""
-    each = [[NOW - ago * MINUTE for ago in own] for own in (flights, weather)]
-    return Scene(OnePartition("flights", FLIGHTS, each[0]), OnePartition("weather", WEATHER, each[1]))
+    times = {"flights": flights, "weather": weather}
+    each = [OnePartition(name, rules[name], [NOW - ago * MINUTE for ago in own]) for name, own in times.items()]
+    return Scene(*each, rules=rules)
 
 
 def test_an_interval_is_settled_once_both_topics_have_passed_it_each_by_its_own_margin() -> None:
@@ -219,6 +220,48 @@ def test_a_confirmation_for_one_topic_lasts_until_the_other_lets_something_be_se
     assert paused.table.read().unconfirmed == {}
     paused.weather.times += [NOW - ago * MINUTE for ago in range(560, 0, -40)]
     assert paused.rounds(0) == NOW - 7 * TEN
+
+
+def lone_weather() -> Scene:
+    """Return one where the only record of weather lies nine hours ahead of the flights, and nothing is settled."""
+    both = scene([600, 570, 540], [0], {**BOTH, "weather": replace(WEATHER, idle=None)})
+    assert both.rounds(0) is None
+    (held,) = both.table.read().unconfirmed["weather/0"]
+    assert held.first == NOW
+    return both
+
+
+def test_a_first_record_of_the_future_settles_nothing_of_the_other_topic() -> None:
+    both = lone_weather()
+    both.weather.times += [NOW - 600 * MINUTE, NOW - 540 * MINUTE]
+    assert both.rounds(0) == NOW - 570 * MINUTE, "weather stands where its other records are, and may be late"
+    assert all(not entry.overtaken for entry in both.entries)
+
+
+def test_a_second_arrival_time_of_a_topic_bears_out_that_it_begins_later() -> None:
+    both = lone_weather()
+    both.weather.times.append(NOW + MINUTE)
+    assert both.rounds(0) == NOW - 550 * MINUTE
+
+
+def test_the_other_topic_bears_out_a_beginning_once_it_has_come_as_far() -> None:
+    both = lone_weather()
+    both.flights.times += [NOW - ago * MINUTE for ago in range(510, 50, -40)]
+    assert both.rounds(0) is None, "seventy minutes are missing"
+    both.flights.times.append(NOW - 50 * MINUTE)
+    assert both.rounds(0) == NOW - 60 * MINUTE
+
+
+def test_a_person_bears_out_a_beginning() -> None:
+    both = lone_weather()
+    both.table.put(AdvanceEntry(NOW, "ann", "the weather begins today"))
+    assert both.rounds(0) == NOW - 550 * MINUTE
+
+
+def test_silence_bears_out_a_beginning_where_it_counts() -> None:
+    both = scene([600, 570, 540], [0])
+    assert both.rounds(0) is None
+    assert both.rounds(9) == NOW - 550 * MINUTE, "`idle` says that arrival times are of now"
 
 
 def test_nothing_is_settled_by_a_raw_table_that_lacks_what_was_examined() -> None:
