@@ -134,10 +134,11 @@ class Settler(Generic[R]):
         found = {topic: source.round(before[topic], state) for topic, source in self._sources.items()}
         if any(each.is_behind for each in found.values()):
             return self._round(RoundOutcome.RAW_BEHIND, state, found)
-        found = {topic: self._sources[topic].confirmed(each) for topic, each in found.items()}
-        if state.settled_until is None:
-            found = without_lone_beginnings(found, {topic: source.rules for topic, source in self._sources.items()})
-        return self._settle(state, found)
+        confirmed = {topic: self._sources[topic].confirmed(each) for topic, each in found.items()}
+        if state.settled_until is not None:
+            return self._settle(state, confirmed)
+        rules = {topic: source.rules for topic, source in self._sources.items()}
+        return self._settle(state, without_lone_beginnings(confirmed, rules))
 
     def _begin(self, state: SettledState) -> Mapping[str, ExaminedSource]:
         if self._progress is not None and self._progress.decided_at == state.decided_at:
