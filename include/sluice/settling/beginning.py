@@ -23,11 +23,11 @@ def without_lone_beginnings(
         found: what one round has found in each topic; nothing is settled yet.
         rules: of each topic.
     """
-    newest = {topic: each.after.clocks.newest for topic, each in found.items()}
-    known = {topic: time for topic, time in newest.items() if time is not None}
-    lone = {topic: time for topic in known if (time := found[topic].after.clocks.lone) is not None}
-    if not known or not lone:
+    clocks = {topic: each.after.clocks for topic, each in found.items()}
+    lone = {topic: time for topic, own in clocks.items() if (time := own.lone) is not None}
+    if not lone:
         return found
+    known = {topic: time for topic, own in clocks.items() if (time := own.newest) is not None}
     reached = max((time for topic, time in known.items() if topic not in lone), default=min(known.values()))
     return {
         topic: _held(each)

@@ -117,6 +117,7 @@ class Settler(Generic[R]):
         nonce: Callable[[], str],
     ) -> None:
         self._author = author
+        self._rules = rules
         self._sources = {topic: SettledSource(own, raw[topic], clock) for topic, own in rules.items()}
         self._computation = computation
         self._table = table
@@ -137,8 +138,7 @@ class Settler(Generic[R]):
         confirmed = {topic: self._sources[topic].confirmed(each) for topic, each in found.items()}
         if state.settled_until is not None:
             return self._settle(state, confirmed)
-        rules = {topic: source.rules for topic, source in self._sources.items()}
-        return self._settle(state, without_lone_beginnings(confirmed, rules))
+        return self._settle(state, without_lone_beginnings(confirmed, self._rules))
 
     def _begin(self, state: SettledState) -> Mapping[str, ExaminedSource]:
         if self._progress is not None and self._progress.decided_at == state.decided_at:
@@ -190,9 +190,8 @@ class Settler(Generic[R]):
 
     def _whole(self, found: Mapping[str, SourceRound]) -> WholeFrom | None:
         """Return from which interval on every topic still has all records; None if nothing of any was removed."""
-        rules = {topic: source.rules for topic, source in self._sources.items()}
         floors = {topic: each.pinned.floor for topic, each in found.items()}
-        return whole_from(rules, floors, {topic: topic for topic in rules})
+        return whole_from(self._rules, floors, {topic: topic for topic in self._rules})
 
     def _lossy(self, due: Interval | None, found: Mapping[str, SourceRound]) -> Iterator[LossyRange]:
         """Yield what no record can make whole any more: its records were lost, or removed while nobody needed them."""

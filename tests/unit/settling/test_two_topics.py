@@ -228,6 +228,7 @@ def lone_weather() -> Scene:
     assert both.rounds(0) is None
     (held,) = both.table.read().unconfirmed["weather/0"]
     assert held.first == NOW
+    assert len(both.entries) == 1, "a round in which nothing changes leaves nothing in the log"
     return both
 
 
