@@ -103,6 +103,6 @@ def started(broker: BrokerProcess) -> Iterator[None]:
 def test_the_proxy_reads_everything_where_nothing_is_encrypted(tmp_path: Path) -> None:
     with tapped(tmp_path / "kafka", secured=False) as (broker, tap):
         send_and_read(broker, tap)
-        assert tap.plaintext_bytes(VALUE) == 2 * len(VALUE)
+        assert tap.plaintext_bytes(VALUE) >= 2 * len(VALUE)  # sent and read; a client may ask again
         with pytest.raises(LoginRefusedError, match="as one does that is not encrypted"):
             refuse_login([tap.address], encrypted({}, ca=str(make_authority(tmp_path).ca)))

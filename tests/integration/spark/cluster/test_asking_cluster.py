@@ -43,8 +43,20 @@ class Round:
     commands: str
 
 
-def asked(master: str, files: Path | None, warehouse: Path) -> Round:
-    """Work on a cluster of the test's, and ask every Java of the test; in a process whose only session it is."""
+def javas(process: psutil.Process) -> dict[int, list[str]]:
+    """Return the command lines of all Java processes below one, by their ids."""
+    return {each.pid: each.cmdline() for each in process.children(recursive=True) if "java" in each.name()}
+
+
+def asked(master: str, files: Path | None, warehouse: Path, others: frozenset[int]) -> Round:
+    """Work on a cluster of the test's, and ask every Java of the test; in a process whose only session it is.
+
+    Args:
+        master: where the cluster is.
+        files: the folder with its secrets, if it has any.
+        warehouse: the session's.
+        others: the Java processes of other tests.
+    """
     known = {"spark.ui.enabled": "false", **AUTHENTICATE, **ENCRYPT} if files else {}
     found = effective_settings(
         Resources(cores=1), jars=settings().jars / "spark", warehouse=warehouse, master=master, overrides=known
@@ -52,32 +64,28 @@ def asked(master: str, files: Path | None, warehouse: Path) -> Round:
     spark = session_with("asking", found, files)
     try:
         row = spark.range(1, numPartitions=1).selectExpr(f"repeat('x', {LARGE}) AS text").collect()[0]
-        javas = {
-            process.pid: process.cmdline()
-            for process in psutil.Process(os.getppid()).children(recursive=True)
-            if "java" in process.name()
-        }
+        own = {pid: line for pid, line in javas(psutil.Process(os.getppid())).items() if pid not in others}
         said = {}
-        for pid, command in javas.items():
+        for pid, command in own.items():
             part = next((part for part in PARTS if any(word.endswith(f".{part}") for word in command)), "")
             for connection in psutil.Process(pid).net_connections("tcp"):
                 if part and connection.status == psutil.CONN_LISTEN:
                     port = connection.laddr.port
                     said[part, port] = open_routes(Listener(port, part), {})
-        return Round(said, len(row.text), "\n".join(" ".join(command) for command in javas.values()))
+        return Round(said, len(row.text), "\n".join(" ".join(command) for command in own.values()))
     finally:
         spark.stop()
 
 
 def round_of(tmp_path: Path, security: ClusterSecurity | None) -> Round:
-    kind = partial(SparkCluster, security=security)
+    kind, others = partial(SparkCluster, security=security), frozenset(javas(psutil.Process()))
     own = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with running_cluster(tmp_path / "cluster", 1, kind) as running, own as pool:
         if security is not None:
             with pytest.raises(UnreachableError, match="does not answer"):
                 read_capacity(running.cluster.page)
         folder = None if security is None else security.folder
-        return pool.submit(asked, running.cluster.master, folder, tmp_path / "warehouse").result(240)
+        return pool.submit(asked, running.cluster.master, folder, tmp_path / "warehouse", others).result(240)
 
 
 def test_the_parts_of_a_secured_cluster_answer_each_other_and_nobody_else(tmp_path: Path) -> None:

@@ -134,8 +134,8 @@ def test_executors_elsewhere_get_their_jars_from_the_driver_and_no_state_to_keep
     feed.send_rest()
     place = place_on(tmp_path, own_broker, cluster, bucket, host="localhost")
     refused = place.run()
-    assert refused.returncode == ExitCode.WRONG_SPEC, refused.stdout[-3000:]
-    assert "departures_live keeps state (Aggregate) in its checkpoint" in refused.stdout
+    assert refused.returncode == ExitCode.WRONG_SPEC, refused.stderr[-3000:]
+    assert "departures_live keeps state (Aggregate) in its checkpoint" in refused.stderr
     without_state(place)
     finished = place.run(generation=2)
     assert finished.returncode == ExitCode.STOPPED, finished.stdout[-3000:]

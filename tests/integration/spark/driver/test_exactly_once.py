@@ -118,8 +118,8 @@ def test_newest_rows_that_outgrow_the_driver_end_it_with_what_to_raise(place: Dr
     own = with_setting(place, TIGHT)
     ended = own.run()
     assert ended.returncode == ExitCode.CODE, ended.stdout[-2000:]
-    assert "the rows of a batch for departures_live do not fit into the driver" in ended.stdout
-    assert "spark.driver.maxResultSize (45k)" in ended.stdout
+    assert "the rows of a batch for departures_live do not fit into the driver" in ended.stderr
+    assert "spark.driver.maxResultSize (45k)" in ended.stderr
     assert own.table("departures_live").empty
 
 
