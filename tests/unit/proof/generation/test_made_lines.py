@@ -131,6 +131,14 @@ def test_a_group_that_takes_no_text_of_its_field_is_an_obstacle() -> None:
     assert reason == "the field n of things is 0, and the group of the pattern matches no text of it."
 
 
+def test_a_pattern_that_cuts_a_line_elsewhere_is_an_obstacle() -> None:
+    fields = {"at": LOG_FIELDS["at"], "n": {"type": "long", "required": True}}
+    pattern = r"(?<at>[^ ]+) (?<before>\w+)(?<n>\d+)"  # the first takes all digits but one
+    value = TopicValue.model_validate({"format": "text", **TIMES, "fields": fields, "pattern": pattern})
+    ((reason, _),) = obstacles_in(topic_of(value))
+    assert "no line was found that its pattern reads as" in reason
+
+
 def patterns() -> st.SearchStrategy[str]:
     """Patterns of what Java and Python read alike."""
     one = st.sampled_from(["a", "\\d", "\\S", ".", "[a-c]", "[^x]", "\\.", "-", "\\w", " "])

@@ -163,6 +163,12 @@ def test_two_required_fields_of_which_one_is_there_are_an_obstacle() -> None:
     assert fix == "make one of them optional."
 
 
+def test_a_number_that_its_bytes_cannot_hold_exactly_is_an_obstacle() -> None:
+    speed = {"type": "double", "required": True, "minimum": 0.1, "maximum": 0.1}
+    ((reason, _),) = obstacles_in(topic_of(value_of(version=1, fields={**FIELDS, "speed": speed})))
+    assert reason == "the field speed of things has no number that is allowed."
+
+
 def test_a_group_and_required_fields_of_proto2_are_written() -> None:
     text = """
     syntax = "proto2";
