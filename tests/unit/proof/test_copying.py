@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from sluice.proof.running.copying import copy_project
 from sluice.proof.running.load import load_of
 from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.run import own_names
-from sluice.settings import Settings
+from sluice.settings import Settings, settings
 from sluice.static.reading import read_static_input
 from sluice.topics.declared_time import read_time
 from sluice.topics.declared_value import read_fields
@@ -133,3 +134,25 @@ def test_long_names_of_topics_stay_different() -> None:
     assert len(set(names.values())) == 3
     assert all(name.startswith("prove_0123abcd_") and len(name) <= 63 for name in names.values())
     assert names["short"] == "prove_0123abcd_short"
+
+
+EXAMPLES = sorted(path.parent for path in (settings().home / "examples").glob("*/include"))
+
+
+@pytest.mark.parametrize("home", EXAMPLES, ids=lambda home: home.name)
+def test_every_example_over_topics_can_be_proven_in_a_sound_copy(tmp_path: Path, home: Path) -> None:
+    shutil.copytree(home, tmp_path / "home", ignore=shutil.ignore_patterns("__pycache__"))
+    for part in ("deployments", "access"):
+        shutil.copytree(settings().home / "include" / part, tmp_path / "home/include" / part, dirs_exist_ok=True)
+    project = opened(tmp_path / "home", tmp_path)
+    pipelines = {name: spec for name, spec in project.catalog.pipelines.items() if not spec.table_sources}
+    assert pipelines
+    for name, spec in pipelines.items():
+        refuse_ineligible(spec, project.catalog.topics)
+        place, copy = copied(project, name)
+        assert list(copy.catalog.pipelines) == [name]
+        load = load_of(project, spec, rate=50, seconds=30)
+        made = [load.further(number) for number in range(200)]
+        assert len(set(made)) == len(made)
+        place.release(keep=False)
+        place.root.rmdir()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -132,7 +133,7 @@ class _Due:
         return ObservedRows(output.table, RowsPromise.NEWEST, expected, seen, older, settled)
 
     def _watermark(self, topic: str, records: DataFrame) -> datetime:
-        """Return what a stream that has read these records of a topic takes for past; of several topics the earliest."""
+        """Return what a stream that has read these records of a topic takes for past; of several topics the least."""
         source = self.code.sources[topic]
         newest = good_records(records, source).agg(F.max(F.unix_micros(source.value.event_time))).collect()[0][0]
         return instant(newest or 0) - source.time.delay
@@ -193,7 +194,7 @@ class _Due:
 def _is_below(ends: Mapping[int, int]) -> Column:
     """Whether a record lies below the offset that its partition was read up to."""
     read = [(F.col("_partition") == partition) & (F.col("_offset") < end) for partition, end in ends.items()]
-    return reduce(Column.__or__, read)
+    return reduce(or_, read)
 
 
 def _collected(rows: DataFrame, output: RowsOutput | LatestOutput | TopicOutput) -> tuple[ObservedRow, ...]:
