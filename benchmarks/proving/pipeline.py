@@ -166,7 +166,7 @@ class ModelPipeline:
                 *compared("hours", self.hours(), world.true_sums(60, with_late=True)),
             ),
             interval_tables=frozenset({"minutes", "hours"}),
-            ends=world.ends,
+            ends={"": world.ends},
             looks=tuple(self.looks),
             faults=self.faults(),
             alerts=self.alerts(),

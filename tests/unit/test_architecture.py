@@ -32,6 +32,7 @@ LAYERS = (
     ("specs/feeds",),
     ("settings", "specs/catalog"),
     ("connectivity", "failpoints", "specs/reading", "topics"),
+    ("proof/generation",),
     (
         "proof",
         "provisioning/access",

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
 from sluice.errors import SpecError
-from sluice.specs.model.fields import FieldType
+from sluice.proof.generation.shapes import tick_of
+from sluice.proof.generation.unmade import obstacles_in
+from sluice.specs.model.duration import format_duration
+from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import DeadLettersOutput, LatestOutput, Output, SinkOutput
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.reading import Finding, Reading
 
-GENERATED_TYPES = frozenset(
-    {
-        *(FieldType.STRING, FieldType.LONG, FieldType.INTEGER, FieldType.DOUBLE, FieldType.BOOLEAN),
-        FieldType.TIMESTAMP,
-    }
-)
-"""Types of fields whose values a proof can make."""
+_ON_THE_WAY = timedelta(seconds=1)
+"""A record that happens when it is sent has arrived by then."""
 _Obstacle = tuple[str, str]
 """What stands in the way of a proof, and what to do."""
 
@@ -52,17 +51,23 @@ def weekly_proofs_can_be_made(reading: Reading) -> Iterator[Finding]:
                 yield reading.finding(Kind.PIPELINE, name, ("prove",), message, f"{fix} Or remove `prove`.")
 
 
+def happens_live(spec: PipelineSpec, topics: Mapping[str, TopicSpec]) -> bool:
+    """Whether the events of a proof happen when they are sent: where the broker says when a record came.
+
+    Then those of all topics do, or nothing of them would belong together.
+    """
+    return any(topics[name].value.arrival_time == "broker" for name in spec.topics if name in topics)
+
+
 def _obstacles(spec: PipelineSpec, topics: Mapping[str, TopicSpec]) -> Iterator[_Obstacle]:
-    if len(spec.topic_sources) != 1 or spec.table_sources:
-        reason = (
-            f"{spec.name} reads {len(spec.topic_sources)} topics and {len(spec.table_sources)} tables, and a proof "
-            "sends to one topic."
-        )
-        yield reason, "prove a pipeline that reads one topic."
+    if spec.table_sources:
+        tables = ", ".join(source.table for source in spec.table_sources.values())
+        reason = f"{spec.name} reads what other pipelines settle ({tables}), and a proof sends records to topics alone."
+        yield reason, "prove the pipelines that settle these tables."
     if spec.lane is Lane.REALTIME:
         reason = (
             f"{spec.name} is in the lane realtime, which shares its driver with no stream, and a proof needs the raw "
-            "stream of its topic in the same driver."
+            "streams of its topics in the same driver."
         )
         yield reason, "prove it in the lane `latency`: `lane: latency`."
     if all(isinstance(output, DeadLettersOutput) for output in covered_outputs(spec)):
@@ -71,21 +76,19 @@ def _obstacles(spec: PipelineSpec, topics: Mapping[str, TopicSpec]) -> Iterator[
             "tables, `topic` and `dead_letters`."
         )
         yield reason, "prove a pipeline with such an output."
-    for topic in spec.topics:
-        if topic in topics:
-            yield from _unmade(topics[topic])
+    is_live = happens_live(spec, topics)
+    for name, topic in ((name, topics[name]) for name in spec.topics if name in topics):
+        yield from obstacles_in(topic, is_live=is_live)
+        yield from _untimely(topic, spec.time_of(name).allowed_lateness, is_live=is_live)
 
 
-def _unmade(topic: TopicSpec) -> Iterator[_Obstacle]:
-    """Yield why the records of a topic cannot be made."""
-    if topic.value.format != "json" or topic.value.framing != "none":
-        yield (
-            f"the topic {topic.name} is in {topic.value.format}, and a proof makes bare JSON only.",
-            "prove a pipeline over a topic in JSON.",
+def _untimely(topic: TopicSpec, lateness: timedelta, *, is_live: bool) -> Iterator[_Obstacle]:
+    """Yield why records would be late that happen when they are sent: by their way, or by a form without seconds."""
+    value = topic.value
+    tick = tick_of(value.fields[value.event_time]) if value.format not in UNDER_SCHEMAS else _ON_THE_WAY
+    if is_live and lateness < (behind := max(tick, _ON_THE_WAY)):
+        reason = (
+            f"records of {topic.name} come up to {format_duration(behind)} after the event time that they say, and "
+            f"later than {format_duration(lateness)} they are late."
         )
-    for name, field in topic.value.fields.items():
-        if field.required and field.type not in GENERATED_TYPES:
-            yield (
-                f"the field {name} of {topic.name} is required and {field.type}, which a proof cannot make.",
-                "prove a pipeline over a topic whose required fields are texts, numbers, booleans or times.",
-            )
+        yield reason, "declare a longer `allowed_lateness`, or a form of the event time with seconds."

@@ -242,7 +242,8 @@ def _partitions(journal: SendJournal, output: ObservedRecords) -> tuple[Partitio
 
 
 def _belongs(sent: SentRecord, output: ObservedRecords) -> bool:
-    return output.expected is None or sent.id in output.expected
+    is_of_topic = not output.topic or sent.topic == output.topic
+    return is_of_topic and (output.expected is None or sent.id in output.expected)
 
 
 def _partition(sent: SentRecord | None, record: ObservedRecord | None) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
+from sluice.proof.generation.made import RecordFate as RecordFate  # noqa: PLC0414 - exported
 from sluice.topics.records import RecordPosition
 from sluice.wording import ExplainedEnum
 
@@ -19,15 +20,6 @@ class SendOutcome(ExplainedEnum):
     UNKNOWN = "unknown", "nothing was heard in time, so the record may be in every output once, or in none"
 
 
-class RecordFate(StrEnum):
-    """What a record was made to be; the words are those of the outcomes of validation."""
-
-    GOOD = "good"
-    LATE = "late"
-    QUARANTINED = "quarantined"
-    CONTROL = "control"
-
-
 @dataclass(frozen=True, slots=True)
 class SentRecord:
     """A record and what became of its sending.
@@ -36,13 +28,15 @@ class SentRecord:
         id: names it among all records of the proof.
         producer: that sent it.
         number: its place among the producer's records, from 0.
-        key: whose order counts; all records of a key are of one producer.
-        sequence: its place among the records of its key, from 0.
+        key: whose order counts in its topic; all records of a key are of one producer there.
+        sequence: its place among the records of its key in the topic, from 0.
         checksum: of what an output must show of it.
         sent_at: when it was handed to the client, in seconds since 1970.
         outcome: how that ended.
         position: where it is in the topic; None unless it is acknowledged.
         fate: what it was made to be: only good records are in the outputs beside the raw table.
+        reason: for which it must be quarantined; empty where any reason does, or none.
+        topic: that it was sent to; empty where there is only one.
     """
 
     id: str
@@ -55,6 +49,13 @@ class SentRecord:
     outcome: SendOutcome = SendOutcome.UNKNOWN
     position: RecordPosition | None = None
     fate: RecordFate = RecordFate.GOOD
+    reason: str = ""
+    topic: str = ""
+
+    @property
+    def ordered_by(self) -> tuple[str, str]:
+        """Names the records whose order counts: those of a key in a topic."""
+        return self.topic, self.key
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,17 @@ class SendJournal:
         """Return the records by their ids."""
         return {record.id: record for record in self.records}
 
+    def of(self, topic: str) -> SendJournal:
+        """Return the records that were sent to a topic; all of them if it is empty."""
+        return self._by_topic.get(topic, SendJournal(())) if topic else self
+
+    @cached_property
+    def _by_topic(self) -> Mapping[str, SendJournal]:
+        found: dict[str, list[SentRecord]] = defaultdict(list)
+        for record in self.records:
+            found[record.topic].append(record)
+        return {topic: SendJournal(tuple(records)) for topic, records in found.items()}
+
     @cached_property
     def acknowledged(self) -> tuple[SentRecord, ...]:
         """Return those that must be there."""
@@ -86,23 +98,24 @@ class SendJournal:
     def faults(self) -> Iterator[str]:
         """Yield why the journal itself cannot be believed, in words; nothing for a sound one."""
         yield from _gaps("producer", ((record.producer, record.number) for record in self.records))
-        yield from _gaps("key", ((record.key, record.sequence) for record in self.records))
+        yield from _gaps("key", ((record.ordered_by, record.sequence) for record in self.records))
         if twice := len(self.records) - len(self.by_id):
             yield f"{twice} ids stand in it more than once"
-        owners: dict[str, str] = {}
+        owners: dict[tuple[str, str], str] = {}
         for record in self.records:
-            if owners.setdefault(record.key, record.producer) != record.producer:
-                yield f"key {record.key!r} is sent by {owners[record.key]} and by {record.producer}"
+            if owners.setdefault(record.ordered_by, record.producer) != record.producer:
+                yield f"key {record.key!r} is sent by {owners[record.ordered_by]} and by {record.producer}"
                 break
         if lacking := next((record.id for record in self.acknowledged if record.position is None), None):
             yield f"{lacking} is acknowledged and has no position"
 
 
-def _gaps(what: str, numbered: Iterable[tuple[str, int]]) -> Iterator[str]:
+def _gaps(what: str, numbered: Iterable[tuple[str | tuple[str, str], int]]) -> Iterator[str]:
     """Yield the first place where numbers of a producer or key do not go up by one."""
-    due: dict[str, int] = {}
+    due: dict[str | tuple[str, str], int] = {}
     for name, number in numbered:
         if number != due.get(name, 0):
-            yield f"{what} {name!r} goes from {due.get(name, 0) - 1} to {number}"
+            shown = name if isinstance(name, str) else name[1]
+            yield f"{what} {shown!r} goes from {due.get(name, 0) - 1} to {number}"
             return
         due[name] = number + 1

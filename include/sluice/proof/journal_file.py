@@ -16,7 +16,7 @@ _SENT, _ACKNOWLEDGED, _FAILED = "sent", "acknowledged", "failed"
 
 def line_of_sending(record: SentRecord) -> str:
     """Return the line that is written before a record is sent."""
-    names = ("id", "producer", "number", "key", "sequence", "checksum", "sent_at", "fate")
+    names = ("id", "producer", "number", "key", "sequence", "checksum", "sent_at", "fate", "reason", "topic")
     return json.dumps({"event": _SENT, **{name: getattr(record, name) for name in names}})
 
 
@@ -54,7 +54,7 @@ def read_journal(lines: Iterable[str]) -> SendJournal:
 
 
 def _apply(event: Any, records: dict[str, SentRecord]) -> None:  # noqa: ANN401  JSON is any
-    """Add what a line says; every key of a sending is needed, and no other is known."""
+    """Add what a line says; no other key of a sending is known."""
     if not isinstance(event, dict):
         raise TypeError(f"found a {type(event).__name__} where an object is needed")
     kind = event.pop("event")

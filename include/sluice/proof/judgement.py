@@ -35,7 +35,7 @@ def judge(journal: SendJournal, seen: Observations) -> Proof:
     Acknowledged records must be in every output once, failed ones in none, unknown ones at most once, and nothing else
     may be there. What could not be seen makes a proof inconclusive, never proven.
     """
-    timed = {output.name: latencies(journal, output) for output in seen.outputs}
+    timed = {output.name: latencies(journal.of(output.topic), output) for output in seen.outputs}
     findings = (*_about_the_journal(journal, seen), *_about_outputs(journal, seen, timed), *_beside(journal, seen))
     known = {name: found for name, found in timed.items() if found is not None}
     return Proof(concluded(findings), findings, known)
@@ -53,8 +53,8 @@ def _about_outputs(
     journal: SendJournal, seen: Observations, timed: Mapping[str, ProofLatencies | None]
 ) -> Iterator[ProofFinding]:
     for output in seen.outputs:
-        yield from check_records(journal, output)
-        yield from check_conservation(output, seen.ends)
+        yield from check_records(journal.of(output.topic), output)
+        yield from check_conservation(output, seen.ends.get(output.topic, {}))
         yield from check_latencies(output, timed[output.name], seen.bounds)
     for latest in seen.latest:
         yield from check_latest(journal, latest)

@@ -44,6 +44,7 @@ class ObservedRecords:
         records: in the order in which a reader gets them, which counts per key for a topic and for raw records.
         expected: ids that belong into it; None: all that were sent. What is late or left out is not among them.
         is_complete: whether it was read to its end.
+        topic: whose records they are; empty: those of all topics.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ObservedRecords:
     records: tuple[ObservedRecord, ...]
     expected: frozenset[str] | None = None
     is_complete: bool = True
+    topic: str = ""
 
     @property
     def is_ordered(self) -> bool:
@@ -82,11 +84,13 @@ class ObservedRow:
         key: the values that name it, in words; empty where nothing does.
         content: all its values, in words.
         made_of: the record that it is made of; None where that is not known, or where several have made it.
+        topic: of that record; empty where there is only one.
     """
 
     key: str
     content: str
     made_of: RecordPosition | None = None
+    topic: str = ""
 
 
 @dataclass(frozen=True)
@@ -185,11 +189,13 @@ class JudgedRecord:
         position: of the record in the topic.
         outcome: in words, such as `quarantined`.
         reason: why it is quarantined, in words; empty if it is not.
+        topic: of the record; empty where there is only one.
     """
 
     position: RecordPosition
     outcome: str
     reason: str = ""
+    topic: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,7 +209,7 @@ class Observations:
         judged: what validation makes of the records in the topic; None: it was not asked.
         intervals: all of them, compared.
         interval_tables: whose intervals must be among them.
-        ends: per partition of the topic its first offset, and the one after its last.
+        ends: of each topic, per partition its first offset, and the one after its last.
         looks: of readers, in the order of time.
         faults: that were requested.
         alerts: that came, by name.
@@ -217,7 +223,7 @@ class Observations:
     judged: tuple[JudgedRecord, ...] | None = None
     intervals: tuple[ComparedInterval, ...] = ()
     interval_tables: frozenset[str] = frozenset()
-    ends: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    ends: Mapping[str, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
     looks: tuple[ReaderLook, ...] = ()
     faults: tuple[FiredFault, ...] = ()
     alerts: frozenset[str] = frozenset()

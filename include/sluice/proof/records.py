@@ -129,18 +129,18 @@ def _changed(journal: SendJournal, output: ObservedRecords) -> Iterator[ProofFin
 
 def _reordered(journal: SendJournal, output: ObservedRecords) -> _Cases:
     """Return the records behind which a newer one of their key came first; repetitions are another matter."""
-    newest: dict[str, SentRecord] = {}
+    newest: dict[tuple[str, str], SentRecord] = {}
     seen, cases = set[str](), _Cases()
     for record in output.records:
         sent = journal.by_id.get(record.id)
         if sent is None or record.id in seen:
             continue
         seen.add(record.id)
-        before = newest.setdefault(sent.key, sent)
+        before = newest.setdefault(sent.ordered_by, sent)
         if sent.sequence < before.sequence:
             cases.append((record.id, f"sequence {sent.sequence} of key {sent.key} behind {before.sequence}"))
         else:
-            newest[sent.key] = sent
+            newest[sent.ordered_by] = sent
     return cases
 
 
@@ -156,23 +156,27 @@ def _lost(journal: SendJournal, output: ObservedRecords) -> Iterator[ProofFindin
         yield from of_cases(fault, output.name, cases[fault])
 
 
-def _spans(journal: SendJournal, records: tuple[ObservedRecord, ...]) -> dict[int, tuple[int, int]]:
-    """Return per partition the first and the last offset that came out."""
-    spans: dict[int, tuple[int, int]] = {}
+_Spans = Mapping[tuple[str, int], tuple[int, int]]
+
+
+def _spans(journal: SendJournal, records: tuple[ObservedRecord, ...]) -> _Spans:
+    """Return per topic and partition the first and the last offset that came out."""
+    spans: dict[tuple[str, int], tuple[int, int]] = {}
     for record in records:
         sent = journal.by_id.get(record.id)
         place = None if sent is None else sent.position
-        if place is not None:
-            first, last = spans.get(place.partition, (place.offset, place.offset))
-            spans[place.partition] = min(first, place.offset), max(last, place.offset)
+        if sent is not None and place is not None:
+            where = sent.topic, place.partition
+            first, last = spans.get(where, (place.offset, place.offset))
+            spans[where] = min(first, place.offset), max(last, place.offset)
     return spans
 
 
-def _where_lost(sent: SentRecord, spans: Mapping[int, tuple[int, int]]) -> ProofFault:
+def _where_lost(sent: SentRecord, spans: _Spans) -> ProofFault:
     place = sent.position
-    if place is None or place.partition not in spans:
+    if place is None or (sent.topic, place.partition) not in spans:
         return ProofFault.LOST
-    first, last = spans[place.partition]
+    first, last = spans[sent.topic, place.partition]
     if place.offset < first:
         return ProofFault.LOST_HEAD
     return ProofFault.LOST_TAIL if place.offset > last else ProofFault.LOST

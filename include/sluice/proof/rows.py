@@ -57,16 +57,16 @@ def _each(output: ObservedRows) -> Iterator[_Case]:
 
 
 def _reordered(output: ObservedRows) -> Iterator[_Case]:
-    """Yield the rows behind which one of the same key and partition came first that a newer record has made."""
-    made_of = {row.content: row.made_of for row in output.expected}
-    newest: dict[tuple[str, int], int] = {}
+    """Yield the rows behind which one of the same key, topic and partition came first that a newer record has made."""
+    made_of = {row.content: (row.topic, row.made_of) for row in output.expected}
+    newest: dict[tuple[str, str, int], int] = {}
     seen = set[str]()
     for row in output.seen:
-        place = made_of.get(row.content)
+        topic, place = made_of.get(row.content, ("", None))
         if place is None or row.content in seen:
             continue
         seen.add(row.content)
-        of_key = row.key, place.partition
+        of_key = row.key, topic, place.partition
         if place.offset < newest.get(of_key, -1):
             yield ProofFault.REORDERED, (_short(row.content), f"of {place}, behind the offset {newest[of_key]}")
         newest[of_key] = max(place.offset, newest.get(of_key, -1))

@@ -18,12 +18,12 @@ class OpenCut:
     """A moment at which tables of open rows were looked at, before the end closed them all.
 
     Attributes:
-        ends: up to which offset of each partition the topic was read then.
+        ends: up to which offset of each partition each topic was read then.
         settled_until: up to where intervals were settled right after; None: none was.
         versions: of the tables, by name.
     """
 
-    ends: Mapping[int, int]
+    ends: Mapping[str, Mapping[int, int]]
     settled_until: datetime | None
     versions: Mapping[str, int]
 

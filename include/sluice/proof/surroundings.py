@@ -25,7 +25,9 @@ def check_looks(journal: SendJournal, seen: Observations) -> Iterator[ProofFindi
         repeated = [(f"{look.at:.1f}", f"{look.twice} records") for look in looks if look.twice]
         yield from of_cases(ProofFault.SEEN_TWICE, name, repeated)
         if output is not None and seen.bounds.fresh is not None:
-            yield from of_cases(ProofFault.STALE_READER, name, _stale(journal, output, looks, seen.bounds.fresh))
+            yield from of_cases(
+                ProofFault.STALE_READER, name, _stale(journal.of(output.topic), output, looks, seen.bounds.fresh)
+            )
 
 
 def check_faults(journal: SendJournal, seen: Observations) -> Iterator[ProofFinding]:
@@ -59,14 +61,21 @@ def check_judged(journal: SendJournal, judged: tuple[JudgedRecord, ...] | None) 
     """
     if judged is None:
         return
-    found = {each.position: each for each in judged}
+    found = {(each.topic, each.position): each for each in judged}
     cases: list[tuple[str, str]] = []
     for sent in journal.acknowledged:
-        one = None if sent.position is None else found.get(sent.position)
-        if one is not None and one.outcome != sent.fate and one.reason != _BY_EXPECTATION:
-            why = f" ({one.reason})" if one.reason else ""
-            cases.append((sent.id, f"it is {one.outcome}{why}, and was made {sent.fate}"))
+        one = None if sent.position is None else found.get((sent.topic, sent.position))
+        if one is None or one.reason == _BY_EXPECTATION:
+            continue
+        if one.outcome != sent.fate or (sent.reason and one.reason != sent.reason):
+            cases.append(
+                (sent.id, f"it is {_words(one.outcome, one.reason)}, and was made {_words(sent.fate, sent.reason)}")
+            )
     yield from of_cases(ProofFault.MISJUDGED, "validation", cases)
+
+
+def _words(outcome: str, reason: str) -> str:
+    return f"{outcome} ({reason})" if reason else outcome
 
 
 def check_alerts(seen: Observations) -> Iterator[ProofFinding]:

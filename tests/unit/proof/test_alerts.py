@@ -30,7 +30,9 @@ ALERT = Alert(
 
 def test_only_what_names_the_proof_and_came_since_it_began_is_a_false_alert(tmp_path: Path) -> None:
     project = Project.open_strict(Settings(home=settings().home, state=tmp_path))
-    place = ProofPlace(tmp_path / "proofs/1234", "prove_1234_flights", "departures", {"news": "prove_1234_news"})
+    place = ProofPlace(
+        tmp_path / "proofs/1234", {"flights": "prove_1234_flights"}, "departures", {"news": "prove_1234_news"}
+    )
     alerts = MeanwhileAlerts(project, place)
     assert (alerts.about_the_proof(), alerts.about_others()) == (frozenset(), ())
     journal, now = Journal(project.folder.alerts), datetime.now(UTC)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from sluice.specs.load import load_catalog, scan
 from sluice.specs.model.lanes import Lane
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import DeadLettersOutput, SinkOutput
+from sluice.specs.model.sources import TableSource
 from sluice.specs.rules.rules import RULES
 
 SINK = SinkOutput(kind="sink", name="crm", function="crm:write")
@@ -49,20 +52,46 @@ def test_a_pipeline_without_an_output_that_can_be_read_is_refused(catalog: Catal
         refuse_ineligible(blind, catalog.topics)
 
 
-def test_all_that_stands_in_the_way_is_said_at_once(catalog: Catalog, spec: PipelineSpec) -> None:
+def test_all_that_stands_in_the_way_is_said_at_once(spec: PipelineSpec) -> None:
     ((_, source),) = spec.topic_sources.items()
-    many = {"source": None, "sources": {"flights": source, "more": source}, "lane": Lane.REALTIME}
-    with pytest.raises(SpecError, match=r"reads 2 topics and 0 tables.*in the lane realtime"):
-        refuse_ineligible(spec.model_copy(update=many), catalog.topics)
-
-
-def test_records_that_cannot_be_made_are_refused_before_anything_is_sent(spec: PipelineSpec) -> None:
+    table = TableSource(table="hours")
+    more = {"source": None, "sources": {"flights": source, "hours": table}, "lane": Lane.REALTIME}
     at = {"type": "timestamp", "required": True}
-    listed = topic({"at": at, "parts": {"type": "array", "items": {"type": "string"}, "required": True}})
-    with pytest.raises(SpecError, match="the field parts of flights is required and array"):
-        refuse_ineligible(spec, {"flights": listed})
-    with pytest.raises(SpecError, match="flights is in csv"):
-        refuse_ineligible(spec, {"flights": topic({"at": at}, format="csv", columns=["at"])})
+    none = topic({"at": at, "state": {"type": "string", "required": True, "one_of": []}})
+    with pytest.raises(SpecError) as refused:
+        refuse_ineligible(spec.model_copy(update={**more, "outputs": (SINK,)}), {"flights": none})
+    for reason in (
+        r"departures reads what other pipelines settle \(hours\)",
+        "in the lane realtime",
+        "has no output that a proof can read",
+        "the field state of flights has no text that is allowed",
+    ):
+        assert re.search(reason, refused.value.message), reason
+    assert "prove the pipelines that settle these tables." in refused.value.fix
+    assert "prove it in the lane `latency`" in refused.value.fix
+
+
+def test_several_topics_of_any_format_are_taken(spec: PipelineSpec) -> None:
+    at = {"type": "timestamp", "required": True}
+    ((_, source),) = spec.topic_sources.items()
+    sources = {name: source.model_copy(update={"topic": name}) for name in ("flights", "lines")}
+    both = spec.model_copy(update={"source": None, "sources": sources})
+    nested = {"at": at, "parts": {"type": "array", "items": {"type": "decimal", "precision": 9}, "required": True}}
+    lines = topic({"at": at}, format="csv", columns=["at"])
+    refuse_ineligible(both, {"flights": topic(nested), "lines": lines})
+
+
+def test_what_would_always_be_late_is_refused(spec: PipelineSpec) -> None:
+    ((_, source),) = spec.topic_sources.items()
+    at = {"type": "timestamp", "required": True, "format": "yyyy-MM-dd HH:mm", "zone": "UTC"}
+    by_broker = topic({"at": at, "id": {"type": "long", "required": True}}, arrival_time="broker", event_id=["id"])
+    soon = source.model_copy(
+        update={"time": source.time.model_copy(update={"allowed_lateness": timedelta(seconds=30)})}
+    )
+    quick = spec.model_copy(update={"source": None, "sources": {"flights": soon}})
+    with pytest.raises(SpecError, match="records of flights come up to 1 minute after the event time that they say"):
+        refuse_ineligible(quick, {"flights": by_broker})
+    refuse_ineligible(spec, {"flights": by_broker})
 
 
 def test_check_refuses_a_weekly_proof_that_no_run_could_make(tmp_path: Path) -> None:
@@ -72,11 +101,11 @@ def test_check_refuses_a_weekly_proof_that_no_run_could_make(tmp_path: Path) -> 
     (include / spec).write_text(f"{text}prove: weekly\n", encoding="utf-8")
     assert not scan(include, rules=rules).faults
     flights = include / "topics" / "flights.yaml"
-    listed = "  fields:\n    parts: {type: array, items: {type: string}, required: true}\n"
+    listed = "  fields:\n    parts: {type: long, minimum: 0.2, maximum: 0.8, required: true}\n"
     flights.write_text(flights.read_text(encoding="utf-8").replace("  fields:\n", listed, 1), encoding="utf-8")
     (fault,) = (each for each in scan(include, rules=rules).faults if each.where == "prove")
     assert fault.line == len(text.splitlines()) + 1
-    assert fault.message == "the field parts of flights is required and array, which a proof cannot make."
+    assert fault.message == "the field parts of flights has no number that is allowed."
     assert fault.fix.endswith("Or remove `prove`.")
     (include / spec).write_text(text, encoding="utf-8")
     assert not [each for each in scan(include, rules=rules).faults if each.where == "prove"], "it asks for none"

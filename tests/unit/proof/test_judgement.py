@@ -124,5 +124,5 @@ def test_an_unknown_record_may_be_there_or_not() -> None:
     assert judged(Observations(outputs=(replace(rows, records=without.records),))) == (ProofVerdict.PROVEN, set())
     # The topic has it, so the raw records must have it too.
     only = Observations(outputs=(without,))
-    assert judged(replace(only, ends=WORLD.ends)) == (ProofVerdict.BROKEN, {ProofFault.GAP})
+    assert judged(replace(only, ends={"": WORLD.ends})) == (ProofVerdict.BROKEN, {ProofFault.GAP})
     assert judged(only) == (ProofVerdict.INCONCLUSIVE, {ProofFault.NOT_READ})

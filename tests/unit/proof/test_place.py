@@ -20,10 +20,10 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.keeper import start_ticks
 from sluice.project.project import Project
 from sluice.proof.eligibility import covered_outputs
+from sluice.proof.running.copying import copy_project
 from sluice.proof.running.place import (
     MIB,
     ProofPlace,
-    copy_project,
     leftovers,
     refuse_no_room,
     refuse_shared,
@@ -45,7 +45,7 @@ def project(tmp_path: Path) -> Project:
 
 def place_in(tmp_path: Path) -> ProofPlace:
     filled = {"departures_news": "prove_1234_departures_news", "flights_dead": "prove_1234_flights_dead"}
-    return ProofPlace(tmp_path / "state" / "proofs" / "1234", "prove_1234_flights", "departures", filled)
+    return ProofPlace(tmp_path / "state" / "proofs" / "1234", {"flights": "prove_1234_flights"}, "departures", filled)
 
 
 def test_the_copy_reads_a_topic_of_its_own_and_shares_nothing(project: Project, tmp_path: Path) -> None:
@@ -208,8 +208,12 @@ def test_what_a_killed_proof_has_left_behind_is_found_and_a_running_one_is_not(t
     assert entry["pid"] == os.getpid()
     record.write_text(json.dumps({**entry, "pid": dead.pid, "ticks": ticks}), encoding="utf-8")
     assert leftovers(proofs) == [place]
-    odd: list[dict[str, object]] = [{"topic": "flights"}, {"filled": {"news": "news"}}, {"filled": 1}, {"pid": "x"}]
-    for other in (*odd, {"ticks": None, "pid": os.getpid(), "topic": "flights"}):
+    earlier = {**{key: value for key, value in entry.items() if key != "read"}, "topic": "prove_1_flights"}
+    record.write_text(json.dumps({**earlier, "pid": dead.pid, "ticks": ticks}), encoding="utf-8")
+    assert [each.topics[0] for each in leftovers(proofs)] == ["prove_1_flights"]
+    odd: list[dict[str, object]] = [{"read": {"flights": "flights"}}, {"read": {}}, {"filled": {"news": "news"}}]
+    odd += [{"filled": 1}, {"read": 1}, {"pid": "x"}, {"topic": "flights"}]
+    for other in (*odd, {"ticks": None, "pid": os.getpid(), "read": {"flights": "flights"}}):
         record.write_text(json.dumps({**entry, "pid": dead.pid, "ticks": ticks, **other}), encoding="utf-8")
         assert leftovers(proofs) == []
     record.write_bytes(b"[1]")

@@ -24,7 +24,7 @@ def append(folder: Path, *rows: tuple[int, int, bytes | None]) -> None:
 
 def test_it_sees_what_is_there_and_how_often(tmp_path: Path) -> None:
     folder, times = tmp_path / "raw", iter((10.0, 20.0, 30.0))
-    reader = RawReader(folder, {b"a": "p0-0", b"b": "p1-0"}, {}, lambda: next(times))
+    reader = RawReader(folder, "flights", {b"a": "p0-0", b"b": "p1-0"}, {}, lambda: next(times))
     first = reader.look()
     assert (first.at, first.ids, first.output) == (10.0, frozenset(), "raw")
     append(folder, (1, 0, b"b"), (0, 5, b"a"))
@@ -50,7 +50,7 @@ def test_it_sees_what_is_there_and_how_often(tmp_path: Path) -> None:
 
 def test_a_record_whose_value_was_changed_is_known_by_its_position(tmp_path: Path) -> None:
     folder, positions = tmp_path / "raw", {RecordPosition(0, 5): "p0-0", RecordPosition(0, 6): "p0-1"}
-    reader = RawReader(folder, {b"a": "p0-0", b"b": "p0-1"}, positions, lambda: 0.0)
+    reader = RawReader(folder, "flights", {b"a": "p0-0", b"b": "p0-1"}, positions, lambda: 0.0)
     append(folder, (0, 5, b"A"), (0, 6, b"a"))
     assert [(each.id, each.checksum) for each in reader.all().records] == [
         ("p0-0", checksum(b"A")),

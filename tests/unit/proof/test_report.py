@@ -83,7 +83,7 @@ def proven(pipeline: type[ModelPipeline], *, blind: bool = False) -> ProvenRun:
 def test_the_exit_code_is_the_verdict(
     run: ProvenRun, code: int, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = ProofPlace(tmp_path / "departures-20130115T000000-0000abcd", "prove_1_flights", "departures")
+    place = ProofPlace(tmp_path / "departures-20130115T000000-0000abcd", {"flights": "prove_1_flights"}, "departures")
     asked: list[ProofRequest] = []
 
     def proof(

@@ -102,11 +102,11 @@ def test_one_change_of_a_sound_output_is_found(keys: list[str], data: st.DataObj
 
 def test_what_is_asked_and_answered_is_read_back_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    cut = OpenCut({0: 3}, None, {"live": 7})
+    cut = OpenCut({"flights": {0: 3}}, None, {"live": 7})
     write_cut(file, cut)
     assert read_cut(file) == cut
     rows = ObservedRows("news", RowsPromise.NEWEST, DUE, DUE[:1], DUE[1:], DUE[2:])
-    answer = RowsAnswer((rows,), (JudgedRecord(RecordPosition(1, 2), "late"),), {"other": "why"})
+    answer = RowsAnswer((rows,), (JudgedRecord(RecordPosition(1, 2), "late", "", "flights"),), {"other": "why"})
     write_answer(file, answer)
     assert read_answer(file) == answer
 
@@ -134,3 +134,13 @@ def test_what_a_record_was_made_to_be_is_what_validation_says(
     faults = [finding.fault for finding in check_judged(SendJournal((sent,)), judged)]
     assert faults == ([ProofFault.MISJUDGED] if is_found else [])
     assert list(check_judged(SendJournal((sent,)), None)) == []
+
+
+def test_a_record_that_is_refused_for_another_reason_than_it_was_made_for_is_misjudged() -> None:
+    place = RecordPosition(0, 5)
+    sent = SentRecord(
+        "r", "p", 0, "k", 0, "c", 1.0, SendOutcome.ACKNOWLEDGED, place, RecordFate.QUARANTINED, "malformed"
+    )
+    (finding,) = check_judged(SendJournal((sent,)), (JudgedRecord(place, "quarantined", "wrong_type"),))
+    assert finding.detail == "it is quarantined (wrong_type), and was made quarantined (malformed)"
+    assert list(check_judged(SendJournal((sent,)), (JudgedRecord(place, "quarantined", "malformed"),))) == []

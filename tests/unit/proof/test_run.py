@@ -43,7 +43,9 @@ def test_a_full_disk_is_said_in_words(project: Project, monkeypatch: pytest.Monk
 
 
 def test_what_cannot_be_removed_yet_stays_on_record(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = ProofPlace(proofs_of(project) / "1234", "prove_1234_flights", "departures", {"news": "prove_1234_news"})
+    place = ProofPlace(
+        proofs_of(project) / "1234", {"flights": "prove_1234_flights"}, "departures", {"news": "prove_1234_news"}
+    )
     place.record()
     dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     entry = json.loads((place.root / "proof.json").read_bytes()) | {"pid": dead.pid, "ticks": start_ticks(dead.pid)}

@@ -11,7 +11,8 @@ import pytest
 from sluice.clock import SystemClock
 from sluice.errors import UnreachableError
 from sluice.launch.processes import wait_until
-from sluice.proof.journal import RecordFate, SendOutcome
+from sluice.proof.generation.made import MadeRecord, RecordFate
+from sluice.proof.journal import SendOutcome
 from sluice.proof.running.sending import CLOSING, KEYS, ProofSender, checksum
 from sluice.proof.running.traffic import Traffic
 from sluice.topics.records import RecordPosition
@@ -49,10 +50,10 @@ class Broker:
 
 def test_every_outcome_is_in_the_journal(tmp_path: Path) -> None:
     broker = Broker(frozenset({b"1"}), frozenset({b"2"}))
-    with ProofSender((broker,), tmp_path / "journal", lambda: 5.0) as sender:
+    with ProofSender({"t": (broker,)}, tmp_path / "journal", lambda: 5.0) as sender:
         for number in range(3):
-            sender.send(b"%d" % number)
-        sender.send(b"end", CLOSING, partition=0)
+            sender.send("t", MadeRecord(b"%d" % number))
+        sender.send("t", MadeRecord(b"end"), CLOSING, partition=0)
         sender.collect(wait=True)
         journal = sender.journal()
     outcomes = [SendOutcome.ACKNOWLEDGED, SendOutcome.FAILED, SendOutcome.UNKNOWN, SendOutcome.ACKNOWLEDGED]
@@ -60,14 +61,14 @@ def test_every_outcome_is_in_the_journal(tmp_path: Path) -> None:
     assert [sent.checksum for sent in journal] == [checksum(value) for value in (b"0", b"1", b"2", b"end")]
     assert [sent.key for sent in journal] == ["key-0", "key-1", "key-2", CLOSING]
     assert list(journal.faults()) == []
-    assert sender.positions == {sent.position: sent.id for sent in journal.acknowledged}
+    assert sender.positions["t"] == {sent.position: sent.id for sent in journal.acknowledged}
 
 
 def test_each_key_has_one_producer_and_its_own_order(tmp_path: Path) -> None:
     brokers = (Broker(), Broker())
-    with ProofSender(brokers, tmp_path / "journal", lambda: 5.0) as sender:
+    with ProofSender({"t": brokers}, tmp_path / "journal", lambda: 5.0) as sender:
         for number in range(3 * KEYS):
-            sender.send(b"%d" % number)
+            sender.send("t", MadeRecord(b"%d" % number))
         sender.collect(wait=True)
         journal = sender.journal()
     assert list(journal.faults()) == []
@@ -83,23 +84,25 @@ def test_a_record_is_in_the_file_before_it_is_sent(tmp_path: Path) -> None:
             seen.append(len(file.read_text(encoding="utf-8").splitlines()))
             return super().send(key, value, partition)
 
-    with ProofSender((Looks(),), file, lambda: 5.0) as sender:
+    with ProofSender({"t": (Looks(),)}, file, lambda: 5.0) as sender:
         for number in range(3):
-            sender.send(b"%d" % number)
+            sender.send("t", MadeRecord(b"%d" % number))
     assert seen == [1, 2, 3]
 
 
 def test_two_records_with_the_same_bytes_could_not_be_told_apart(tmp_path: Path) -> None:
-    with ProofSender((Broker(),), tmp_path / "journal", lambda: 5.0) as sender:
-        sender.send(b"1")
+    with ProofSender({"t": (Broker(),)}, tmp_path / "journal", lambda: 5.0) as sender:
+        sender.send("t", MadeRecord(b"1"))
         with pytest.raises(ValueError, match="two records"):
-            sender.send(b"1")
+            sender.send("t", MadeRecord(b"1"))
 
 
 def test_traffic_keeps_its_rate_and_its_end(tmp_path: Path) -> None:
     broker = Broker()
-    with ProofSender((broker,), tmp_path / "journal", time.time) as sender:
-        traffic = Traffic(sender, lambda number: (b"%d" % number, RecordFate.LATE), rate=1_000, most=100)
+    with ProofSender({"t": (broker,)}, tmp_path / "journal", time.time) as sender:
+        traffic = Traffic(
+            sender, lambda number: ("t", MadeRecord(b"%d" % number, RecordFate.LATE)), rate=1_000, most=100
+        )
         traffic.start()
         assert wait_until(lambda: sender.sent == 100, SystemClock(), deadline_seconds=20)
         assert traffic.seconds >= 0.099
@@ -109,10 +112,28 @@ def test_traffic_keeps_its_rate_and_its_end(tmp_path: Path) -> None:
 
 
 def test_what_ends_the_traffic_is_raised_where_it_is_waited_for(tmp_path: Path) -> None:
-    with ProofSender((Broker(),), tmp_path / "journal", time.time) as sender:
-        traffic = Traffic(sender, lambda _: (b"always the same", RecordFate.GOOD), rate=1_000, most=100)
+    with ProofSender({"t": (Broker(),)}, tmp_path / "journal", time.time) as sender:
+        traffic = Traffic(sender, lambda _: ("t", MadeRecord(b"always the same")), rate=1_000, most=100)
         traffic.start()
         with pytest.raises(ValueError, match="two records"):
             wait_until(lambda: bool(traffic.refuse_failed()), SystemClock(), deadline_seconds=20)
         with pytest.raises(ValueError, match="two records"):
             traffic.stop()
+
+
+def test_topics_have_producers_and_keys_of_their_own_and_one_journal(tmp_path: Path) -> None:
+    brokers = {"a": (Broker(), Broker()), "b": (Broker(), Broker())}
+    with ProofSender(brokers, tmp_path / "journal", lambda: 5.0) as sender:
+        for number in range(2 * KEYS):
+            for topic in brokers:
+                sender.send(topic, MadeRecord(b"%d" % number, RecordFate.QUARANTINED, "malformed"))
+        sender.collect(wait=True)
+        journal = sender.journal()
+    assert list(journal.faults()) == []
+    assert {sent.producer for sent in journal.of("a")} == {"p0", "p1"}
+    assert {sent.producer for sent in journal.of("b")} == {"p2", "p3"}
+    assert [len(journal.of(topic)) for topic in ("a", "b", "c", "")] == [2 * KEYS, 2 * KEYS, 0, 4 * KEYS]
+    assert [sender.values[topic][b"3"] for topic in brokers] == ["p1-1", "p3-1"]
+    assert sender.ids == [sent.id for sent in journal]
+    assert {(sent.reason, sent.topic) for sent in journal} == {("malformed", "a"), ("malformed", "b")}
+    assert sender.sent_to("a") == 2 * KEYS

@@ -282,6 +282,7 @@ NO_RECORDS = {
         "specs/code/parts.py",
     ),
     *("proof/journal_file.py", "proof/running/comparison.py", "proof/running/place.py"),  # the same, of a proof
+    *("proof/generation/avro_values.py", "proof/generation/protobuf_values.py"),  # schemas
     "spark/session/class_archive.py",
     *("launch/endpoints.py", "spark/checks/sample.py"),  # the last: rows that Spark has written as JSON
     *("spark/backfill/record_rows.py", "spark/tables/output.py"),  # the last: the schema of a table

@@ -1,4 +1,4 @@
-"""`sluice prove`: prove a pipeline under load and faults, in a copy of the project with a topic of its own."""
+"""`sluice prove`: prove a pipeline under load and faults, in a copy of the project with topics of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prove(
 ) -> None:
     """Prove a pipeline: journaled records through a driver of its own, faults, and what is in the tables afterwards.
 
-    It uses the deployment's Kafka, with a topic of its own; nothing else of the deployment is touched. What a killed
+    It uses the deployment's Kafka, with topics of its own; nothing else of the deployment is touched. What a killed
     proof has left behind is removed first. `pause-broker` strikes all that use the broker: the deployment must allow
     it, and it is asked for a confirmation.
 

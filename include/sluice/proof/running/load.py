@@ -1,42 +1,129 @@
-"""The load of a proof: which records are made for a pipeline, and which of them it must refuse."""
+"""The load of a proof: which records are made for each topic of a pipeline, and which of them it must refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 
 from sluice.project.project import Project
+from sluice.proof.eligibility import happens_live
+from sluice.proof.generation.generator import RecordGenerator
+from sluice.proof.generation.made import MadeRecord
+from sluice.proof.generation.unmade import left_out
 from sluice.proof.journal import RecordFate, SendJournal
 from sluice.proof.observations import JudgedRecord
-from sluice.proof.running.generation import RecordGenerator
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import HOUR
 
 _INTERVALS, MOST_TIMES = 6, 10
-"""How many intervals are filled in the time that is asked for, and how many times as long faults may make it."""
+"""How many intervals are filled in the time that is asked for, and how many times as long as faults may make it."""
+_MILLISECOND = timedelta(milliseconds=1)
 
 
-def generator_of(project: Project, spec: PipelineSpec, *, rate: float, seconds: float) -> RecordGenerator:
+@dataclass(frozen=True)
+class ProofLoad:
+    """What is sent.
+
+    Attributes:
+        generators: make the records, by the topic; records with the same number happen at the same time.
+        is_live: whether they happen when they are sent, so that no interval closes in time.
+    """
+
+    generators: Mapping[str, RecordGenerator]
+    is_live: bool
+
+    @property
+    def step(self) -> timedelta:
+        """The time between two events of a topic."""
+        return self._any.step
+
+    def happens(self, number: int) -> datetime:
+        """Return when the events with a number happen."""
+        return self._any.happens(number)
+
+    def first(self) -> Iterator[tuple[str, MadeRecord]]:
+        """Yield a good record of each topic, those with the number 0."""
+        for topic, generator in self.generators.items():
+            yield topic, MadeRecord(generator.value(0))
+
+    def further(self, number: int) -> tuple[str, MadeRecord]:
+        """Return a further record, and its topic: the topics take turns.
+
+        Args:
+            number: of the record among all further ones, from 0.
+        """
+        topics = list(self.generators)
+        topic = topics[number % len(topics)]
+        return topic, self.generators[topic].record(number // len(topics) + 1)
+
+    def named(self, names: Mapping[str, str]) -> ProofLoad:
+        """Return it with other names of the topics."""
+        return ProofLoad({names[topic]: each for topic, each in self.generators.items()}, self.is_live)
+
+    @property
+    def _any(self) -> RecordGenerator:
+        return next(iter(self.generators.values()))
+
+
+def load_of(project: Project, spec: PipelineSpec, *, rate: float, seconds: float) -> ProofLoad:
     """Return what makes the records: six intervals in the time that was asked for, all of them in the past.
 
-    Without an interval table, and where the broker says when records come, they happen when they are sent.
+    Where a broker says when records come, they happen when they are sent.
+
+    Args:
+        project: the deployment's own.
+        spec: of the pipeline.
+        rate: records per second, of all topics together.
+        seconds: for how long they are sent.
     """
-    ((_, source),) = spec.topic_sources.items()
-    topic, now, rules = project.catalog.topics[source.topic], project.clock.now, source.time
-    made = partial(RecordGenerator, topic, lateness=rules.allowed_lateness, breaks=spec.circuit_breaker is None)
-    if not spec.has_intervals and topic.value.arrival_time == "broker":
-        return made(now(), timedelta(seconds=1), now=now)
+    topics = {name: project.catalog.topics[name] for name in spec.topics}
+    is_live, now = happens_live(spec, project.catalog.topics), project.clock.now()
+    make = partial(_generators, spec, topics, now=project.clock.now if is_live else None)
+    if is_live:
+        return ProofLoad(make(now, timedelta(seconds=1)), is_live)
+    of_each = max(1, int(rate * seconds / len(topics)))
     length = spec.intervals.interval_length if spec.has_intervals else HOUR
-    step = max(timedelta(milliseconds=1), _INTERVALS * length / (rate * seconds))
-    step -= timedelta(microseconds=step.microseconds % 1000)
-    span = step * int(rate * seconds) * (MOST_TIMES + 1)
-    behind = rules.allowed_lateness + rules.arrival_disorder + 3 * length + timedelta(days=1)
-    begin = (now() - span - behind).replace(hour=0, minute=0, second=0, microsecond=0)
-    return made(begin, step)
+    # A form that leaves out a part of the time needs steps of which it leaves out nothing.
+    tick = max(_MILLISECOND, *(each.tick for each in make(now, _MILLISECOND).values()))
+    step = -(-(_INTERVALS * length / of_each) // tick) * tick
+    rules = [spec.time_of(name) for name in topics]
+    behind = max(each.allowed_lateness + each.arrival_disorder for each in rules) + 3 * length + timedelta(days=1)
+    begin = now - step * of_each * (MOST_TIMES + 1) - behind
+    return ProofLoad(make(begin.replace(hour=0, minute=0, second=0, microsecond=0), step), is_live)
+
+
+def _generators(
+    spec: PipelineSpec,
+    topics: Mapping[str, TopicSpec],
+    begin: datetime,
+    step: timedelta,
+    *,
+    now: Callable[[], datetime] | None,
+) -> dict[str, RecordGenerator]:
+    """Return what makes the records of each topic; a field that identifies events of another one refers to them."""
+    identities = frozenset(each for topic in topics.values() for each in topic.value.event_id or ())
+    found = {}
+    for name, topic in topics.items():
+        rules = spec.time_of(name)
+        found[name] = RecordGenerator(
+            topic,
+            begin,
+            step,
+            lateness=rules.allowed_lateness,
+            skew=rules.future_skew,
+            breaks=spec.circuit_breaker is None,
+            now=now,
+            identities=identities & topic.value.fields.keys(),
+            left_out=left_out(topic),
+        )
+    return found
 
 
 def refused(journal: SendJournal, judged: Sequence[JudgedRecord]) -> frozenset[str]:
     """Return the ids of the records that must be among the dead letters."""
-    quarantined = {each.position for each in judged if each.outcome == RecordFate.QUARANTINED}
-    return frozenset(sent.id for sent in journal if sent.fate is RecordFate.QUARANTINED or sent.position in quarantined)
+    quarantined = {(each.topic, each.position) for each in judged if each.outcome == RecordFate.QUARANTINED}
+    return frozenset(
+        sent.id for sent in journal if sent.fate is RecordFate.QUARANTINED or (sent.topic, sent.position) in quarantined
+    )

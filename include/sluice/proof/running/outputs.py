@@ -20,12 +20,15 @@ from sluice.proof.rows_file import OpenCut, RowsAnswer, read_answer, write_cut
 from sluice.proof.running.batches import run_batch
 from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.sending import checksum
+from sluice.quality.quarantine import LETTER_PREFIX
 from sluice.specs.catalog.streams import settled_stream
 from sluice.specs.model.outputs import LatestOutput, TopicOutput
 from sluice.topics.deduplication import Deduplication, DeliveryHeaders
 from sluice.topics.records import Record
 
 _PATIENCE_SECONDS = 60.0
+TopicEnds = Mapping[str, Mapping[int, int]]
+"""Of each topic the offset after the last one of each partition."""
 
 
 class SideOutputs:
@@ -43,15 +46,16 @@ class SideOutputs:
         self._cut = place.state.root / "cut.json"
         self._answer = place.state.root / "due.json"
 
-    def have_read(self, ends: Mapping[int, int]) -> bool:
-        """Whether every stream that reads the topic has committed what is below `ends` (next offsets)."""
+    def have_read(self, ends: TopicEnds) -> bool:
+        """Whether every stream has committed what is below `ends` (next offsets) of each topic that it reads."""
         streams = self._project.catalog.unit(self._spec.driver).streams
         return all(self._has_read(stream, ends) for stream in streams if stream != settled_stream(self._spec))
 
-    def _has_read(self, stream: str, ends: Mapping[int, int]) -> bool:
+    def _has_read(self, stream: str, ends: TopicEnds) -> bool:
         newest = self._project.streams.checkpoint(stream).read().newest
         offsets = {} if newest is None else newest.offsets
-        return all(offsets.get(f"{self._place.topic}/{p}", 0) >= end for p, end in ends.items())
+        read = self._project.catalog.topics_of(stream)
+        return all(offsets.get(f"{topic}/{p}", 0) >= end for topic in read for p, end in ends[topic].items())
 
     @property
     def open_tables(self) -> tuple[str, ...]:
@@ -59,10 +63,13 @@ class SideOutputs:
         outputs = self._spec.side_outputs
         return tuple(each.table for each in outputs if isinstance(each, LatestOutput) and each.keep == "open")
 
-    def look_at_open(self, ends: Mapping[int, int]) -> None:
+    def look_at_open(self, ends: TopicEnds) -> None:
         """Note which version of those tables holds what was read up to `ends`, while intervals are open."""
         versions = {table: self._version(table) for table in self.open_tables}
-        settled = self._project.tables.ledger(self._spec.name).closed_until
+        try:
+            settled = self._project.tables.ledger(self._spec.name).closed_until
+        except NotReadyError:  # nothing is settled yet
+            settled = None
         write_cut(self._cut, OpenCut(ends, settled, {table: v for table, v in versions.items() if v is not None}))
 
     def _version(self, table: str) -> int | None:
@@ -94,20 +101,20 @@ class SideOutputs:
         promise = RowsPromise.AT_MOST if is_loose else due.promise
         return replace(due, seen=tuple(rows), promise=promise, is_ordered=True)
 
-    def dead_letters(self, ids: Mapping[bytes, str], refused: frozenset[str]) -> tuple[ObservedRecords, ...]:
+    def dead_letters(
+        self, ids: Mapping[str, Mapping[bytes, str]], refused: frozenset[str]
+    ) -> tuple[ObservedRecords, ...]:
         """Return what is in the topic of dead letters; nothing where there is none.
 
         Args:
-            ids: of the values that were sent.
+            ids: of the values that were sent to each topic.
             refused: the ids that must be in it.
         """
         output = self._spec.dead_letters
         if output is None:
             return ()
         records = tuple(
-            ObservedRecord(
-                ids.get(r.value or b"", f"the dead letter at {r.partition}/{r.offset}"), checksum(r.value or b"")
-            )
+            ObservedRecord(_sent_in(r, ids) or f"the dead letter at {r.partition}/{r.offset}", checksum(r.value or b""))
             for r in self._records(output.topic)
         )
         return (ObservedRecords(output.topic, ObservedKind.TOPIC, records, refused),)
@@ -123,3 +130,9 @@ class SideOutputs:
                 if delivery is None or memory.is_new(f"{topic}/{record.partition}", delivery):
                     found.append(record)
         return found
+
+
+def _sent_in(letter: Record, ids: Mapping[str, Mapping[bytes, str]]) -> str | None:
+    """Return the id of the record that a dead letter copies: two topics may have records with the same bytes."""
+    topic = (dict(letter.headers).get(f"{LETTER_PREFIX}topic") or b"").decode(errors="replace")
+    return ids.get(topic, {}).get(letter.value or b"")

@@ -21,6 +21,7 @@ class RawReader:
 
     Args:
         folder: of the table.
+        topic: whose records it holds.
         ids: the ids of the values that were sent; it may grow.
         positions: the ids of the records that were acknowledged, by which one is known whose value was changed; the
             same.
@@ -30,11 +31,12 @@ class RawReader:
     def __init__(
         self,
         folder: Folder,
+        topic: str,
         ids: Mapping[bytes, str],
         positions: Mapping[RecordPosition, str],
         now: Callable[[], float],
     ) -> None:
-        self._folder, self._ids, self._positions, self._now = folder, ids, positions, now
+        self._folder, self._topic, self._ids, self._positions, self._now = folder, topic, ids, positions, now
         self._first_seen: dict[RecordPosition, float | None] = {}
 
     def look(self) -> ReaderLook:
@@ -56,7 +58,7 @@ class RawReader:
             ObservedRecord(self._id(*row), checksum(row[1]), row[0], self._first_seen.get(row[0]))
             for row in sorted(self._rows())
         )
-        return ObservedRecords(self._folder.name, ObservedKind.RAW, records)
+        return ObservedRecords(self._folder.name, ObservedKind.RAW, records, topic=self._topic)
 
     def _rows(self) -> list[tuple[RecordPosition, bytes]]:
         try:

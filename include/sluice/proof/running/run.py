@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from errno import ENOSPC
@@ -13,12 +13,11 @@ from pathlib import Path
 from sluice.clock import SystemClock
 from sluice.errors import NotReadyError, RefusedError, SluiceError
 from sluice.kafka.client.removal import OwnTopics
-from sluice.kafka.client.session import RightMissingError
-from sluice.kafka.producer import KafkaPythonProducer
 from sluice.launch.processes import DRIVER_MARK, end_marked, wait_until
 from sluice.project.project import Project
 from sluice.proof.eligibility import covered_outputs, refuse_ineligible
 from sluice.proof.findings import ProofVerdict
+from sluice.proof.generation.made import MadeRecord
 from sluice.proof.journal import RecordFate, SendJournal
 from sluice.proof.judgement import Proof, judge
 from sluice.proof.observations import (
@@ -27,39 +26,36 @@ from sluice.proof.observations import (
     FiredFault,
     LatencyBounds,
     Observations,
-    ReaderLook,
 )
 from sluice.proof.report import id_of
 from sluice.proof.running.alerts import MeanwhileAlerts
 from sluice.proof.running.comparison import compare
+from sluice.proof.running.connecting import connected_sender, seconds_now
+from sluice.proof.running.copying import copy_project
 from sluice.proof.running.driver import ProofDriver
 from sluice.proof.running.faults import RequestedFault, refuse_shared_faults, strike
-from sluice.proof.running.generation import RecordGenerator
-from sluice.proof.running.load import MOST_TIMES, generator_of, refused
+from sluice.proof.running.load import MOST_TIMES, ProofLoad, load_of, refused
 from sluice.proof.running.outputs import SideOutputs
 from sluice.proof.running.place import (
     PREFIX,
     ProofPlace,
-    copy_project,
     leftovers,
     refuse_no_room,
     refuse_shared,
 )
 from sluice.proof.running.raw_reader import RawReader
+from sluice.proof.running.readers import RawReaders
 from sluice.proof.running.sending import CLOSING, ProofSender
 from sluice.proof.running.traffic import Traffic
-from sluice.provisioning.apply import apply
-from sluice.provisioning.plans.declared import Declared
-from sluice.specs.model.access import Role
 from sluice.specs.model.model import PipelineSpec
 from sluice.specs.model.outputs import Output, SinkOutput, WrittenTopic
 from sluice.topics.administration import TopicExtent
 
-_PRODUCERS = 2
 _LOOKS = 25
 """How many looks are kept of the time that was asked for: each has the ids of all records."""
 _FURTHER, _STEP = 16, timedelta(hours=6)
 """How many records close the intervals at least, and how far apart their times are at most, so that they count."""
+_LONGEST_NAME = 63
 _START_SECONDS, _HEAL_SECONDS, _END_SECONDS = 240.0, 240.0, 20.0
 Tell = Callable[[str], None]
 
@@ -115,7 +111,8 @@ def remove_leftovers(project: Project, tell: Tell) -> int:
     """Remove what proofs have left behind whose process was killed, and return how many those were."""
     found = leftovers(proofs_of(project))
     for place in found:
-        tell(f"removing what the proof {place.root.name} of {place.pipeline} left behind: topic {place.topic}")
+        topics = ", ".join(place.read.values())
+        tell(f"removing what the proof {place.root.name} of {place.pipeline} left behind: topic {topics}")
         try:
             _remove(project, place, keep=False)
         except SluiceError as error:  # it stays on record, and the next proof tries again
@@ -133,21 +130,22 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
         UnreachableError: Kafka does not answer.
     """
     refuse_ineligible(spec, project.catalog.topics)
-    covered, ((_, source),) = covered_outputs(spec), spec.topic_sources.items()
-    generator = generator_of(project, spec, rate=asked.rate, seconds=asked.seconds)
+    covered = covered_outputs(spec)
+    load = load_of(project, spec, rate=asked.rate, seconds=asked.seconds)
     refuse_shared(project)
     refuse_shared_faults(project.deployment.kafka, asked.faults)
     refuse_no_room(proofs_of(project), asked.rate * asked.seconds * MOST_TIMES)
     chance = uuid.uuid4().hex[:8]
     name = id_of(spec.name, project.clock.now(), chance)
-    filled = {each.topic: _own(chance, each.topic) for each in spec.written_topics}
-    place = ProofPlace(proofs_of(project) / name, _own(chance, source.topic), spec.name, filled)
+    own = own_names(chance, (*spec.topics, *(each.topic for each in spec.written_topics)))
+    filled = {each.topic: own[each.topic] for each in spec.written_topics}
+    place = ProofPlace(proofs_of(project) / name, {topic: own[topic] for topic in spec.topics}, spec.name, filled)
     place.record()
     keep = asked.keep
     try:
         copy_project(project, spec, place)
         alerts = MeanwhileAlerts(project, place)
-        run = _Run(place.open(project.settings), place, asked, generator, alerts, tell=tell).result()
+        run = _Run(place.open(project.settings), place, asked, load.named(place.read), alerts, tell=tell).result()
         keep = asked.keep or run.proof.verdict is not ProofVerdict.PROVEN
     except NotReadyError:  # the message names the driver's log
         keep = True
@@ -162,8 +160,14 @@ def prove(project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell)
     return place, replace(run, uncovered=(*run.uncovered, *others), beside=alerts.about_others())
 
 
-def _own(proof: str, topic: str) -> str:
-    return f"{PREFIX}{proof}_{topic}"[:63]
+def own_names(proof: str, topics: Iterable[str]) -> dict[str, str]:
+    """Return the names that topics have in a proof: no two alike, however long theirs are."""
+    names = {topic: f"{PREFIX}{proof}_{topic}"[:_LONGEST_NAME] for topic in topics}
+    twice = Counter(names.values())
+    return {
+        topic: f"{PREFIX}{proof}_{number}_{topic}"[:_LONGEST_NAME] if twice[name] > 1 else name
+        for number, (topic, name) in enumerate(names.items())
+    }
 
 
 def _name(output: Output) -> str:
@@ -192,161 +196,168 @@ class _Run:
         project: Project,
         place: ProofPlace,
         asked: ProofRequest,
-        generator: RecordGenerator,
+        load: ProofLoad,
         alerts: MeanwhileAlerts,
         *,
         tell: Tell,
     ) -> None:
         self._project, self._place, self._asked, self._tell = project, place, asked, tell
-        self._generator, self._alerts = generator, alerts
+        self._load, self._alerts = load, alerts
         self._spec = project.catalog.pipelines[place.pipeline]
-        self._topic = project.catalog.topics[place.topic]
+        self._tables = {topic: project.catalog.topics[topic].raw.table for topic in place.read.values()}
         self._driver = ProofDriver(project, project.catalog.unit(self._spec.driver))
         self._sides = SideOutputs(project, place, may_lose=bool(asked.faults))
-        self._looks: list[ReaderLook] = []
-        self._end = generator.happens(0)
+        self._end = load.happens(0)
 
     def result(self) -> ProvenRun:
         """Return what it has shown."""
-        with self._sender() as sender:
-            reader = RawReader(self._project.folder.table(self._topic.raw.table), sender.values, sender.positions, _now)
+        with connected_sender(self._project, self._place) as sender:
+            readers = self._readers(sender)
             try:
-                faults = self._under_traffic(sender, reader)
-                self._look_at_open(reader)
+                faults = self._under_traffic(sender, readers)
+                self._look_at_open(readers)
                 self._close_intervals(sender)
-                self._drain(sender, reader)
+                self._drain(sender, readers)
             finally:
                 self._driver.stop()
             journal = sender.journal()
-        extent = self._extent()
+        extents = self._extents()
         intervals = self._compared()
         self._tell("comparing every other output with what its records give")
         answer = self._sides.answer()
         letters = self._sides.dead_letters(sender.values, refused(journal, answer.judged))
         seen = Observations(
-            outputs=(reader.all(), *letters),
+            outputs=(*readers.all(), *letters),
             rows=answer.outputs,
             judged=answer.judged,
             intervals=intervals,
             interval_tables=frozenset(self._interval_tables),
-            ends={partition: (extent.beginnings[partition], end) for partition, end in extent.ends.items()},
-            looks=tuple(self._looks),
+            ends={
+                topic: {partition: (extent.beginnings[partition], end) for partition, end in extent.ends.items()}
+                for topic, extent in extents.items()
+            },
+            looks=readers.looks,
             faults=faults,
             alerts=self._alerts.about_the_proof(),
             bounds=self._asked.bounds,
         )
         others = (*(rows.name for rows in answer.outputs), *(output.name for output in letters))
-        covered = (self._topic.raw.table, *self._interval_tables, *others)
+        covered = (*self._tables.values(), *self._interval_tables, *others)
         uncovered = tuple(f"{name}: {why}" for name, why in answer.uncovered.items())
         return ProvenRun(judge(journal, seen), journal, seen, covered, uncovered)
+
+    def _readers(self, sender: ProofSender) -> RawReaders:
+        folder = self._project.folder.table
+        readers = {
+            topic: RawReader(folder(table), topic, sender.values[topic], sender.positions[topic], seconds_now)
+            for topic, table in self._tables.items()
+        }
+        return RawReaders(readers, self._asked.seconds / _LOOKS)
 
     @property
     def _interval_tables(self) -> tuple[str, ...]:
         return (self._spec.intervals.table,) if self._spec.has_intervals else ()
 
+    @property
+    def _closes(self) -> bool:
+        """Whether intervals close in time."""
+        return self._spec.has_intervals and not self._load.is_live
+
     def _compared(self) -> tuple[ComparedInterval, ...]:
         if not self._spec.has_intervals:
             return ()
+        if self._load.is_live:
+            why = "a broker says when records come, so an interval takes as long as it is"
+            return (ComparedInterval(self._spec.intervals.table, "all", None, why),)
         self._tell("comparing every interval with the batch")
-        return compare(self._project, self._spec.name, self._generator.happens(0), self._end)
+        return compare(self._project, self._spec.name, self._load.happens(0), self._end)
 
-    def _extent(self) -> TopicExtent:
+    def _extents(self) -> dict[str, TopicExtent]:
         with self._project.kafka.administration() as administration:
-            return administration.extent(self._place.topic)
+            return {topic: administration.extent(topic) for topic in self._place.read.values()}
 
-    def _look_at_open(self, reader: RawReader) -> None:
+    def _ends(self) -> dict[str, dict[int, int]]:
+        return {topic: dict(extent.ends) for topic, extent in self._extents().items()}
+
+    def _look_at_open(self, readers: RawReaders) -> None:
         """Look at tables of open rows before the end closes their intervals."""
         if self._sides.open_tables:
-            ends = self._extent().ends
-            self._wait(lambda: bool(self._look(reader)) and self._sides.have_read(ends), self._asked.patience_seconds)
+            ends = self._ends()
+            self._wait(lambda: bool(readers.look()) and self._sides.have_read(ends), self._asked.patience_seconds)
             self._sides.look_at_open(ends)
 
-    @contextmanager
-    def _sender(self) -> Iterator[ProofSender]:
-        """Create the topics and connect the producers."""
-        kafka = self._project.kafka
-        with kafka.administration() as administration:
-            declared = self._project.catalog.kafka_topics()
-            topics = {topic: declared[topic] for topic in self._place.topics if topic in declared}
-            try:
-                apply(Declared(topics, replication=self._project.deployment.replication), administration)
-            except RightMissingError as error:
-                raise RefusedError(
-                    f"a proof needs topics of its own, such as {self._place.topic}, and may not create them: {error}",
-                    fix=f"give the planner's principal the rights to create, write, read and delete {PREFIX}…",
-                ) from error
-        with ExitStack() as stack:
-            producers = tuple(
-                stack.enter_context(KafkaPythonProducer(kafka.bootstrap(), self._place.topic, kafka.client(Role.FEED)))
-                for _ in range(_PRODUCERS)
-            )
-            yield stack.enter_context(ProofSender(producers, self._place.journal, _now))
-
-    def _under_traffic(self, sender: ProofSender, reader: RawReader) -> tuple[FiredFault, ...]:
+    def _under_traffic(self, sender: ProofSender, readers: RawReaders) -> tuple[FiredFault, ...]:
         """Send for as long as was asked, let the faults strike meanwhile, and return them."""
         most = int(self._asked.rate * self._asked.seconds * MOST_TIMES)
-        traffic = Traffic(sender, lambda number: self._generator.record(number + 1), self._asked.rate, most)
-        self._tell("waiting until the first record is in the raw table")
-        sender.send(self._generator.value(0))
+        traffic = Traffic(sender, self._load.further, self._asked.rate, most)
+        self._tell("waiting until the first record of each topic is in the raw table")
+        for topic, made in self._load.first():
+            sender.send(topic, made)
         sender.collect(wait=True)
-        if not sender.journal().acknowledged:
-            raise RefusedError(
-                f"Kafka does not take the first record of a proof in {self._place.topic}.",
-                fix=f"give the planner's principal the right to write to {PREFIX}…, and see whether the brokers run.",
-            )
+        self._refuse_unheard(sender)
         self._driver.start()
-        self._wait(lambda: bool(self._look(reader).ids), _START_SECONDS)
-        reader.ignore_times()
+        self._wait(readers.have_any_of_each, _START_SECONDS)
+        readers.ignore_times()
         self._tell(f"sending {self._asked.rate:g} records per second")
         traffic.start()
         try:
-            faults = tuple(self._struck(fault, sender, reader, traffic) for fault in self._asked.faults)
-            self._wait(lambda: bool(self._look(reader)) and traffic.seconds >= self._asked.seconds, 3600, traffic)
+            faults = tuple(self._struck(fault, sender, readers, traffic) for fault in self._asked.faults)
+            self._wait(lambda: bool(readers.look()) and traffic.seconds >= self._asked.seconds, 3600, traffic)
         finally:
             traffic.stop()
         sender.collect(wait=True)
-        if self._spec.has_intervals:
-            self._end = self._whole_intervals(sender.sent)
+        if self._closes:
+            self._end = self._whole_intervals(min(map(sender.sent_to, self._tables)))
         return faults
 
-    def _struck(self, fault: RequestedFault, sender: ProofSender, reader: RawReader, traffic: Traffic) -> FiredFault:
+    def _refuse_unheard(self, sender: ProofSender) -> None:
+        journal = sender.journal()
+        unheard = [topic for topic in self._tables if not journal.of(topic).acknowledged]
+        if unheard:
+            raise RefusedError(
+                f"Kafka does not take the first record of a proof in {', '.join(unheard)}.",
+                fix=f"give the planner's principal the right to write to {PREFIX}…, and see whether the brokers run.",
+            )
+
+    def _struck(self, fault: RequestedFault, sender: ProofSender, readers: RawReaders, traffic: Traffic) -> FiredFault:
         self._tell(f"fault: {fault}")
         struck = strike(fault, self._driver)
         self._tell(f"  {struck.evidence or 'nothing shows that it struck'}")
         since = sender.sent  # all that is sent from now on came after it
 
         def is_healed() -> bool:
-            newer = frozenset(list(sender.values.values())[since:])
-            return bool(self._look(reader).ids & newer)
+            return readers.have_any_of_each(frozenset(sender.ids[since:]))
 
         return replace(struck, healed=self._wait(is_healed, _HEAL_SECONDS, traffic, may_die=True))
 
     def _close_intervals(self, sender: ProofSender) -> None:
-        """Move the times of the topic beyond the last interval, step by step: by heartbeats, or by further records."""
-        if not self._spec.has_intervals:
+        """Move the times of all topics beyond the last interval, step by step: by heartbeats, or by further records."""
+        if not self._closes:
             return
-        ((_, source),) = self._spec.topic_sources.items()
-        rules, length, made = source.time, self._spec.intervals.interval_length, self._generator
-        begin, last = made.happens(0), sender.sent - 1
-        end = self._end + rules.allowed_lateness + rules.arrival_disorder + 2 * length
-        far = max(1, (end - made.happens(last)) // made.step)
+        spec, load = self._spec, self._load
+        rules, length = [spec.time_of(topic) for topic in self._tables], spec.intervals.interval_length
+        begin, last = load.happens(0), max(map(sender.sent_to, self._tables)) - 1
+        behind = max(each.allowed_lateness + each.arrival_disorder for each in rules)
+        end = self._end + behind + spec.intervals.lookahead + 2 * length
+        far = max(1, (end - load.happens(last)) // load.step)
         steps = max(_FURTHER, (end - self._end) // _STEP)
         for number in sorted({last + max(1, far * n // steps) for n in range(1, steps + 1)}):
-            heartbeat = made.heartbeat(begin + number * made.step)
-            if heartbeat is None:
-                sender.send(made.value(number))
-            else:
-                sender.send(heartbeat, CLOSING, partition=0, fate=RecordFate.CONTROL)
+            for topic, generator in load.generators.items():
+                heartbeat = generator.heartbeat(begin + number * load.step)
+                if heartbeat is None:
+                    sender.send(topic, MadeRecord(generator.value(number)))
+                else:
+                    sender.send(topic, MadeRecord(heartbeat, RecordFate.CONTROL), CLOSING, partition=0)
         sender.collect(wait=True)
 
-    def _drain(self, sender: ProofSender, reader: RawReader) -> None:
-        """Wait until the raw table has all that was acknowledged, and the intervals are settled; or give up."""
+    def _drain(self, sender: ProofSender, readers: RawReaders) -> None:
+        """Wait until the raw tables have all that was acknowledged, and the intervals are settled; or give up."""
         self._tell(f"{sender.sent:,} records sent; waiting for the tables")
-        due = {sent.id for sent in sender.journal().acknowledged}
-        self._wait(lambda: due <= self._look(reader).ids, self._asked.patience_seconds)
-        if self._spec.has_intervals:
+        due = frozenset(sent.id for sent in sender.journal().acknowledged)
+        self._wait(lambda: readers.have_all(due), self._asked.patience_seconds)
+        if self._closes:
             self._wait(self._is_settled, self._asked.patience_seconds)
-        ends = self._extent().ends
+        ends = self._ends()
         self._wait(lambda: self._sides.have_read(ends), self._asked.patience_seconds)
 
     def _is_settled(self) -> bool:
@@ -358,14 +369,8 @@ class _Run:
 
     def _whole_intervals(self, sent: int) -> datetime:
         """Return the end of the last interval that the records fill."""
-        length, begin = self._spec.intervals.interval_length, self._generator.happens(0)
-        return begin + (self._generator.happens(sent) - begin) // length * length
-
-    def _look(self, reader: RawReader) -> ReaderLook:
-        look = reader.look()
-        if not self._looks or look.at - self._looks[-1].at >= self._asked.seconds / _LOOKS:
-            self._looks.append(look)
-        return look
+        length, begin = self._spec.intervals.interval_length, self._load.happens(0)
+        return begin + (self._load.happens(sent) - begin) // length * length
 
     def _wait(
         self, condition: Callable[[], bool], seconds: float, traffic: Traffic | None = None, *, may_die: bool = False
@@ -381,7 +386,3 @@ class _Run:
             return False
 
         return wait_until(holds, self._project.clock, deadline_seconds=seconds)
-
-
-def _now() -> float:
-    return SystemClock().now().timestamp()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from threading import Event, Thread
 
-from sluice.proof.journal import RecordFate
+from sluice.proof.generation.made import MadeRecord
 from sluice.proof.running.sending import ProofSender
 
 _TICK_SECONDS = 0.05
@@ -17,13 +17,13 @@ class Traffic:
 
     Args:
         sender: only this thread uses it while it runs.
-        record: the bytes of the record with a number, and what it was made to be.
+        record: the record with a number, and the topic that it belongs to.
         rate: records per second.
         most: how many at most.
     """
 
     def __init__(
-        self, sender: ProofSender, record: Callable[[int], tuple[bytes, RecordFate]], rate: float, most: int
+        self, sender: ProofSender, record: Callable[[int], tuple[str, MadeRecord]], rate: float, most: int
     ) -> None:
         self._sender, self._record, self._rate, self._most = sender, record, rate, most
         self._stop = Event()
@@ -59,8 +59,7 @@ class Traffic:
             while not self._stop.wait(_TICK_SECONDS):
                 due = min(self._most, int(self.seconds * self._rate) + 1)
                 while number < due:
-                    value, fate = self._record(number)
-                    self._sender.send(value, fate=fate)
+                    self._sender.send(*self._record(number))
                     number += 1
                 self._sender.collect()
         except Exception as error:  # noqa: BLE001 - raised again where it is waited for

@@ -1,15 +1,18 @@
-"""The rows that outputs beside an interval table must hold, computed by a batch from the raw table, and what they hold.
+"""The rows that outputs beside an interval table must hold, computed by a batch from raw tables, and what they hold.
 
 A row says nothing of the record that it is made of. Where the transform works record by record, that is found out: it
-is given those records whose offset has one bit, then those with the next one, so the bits in whose runs a row appears
-are the offset of its record.
+is given those records of one topic whose offset has one bit, then those with the next one, so the bits in whose runs a
+row appears are the offset of its record.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
@@ -22,7 +25,7 @@ from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.as_json import as_json
 from sluice.spark.records.columns import taken_by
 from sluice.spark.records.instants import instant
-from sluice.spark.records.pipeline import PipelineCode, good_records, transformed
+from sluice.spark.records.pipeline import PipelineCode, SourceCode, good_records, transformed
 from sluice.spark.records.validation import OUTCOME, REASON
 from sluice.spark.sinks.raw import raw_records
 from sluice.spark.sinks.statefulness import output_mode, state_in
@@ -34,7 +37,7 @@ _KEY, _CONTENT, _RANK = "_key_json", "_content_json", "_rank"
 
 
 def find_due_rows(project: Project, spark: SparkSession, pipeline: PipelineSpec, cut: OpenCut | None) -> RowsAnswer:
-    """Return what the outputs of a pipeline over one topic must hold and do hold; of topics only the first.
+    """Return what the outputs of a pipeline over topics must hold and do hold; of topics that it fills only the first.
 
     Args:
         project: whose tables they are; nothing writes them meanwhile.
@@ -43,12 +46,14 @@ def find_due_rows(project: Project, spark: SparkSession, pipeline: PipelineSpec,
         cut: when tables of open rows were looked at; None: there are none.
     """
     code = pipeline_code(project, spark, pipeline)
-    ((topic, source),) = code.sources.items()
-    folder = project.folder.table(source.topic.raw.table)
-    records = raw_records(spark.read.format("delta").load(str(folder))).cache()
-    validated = source.validated(records).select("_partition", "_offset", OUTCOME, REASON).collect()
+    folders = {topic: str(project.folder.table(source.topic.raw.table)) for topic, source in code.sources.items()}
+    records = {topic: raw_records(spark.read.format("delta").load(folder)).cache() for topic, folder in folders.items()}
     stream = transformed(
-        {topic: good_records(raw_records(spark.readStream.format("delta").load(str(folder))), source)}, code
+        {
+            topic: good_records(raw_records(spark.readStream.format("delta").load(folder)), code.sources[topic])
+            for topic, folder in folders.items()
+        },
+        code,
     )
     state = state_in(stream)
     outputs: list[ObservedRows] = []
@@ -58,10 +63,17 @@ def find_due_rows(project: Project, spark: SparkSession, pipeline: PipelineSpec,
             _name(output): "its rows come only when nothing can join them any more" for output in _covered(pipeline)
         }
     else:
-        due = _Due(project, spark, code, topic, records, is_stateful=state is not None)
+        due = _Due(project, spark, code, records, is_stateful=state is not None)
         outputs = [due.of(output, cut) for output in _covered(pipeline)]
-    judged = (JudgedRecord(RecordPosition(row[0], row[1]), row[2], row[3] or "") for row in sorted(validated))
+    judged = (each for topic, own in records.items() for each in _judged(topic, own, code.sources[topic]))
     return RowsAnswer(tuple(outputs), tuple(judged), uncovered)
+
+
+def _judged(topic: str, records: DataFrame, source: SourceCode) -> Iterator[JudgedRecord]:
+    """Yield what validation makes of each record of a topic, by its place."""
+    validated = source.validated(records).select("_partition", "_offset", OUTCOME, REASON).collect()
+    for row in sorted(validated):
+        yield JudgedRecord(RecordPosition(row[0], row[1]), row[2], row[3] or "", topic)
 
 
 def _covered(pipeline: PipelineSpec) -> list[RowsOutput | LatestOutput | TopicOutput]:
@@ -80,16 +92,14 @@ class _Due:
         project: whose tables they are.
         spark: the session.
         code: the pipeline's.
-        topic: that it reads.
-        records: all of the raw table.
+        records: all of the raw table of each topic.
         is_stateful: whether the transform takes more than one record for a row.
     """
 
     project: Project
     spark: SparkSession
     code: PipelineCode
-    topic: str
-    records: DataFrame
+    records: Mapping[str, DataFrame]
     is_stateful: bool
 
     def of(self, output: RowsOutput | LatestOutput | TopicOutput, cut: OpenCut | None) -> ObservedRows:
@@ -111,14 +121,9 @@ class _Due:
 
         What the watermark has passed when a stream reads it for the first time, after a rest, is not added either.
         """
-        read = [(F.col("_partition") == p) & (F.col("_offset") < end) for p, end in cut.ends.items()]
-        is_read = read[0]
-        for each in read[1:]:
-            is_read |= each
-        read_then = self.records.where(is_read)
-        rows, source = self._rows(read_then, output), self.code.sources[self.topic]
-        newest = good_records(read_then, source).agg(F.max(F.unix_micros(source.value.event_time))).collect()[0][0]
-        since = instant(newest or 0) - source.time.delay
+        read_then = {topic: records.where(_is_below(cut.ends[topic])) for topic, records in self.records.items()}
+        rows = self._rows(read_then, output)
+        since = min(self._watermark(topic, records) for topic, records in read_then.items())
         if cut.settled_until is not None:
             since = max(since, cut.settled_until)
         is_open = F.col(self.code.pipeline.intervals.time_column) >= F.lit(since)
@@ -127,9 +132,15 @@ class _Due:
         seen = self._seen(output, rows.schema, cut.versions.get(output.table))
         return ObservedRows(output.table, RowsPromise.NEWEST, expected, seen, older, settled)
 
-    def _rows(self, records: DataFrame, output: Output) -> DataFrame:
-        source = self.code.sources[self.topic]
-        return taken_by(transformed({self.topic: good_records(records, source)}, self.code), output)
+    def _watermark(self, topic: str, records: DataFrame) -> datetime:
+        """Return what a stream that has read these records of a topic takes for past; of several topics the least."""
+        source = self.code.sources[topic]
+        newest = good_records(records, source).agg(F.max(F.unix_micros(source.value.event_time))).collect()[0][0]
+        return instant(newest or 0) - source.time.delay
+
+    def _rows(self, records: Mapping[str, DataFrame], output: Output) -> DataFrame:
+        good = {topic: good_records(own, self.code.sources[topic]) for topic, own in records.items()}
+        return taken_by(transformed(good, self.code), output)
 
     def _newest(self, rows: DataFrame, output: LatestOutput) -> tuple[tuple[ObservedRow, ...], tuple[ObservedRow, ...]]:
         """Return the newest rows of each key, and those that they replace."""
@@ -152,21 +163,38 @@ class _Due:
         """Return rows with the records that they are made of, as far as no two rows are alike."""
         found = _collected(rows, output)
         times = Counter(row.content for row in found)
+        made_of: dict[str, tuple[str, RecordPosition]] = {}
+        for topic in self.records:
+            made_of |= {content: (topic, place) for content, place in self._places(topic, output).items()}
+        attributed = ((row, made_of.get(row.content) if times[row.content] == 1 else None) for row in found)
+        return tuple(row if of is None else ObservedRow(row.key, row.content, of[1], of[0]) for row, of in attributed)
+
+    def _places(self, topic: str, output: RowsOutput | TopicOutput) -> dict[str, RecordPosition]:
+        """Return for each row that the records of one topic give, by its content, the record that it is made of."""
+        records = self.records[topic]
+        contents = {row.content for row in _collected(self._given(topic, records, output), output)}
         bits: dict[str, dict[str, int]] = {name: Counter() for name in ("_partition", "_offset")}
         for column, values in bits.items():
-            highest = self.records.agg(F.max(column)).collect()[0][0] or 0
+            highest = records.agg(F.max(column)).collect()[0][0] or 0
             for bit in range(int(highest).bit_length()):
                 has_bit = F.col(column).bitwiseAND(F.lit(1 << bit)) != 0
-                for row in _collected(self._rows(self.records.where(has_bit), output), output):
+                for row in _collected(self._given(topic, records.where(has_bit), output), output):
                     values[row.content] += 1 << bit
-        return tuple(
-            ObservedRow(row.key, row.content, _place(bits, row.content)) if times[row.content] == 1 else row
-            for row in found
-        )
+        return {
+            content: RecordPosition(bits["_partition"].get(content, 0), bits["_offset"].get(content, 0))
+            for content in contents
+        }
+
+    def _given(self, topic: str, records: DataFrame, output: Output) -> DataFrame:
+        """Return the rows that records of one topic give, and none of the others."""
+        nothing = {other: own.limit(0) for other, own in self.records.items() if other != topic}
+        return self._rows({**nothing, topic: records}, output)
 
 
-def _place(bits: Mapping[str, Mapping[str, int]], content: str) -> RecordPosition:
-    return RecordPosition(bits["_partition"].get(content, 0), bits["_offset"].get(content, 0))
+def _is_below(ends: Mapping[int, int]) -> Column:
+    """Whether a record lies below the offset that its partition was read up to."""
+    read = [(F.col("_partition") == partition) & (F.col("_offset") < end) for partition, end in ends.items()]
+    return reduce(or_, read)
 
 
 def _collected(rows: DataFrame, output: RowsOutput | LatestOutput | TopicOutput) -> tuple[ObservedRow, ...]:

@@ -53,7 +53,7 @@ class SimulatedProofs:
             seen = replace(seen, faults=tuple(replace(fault, evidence="") for fault in seen.faults))
         name = id_of(spec.name, project.clock.now(), uuid.uuid4().hex[:8])
         run = ProvenRun(judge(world.journal, seen), world.journal, seen, ("raw",), ())
-        return ProofPlace(project.folder.proofs / name, "prove_1_flights", spec.name), run
+        return ProofPlace(project.folder.proofs / name, {"flights": "prove_1_flights"}, spec.name), run
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sluice.proof.journal import RecordFate
-from sluice.proof.running.generation import RecordGenerator
+from sluice.proof.generation.generator import RecordGenerator
+from sluice.proof.generation.made import RecordFate
 from sluice.settings import settings
 from sluice.specs.load import load_catalog
 from sluice.specs.model.model import TopicSpec
@@ -62,7 +62,7 @@ def test_bounds_paths_and_ids_are_kept() -> None:
     assert records[0]["meta"]["at"] == BEGIN.timestamp() * 1000
     assert len({record["id"] for record in records}) == 250
     assert all(0 <= record["share"] <= 1 and -3 <= record["level"] <= 3 for record in records)
-    assert all("more" not in record for record in records)
+    assert {"more" in record for record in records} == {True, False}
     assert made.heartbeat(BEGIN) is None
 
 
@@ -70,25 +70,27 @@ def test_some_records_are_late_some_are_broken_and_the_others_are_good() -> None
     lateness = timedelta(hours=3)
     made = RecordGenerator(FLIGHTS, BEGIN, STEP, lateness=lateness, breaks=True)
     records = [made.record(number) for number in range(240)]
-    assert len({value for value, _ in records}) == 240
-    counts = Counter(fate for _, fate in records)
+    assert len({record.value for record in records}) == 240
+    counts = Counter(record.fate for record in records)
     assert counts == {RecordFate.GOOD: 228, RecordFate.LATE: 6, RecordFate.QUARANTINED: 6}
-    for value, fate in records:
-        fields = read_fields(value, FLIGHTS.value)
-        if fate is RecordFate.QUARANTINED:
-            assert fields is None or "flight_id" not in fields
+    for record in records:
+        if record.fate is RecordFate.QUARANTINED:
             continue
+        fields = read_fields(record.value, FLIGHTS.value)
         assert fields is not None
         waited = read_time(fields["observed_at"]) - read_time(fields["scheduled_at"])
-        assert (waited > lateness) == (fate is RecordFate.LATE)
-    broken = [value for value, fate in records if fate is RecordFate.QUARANTINED]
-    assert [value[-2:] == b"{}" for value in broken] == [False, True, False] * 2
+        assert (waited > lateness) == (record.fate is RecordFate.LATE)
+    broken = [record for record in records if record.fate is RecordFate.QUARANTINED]
+    assert [record.reason for record in broken] == [
+        *("malformed", "trailing_bytes", "missing_field", "wrong_type", "duplicate_key", "not_finite"),
+    ]
+    assert [record.value[-2:] == b"{}" for record in broken] == [False, True, *[False] * 4]
 
 
 def test_where_nothing_can_be_late_or_broken_all_is_good() -> None:
     at = {"at": {"type": "timestamp", "required": True}}
     same = RecordGenerator(topic(at, arrival_time="at"), BEGIN, STEP, lateness=STEP, breaks=False)
-    assert {fate for _, fate in map(same.record, range(80))} == {RecordFate.GOOD}
+    assert {record.fate for record in map(same.record, range(80))} == {RecordFate.GOOD}
 
 
 def test_where_the_broker_says_when_records_come_they_happen_now() -> None:
@@ -97,3 +99,11 @@ def test_where_the_broker_says_when_records_come_they_happen_now() -> None:
     made = RecordGenerator(topic(at), BEGIN, STEP, now=lambda: next(times))
     assert "2026-01-01T00:00:00" in made.value(5).decode()
     assert made.value(5) != made.value(5)
+
+
+def test_a_field_that_identifies_events_elsewhere_refers_to_them() -> None:
+    fields = {"at": {"type": "timestamp", "required": True}, "flight_id": {"type": "long", "required": True}}
+    own = topic(fields, arrival_time="at")
+    plain = RecordGenerator(own, BEGIN, STEP)
+    referring = RecordGenerator(own, BEGIN, STEP, identities=frozenset({"flight_id"}))
+    assert [json.loads(made.value(250))["flight_id"] for made in (plain, referring)] == [50, 250]
