@@ -92,8 +92,6 @@ def leftovers(proofs: Path) -> list[ProofPlace]:
         try:
             entry = json.loads(file.read_bytes())
             read, filled = (_names(entry.get(part, {})) for part in ("read", "filled"))
-            if "topic" in entry:  # of a version that read one topic
-                read["topic"] = str(entry["topic"])
             place = ProofPlace(file.parent, read, str(entry["pipeline"]), filled)
             alive = lives(int(entry["pid"]), ticks=entry["ticks"])
         except (
