@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,8 @@ from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestStore, LatestTable, newest
 from sluice.spark.sinks.collected import brought
 from sluice.spark.sinks.sink import MicroBatch, entry_for
+
+_NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,24 @@ class OpenWindows:
     window: timedelta | None
     delay: timedelta
 
-    def of(self, rows: pa.Table, column: str, watermark: datetime | None) -> pa.Table:
+    def of(self, rows: pa.Table, column: str, watermark: datetime | None, held: datetime) -> pa.Table:
         """Return the rows of a batch that may come to the table.
 
-        What the stream itself has closed does not: without this the first batch of a long topic would bring all its
-        past, to be removed when it is settled.
+        A window that the stream itself has closed does not come anew: without this the first batch of a long topic
+        would bring all its past, to be removed when it is settled. One that the table holds gets its last value.
 
         Args:
             rows: of the batch.
             column: with the windows' starts.
             watermark: of the batch. The next one is at least the newest start less the delay.
+            held: the newest start that the table may hold.
         """
         starts = rows.column(column)
         newest = pc.max(starts).as_py()
         closed = [moment for moment in (watermark, newest and newest - self.delay) if moment is not None]
         if self.window is not None and closed:
-            rows = rows.filter(pc.greater(starts, pa.scalar(max(closed) - self.window, starts.type)))
+            is_open = pc.greater(starts, pa.scalar(max(closed) - self.window, starts.type))
+            rows = rows.filter(pc.or_(is_open, pc.less_equal(starts, pa.scalar(held, starts.type))))
         settled = self.settled_until()
         if settled is None:
             return rows
@@ -78,6 +82,7 @@ class LatestRows:
         self._open = open_windows
         self._appeared = appeared
         self._expired_before: datetime | None = None
+        self._held: datetime | None = None
 
     @property
     def latest(self) -> StreamEntry | None:
@@ -92,7 +97,7 @@ class LatestRows:
         """Merge a batch. One that changes nothing and read nothing leaves no trace."""
         found = self._brought(rows)
         if self._open is not None:
-            found = self._open.of(found, str(self._table.time_column), batch.end.watermark)
+            found = self._kept(found, batch, self._open)
         found = newest(found, self._table.keys, self._table.newest_by)
         if batch.has_input or found.num_rows:
             change = Change(found, entry_for(batch, self._store), batch.version)
@@ -108,6 +113,14 @@ class LatestRows:
         if settled is not None and settled != self._expired_before and self._store.latest is not None:
             self._store.expire(settled)
             self._expired_before = settled
+
+    def _kept(self, rows: pa.Table, batch: MicroBatch, windows: OpenWindows) -> pa.Table:
+        """Return the rows that may come to the table; of one that an earlier process has filled, any may be held."""
+        column = str(self._table.time_column)
+        held = self._held or (_NEVER if self._store.latest is None else _ALWAYS)
+        kept = windows.of(rows, column, batch.end.watermark, held)
+        self._held = max(held, pc.max(kept.column(column)).as_py() or held)
+        return kept
 
     def _brought(self, rows: DataFrame) -> pa.Table:
         found = brought(rows)

@@ -90,7 +90,10 @@ class StandbyCluster(SparkCluster):
 @contextmanager
 def running_standby_cluster(folder: Path, workers: int) -> Iterator[tuple[StandbyCluster, RunningCluster]]:
     """Run it on free ports, the first master leading; on the way out it is gone, whatever happened."""
-    cluster = StandbyCluster(folder, *_two_and_workers(workers, free_ports(5)))
+    port, page, second, second_page, zookeeper = free_ports(5)
+    cluster = StandbyCluster(
+        folder, port, page, workers, second_port=second, second_page_port=second_page, zookeeper_port=zookeeper
+    )
     running = RunningCluster(cluster)
     cluster.prepare(forget=True)
     cluster.write_settings()
@@ -104,8 +107,3 @@ def running_standby_cluster(folder: Path, workers: int) -> Iterator[tuple[Standb
         yield cluster, running
     finally:
         running.end()
-
-
-def _two_and_workers(workers: int, ports: list[int]) -> tuple[int, int, int, str, int, int, int]:
-    port, page, second, second_page, zookeeper = ports
-    return port, page, workers, "java", second, second_page, zookeeper

@@ -29,6 +29,7 @@ from tests.integration.spark.conftest import DriverPlace, Feed
 from tests.integration.spark.driver.test_exactly_once import assert_exact
 from tests.matrix.recording import FaultRecorder
 from tests.oracle import departures, differences
+from tests.waiting import eventually
 
 DAYS = ("2013-01-01", "2013-01-02")
 UNIT = "flights"
@@ -77,7 +78,7 @@ def test_a_stream_moves_to_a_cluster_and_back_with_its_checkpoint_and_nothing_is
     feed.send(0.3)
     assert place.run(generation=2, failpoint=half_done).returncode == -signal.SIGKILL
     assert place.fired(half_done)
-    assert len(cluster.page()["completedapps"]) == 1
+    eventually(lambda: len(cluster.page()["completedapps"]) == 1, "the master knows that the driver has gone")
     back = place.run(generation=3, master="local")  # what the cluster had begun is ended here
     assert back.returncode == ExitCode.STOPPED, back.stdout[-2000:]
     assert len(place.table("flights_raw")) == feed.sent
@@ -85,7 +86,7 @@ def test_a_stream_moves_to_a_cluster_and_back_with_its_checkpoint_and_nothing_is
     again = place.run(generation=4)
 
     assert again.returncode == ExitCode.STOPPED, again.stdout[-2000:]
-    assert len(cluster.page()["completedapps"]) == 2
+    eventually(lambda: len(cluster.page()["completedapps"]) == 2, "the master knows that its second driver has gone")
     assert_exact(place, feed.sent)
 
 

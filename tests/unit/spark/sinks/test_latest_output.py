@@ -68,11 +68,35 @@ def held(shared: SharedRows) -> set[tuple[int, str]]:
     return {(int((row["hour"] - at(0)) / HOUR), row["carrier"]) for row in shared.rows.values()}
 
 
+def values(shared: SharedRows) -> dict[int, int]:
+    return {int((row["hour"] - at(0)) / HOUR): int(row["departed"]) for row in shared.rows.values()}
+
+
 def test_the_past_of_a_long_topic_never_comes_to_the_table(output: LatestRows, shared: SharedRows) -> None:
     write(output, batch(10, None), (1, "UA", 1), (15, "UA", 1), (16, "UA", 1), (20, "UA", 1))
     assert held(shared) == {(16, "UA"), (20, "UA")}
-    write(output, batch(20, at(19)), (18, "UA", 1), (19, "UA", 1))
-    assert held(shared) == {(16, "UA"), (19, "UA"), (20, "UA")}, "what was there waits until it is settled"
+    write(output, batch(20, at(16)), (22, "UA", 1), (25, "UA", 1), (26, "UA", 1), (30, "UA", 1))
+    assert held(shared) == {(16, "UA"), (20, "UA"), (26, "UA"), (30, "UA")}, "what was there waits until it is settled"
+
+
+def test_a_window_that_is_closed_by_the_batch_that_changes_it_last_shows_its_last_value(
+    output: LatestRows, shared: SharedRows
+) -> None:
+    write(output, batch(10, None), (18, "UA", 14), (20, "UA", 3))
+    write(output, batch(20, at(16)), (18, "UA", 16), (25, "UA", 1))
+    assert values(shared) == {18: 16, 20: 3, 25: 1}
+
+
+def test_so_does_one_that_an_earlier_process_has_begun(
+    output: LatestRows, shared: SharedRows, settler: Settler
+) -> None:
+    write(output, batch(10, None), (18, "UA", 14), (20, "UA", 3))
+    store = InMemoryLatest(shared, TABLE, WRITER, 2)
+    store.open()
+    again = LatestRows(TABLE, store, settler.open_windows())
+    write(again, batch(15, at(10)), (19, "UA", 1))
+    write(again, batch(20, at(10)), (18, "UA", 16), (20, "UA", 7), (25, "UA", 1))
+    assert values(shared) == {18: 16, 19: 1, 20: 7, 25: 1}
 
 
 def test_a_row_stays_until_its_interval_is_settled_however_far_the_watermark_is(
