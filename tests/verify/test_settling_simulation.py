@@ -10,13 +10,13 @@ import pytest
 from tests.simulation.campaign import keep, kept_seeds, run
 from tests.simulation.settling.scenario import SEEN, SETTLING
 
-HISTORIES = 20_000
+HISTORIES = 10_000
 
 pytestmark = pytest.mark.verify
 
 
 @pytest.mark.timeout(3_600)
-def test_twenty_thousand_histories_of_a_settled_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_thousand_histories_of_a_settled_table(capsys: pytest.CaptureFixture[str]) -> None:
     first = SystemRandom().randrange(10**9)
 
     report = run(chain(kept_seeds(SETTLING.seeds), range(first, first + HISTORIES)), scenario=SETTLING)
