@@ -34,6 +34,7 @@ def run_with(place: DriverPlace, spark: SparkSession, generation: int, plan: Run
     return Driver(unit_streams(project, spark, unit, generation), {}, plan=plan).run()
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
 @pytest.mark.proves("idle-end-raced")
 def test_records_that_come_between_the_decision_to_end_and_the_end_are_read_once_by_the_next_driver(
