@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sluice.proof.generation.made import RecordFate as RecordFate  # noqa: PLC0414 - exported
+from sluice.proof.generation.made import RecordFate
 from sluice.topics.records import RecordPosition
 from sluice.wording import ExplainedEnum
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from sluice.errors import CorruptionError
-from sluice.proof.journal import RecordFate, SendJournal, SendOutcome, SentRecord
+from sluice.proof.generation.made import RecordFate
+from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.topics.records import RecordPosition
 
 _SENT, _ACKNOWLEDGED, _FAILED = "sent", "acknowledged", "failed"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-_NAMED = re.compile(r"\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>")
+NAMED_GROUP = re.compile(r"\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>")
 _REPEAT = re.compile(r"\{[0-9]{1,4}(,[0-9]{0,4})?\}")
 _ESCAPES = frozenset("dDwWsStnrf")
 _PLAIN_GROUPS = ("(?:", "(?=", "(?!")
@@ -47,12 +47,12 @@ def line_pattern(text: str) -> LinePattern:
     """
     python, java, at = "", "", 0
     while at < len(text):
-        if (named := _NAMED.match(text, at)) is not None:
+        if (named := NAMED_GROUP.match(text, at)) is not None:
             python += f"(?P<{named[1]}>"
             java += "("
             at = named.end()
             continue
-        part = _part(text, at)
+        part = next_part(text, at)
         python, java, at = python + part, java + part, at + len(part)
     try:
         compiled = re.compile(python, re.ASCII)
@@ -63,8 +63,12 @@ def line_pattern(text: str) -> LinePattern:
     return LinePattern(compiled, java, dict(compiled.groupindex))
 
 
-def _part(text: str, at: int) -> str:
-    """Return the next part of an expression, which both languages read alike."""
+def next_part(text: str, at: int) -> str:
+    """Return the next part of an expression, which both languages read alike: a character, class, escape, or mark.
+
+    Raises:
+        ValueError: they do not, in words.
+    """
     character = text[at]
     if character == "\\":
         return _escape(text, at)

@@ -20,7 +20,7 @@ from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.processes import wait_until
 from sluice.project.project import Project
 from sluice.proof.findings import ProofVerdict
-from sluice.proof.journal import RecordFate
+from sluice.proof.generation.made import RecordFate
 from sluice.proof.running.faults import RequestedFault
 from sluice.proof.running.run import ProofRequest, prove
 from sluice.provisioning.access.administration import Credential

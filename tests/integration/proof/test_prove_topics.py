@@ -9,7 +9,7 @@ import pytest
 
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.proof.findings import ProofFault, ProofVerdict
-from sluice.proof.journal import RecordFate
+from sluice.proof.generation.made import RecordFate
 from sluice.proof.running.faults import RequestedFault
 from tests.integration.proof.proven_projects import proven
 from tests.proof_projects import COUNTED, JOINED, UNITED, two_topics

@@ -11,7 +11,8 @@ from benchmarks.proving.real import in_driver
 from benchmarks.proving.real.real import azure_of
 from benchmarks.proving.real.worlds import NEWS, RAW, ROWS, SABOTAGED, SOUND, RealRun, project_of
 from sluice.project.project import Project
-from sluice.proof.journal import RecordFate, SendJournal, SendOutcome, SentRecord
+from sluice.proof.generation.made import RecordFate
+from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.judgement import judge
 from sluice.proof.observations import (
     Observations,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.proof.findings import ProofFault, ProofVerdict, concluded
-from sluice.proof.journal import RecordFate, SendJournal, SendOutcome, SentRecord
+from sluice.proof.generation.made import RecordFate
+from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.observations import JudgedRecord, ObservedRow, ObservedRows, RowsPromise
 from sluice.proof.rows import check_rows
 from sluice.proof.rows_file import OpenCut, RowsAnswer, read_answer, read_cut, write_answer, write_cut

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sluice.proof.findings import ProofFault, ProofVerdict
-from sluice.proof.journal import RecordFate, SendJournal, SendOutcome, SentRecord
+from sluice.proof.generation.made import RecordFate
+from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.judgement import judge
 from sluice.proof.observations import (
     JudgedRecord,

@@ -15,7 +15,7 @@ from sluice.contracts.avro import Avro, AvroSchema, Field, Items, Named, Primiti
 from sluice.contracts.promise import promise_of_avro
 from sluice.proof.generation.made import UnmadeError
 from sluice.proof.generation.shapes import FieldShape
-from sluice.proof.generation.writing import Tree
+from sluice.proof.generation.writing import Tree, varint
 from sluice.specs.model.fields import FieldType, ValueField
 
 _NULL = Primitive("null")
@@ -31,7 +31,6 @@ _EMPTY: Mapping[str, object] = {
     "string": "",
 }
 """What stands where the spec declares nothing and null is not allowed."""
-_SEVEN, _MORE = 0x7F, 0x80
 _FIX = "name fields of the schema's types in the topic, or prove a pipeline over another topic."
 
 
@@ -247,9 +246,4 @@ def _scalar(name: str, content: Any) -> bytes:  # noqa: ANN401 - of the type tha
 
 
 def _long(number: int) -> bytes:
-    rest, found = (number << 1) ^ (number >> 63), bytearray()
-    while rest > _SEVEN:
-        found.append(rest & _SEVEN | _MORE)
-        rest >>= 7
-    found.append(rest)
-    return bytes(found)
+    return varint((number << 1) ^ (number >> 63))

@@ -11,8 +11,8 @@ from sluice.proof.generation.json_values import JsonWriting
 from sluice.proof.generation.line_values import ColumnWriting
 from sluice.proof.generation.made import UnmadeError
 from sluice.proof.generation.pattern_values import PatternWriting
-from sluice.proof.generation.protobuf_values import ProtobufWriting, varint
-from sluice.proof.generation.writing import ValueWriting
+from sluice.proof.generation.protobuf_values import ProtobufWriting
+from sluice.proof.generation.writing import ValueWriting, varint
 from sluice.specs.model.encoding import UNDER_SCHEMAS
 from sluice.specs.model.model import TopicValue
 

@@ -56,10 +56,10 @@ class RecordGenerator:
         self._forms = TopicForms(topic.value)
         self._left_out = left_out | ({topic.value.heartbeat} if topic.value.heartbeat else set())
         self._identities = identities | frozenset(topic.value.event_id or ())
-        plan = RecordPlan(
+        self._plan = RecordPlan(
             topic.value, self._forms, lambda: self._contents, self._moment, self._mark, lambda: self._has_more
         )
-        self._broken = BrokenRecords(plan, skew if has_two_times else None) if breaks else None
+        self._broken = BrokenRecords(self._plan, skew if has_two_times else None) if breaks else None
 
     def happens(self, number: int) -> datetime:
         """Return when the event of a record happens."""
@@ -163,12 +163,8 @@ class RecordGenerator:
         return RecordMoment(number, at, at)
 
     def _made(self, moment: RecordMoment) -> bytes:
-        number = moment.number
-        form = self._forms.of(number)
         try:
-            return form.head + form.writing.write(
-                self._contents[self._forms.place(number)].tree(moment), self._mark(number)
-            )
+            return self._plan.made(moment.number, moment)
         except TypeError as error:  # a path leads through a field that is no object
             raise UnmadeError(
                 f"cannot be written: two of its paths lead to the same place ({error})",

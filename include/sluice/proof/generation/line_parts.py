@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from sluice.values.line_pattern import NAMED_GROUP, next_part
+
 _POOL = string.ascii_lowercase + string.digits + string.ascii_uppercase + string.punctuation + " \t"
 _MOST_CHOICES, _LENGTH = 36, 6
-_NAMED = re.compile(r"\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>")
 _REPEAT = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _UNBOUNDED = 1 << 30
 
@@ -180,19 +181,12 @@ class _Parser:
         if text.startswith(("(?=", "(?!"), at):
             return None, self.group("", at + 3)[1] + 1
         if text[at] == "(":
-            named = _NAMED.match(text, at)
+            named = NAMED_GROUP.match(text, at)
             begin = named.end() if named else at + (3 if text.startswith("(?:", at) else 1)
             group, end = self.group(named[1] if named else "", begin)
             return group, end + 1
-        end = self._end_of_class(at) if text[at] == "[" else at + (2 if text[at] == "\\" else 1)
-        one = text[at:end]
-        return OneCharacter(one if one[0] in "\\[." else re.escape(one)), end
-
-    def _end_of_class(self, at: int) -> int:
-        end = at + 2 if self._text.startswith("[^", at) else at + 1
-        while self._text[end] != "]":
-            end += 2 if self._text[end] == "\\" else 1
-        return end + 1
+        one = next_part(text, at)
+        return OneCharacter(one if one[0] in "\\[." else re.escape(one)), at + len(one)
 
     def _repeated(self, part: LinePart, at: int) -> tuple[LinePart, int]:
         mark = self._text[at : at + 1]

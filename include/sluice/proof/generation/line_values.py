@@ -43,9 +43,7 @@ class ColumnWriting:
         held: dict[str, object] = {name: f"{MARK}-{mark}" for name in self._further if mark is not None}
         held |= tree
         parts = [line_text(held[name]) if name in held else None for name in self.value.line_fields or ()]
-        line = join_line(parts, self.value.delimiter or ",")
-        # A line of one column that is empty has no bytes, and is refused as such.
-        return line.encode()
+        return join_line(parts, self.value.delimiter or ",").encode()
 
 
 def line_text(content: object) -> str:

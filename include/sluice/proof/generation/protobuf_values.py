@@ -14,7 +14,7 @@ from sluice.proof.generation.json_values import text_form
 from sluice.proof.generation.line_values import line_text
 from sluice.proof.generation.made import UnmadeError
 from sluice.proof.generation.shapes import FieldShape, tick_of
-from sluice.proof.generation.writing import Tree
+from sluice.proof.generation.writing import Tree, varint
 from sluice.specs.model.fields import FieldType, ValueField
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -126,16 +126,6 @@ class ProtobufWriting:
 def marked(mark: int) -> bytes:
     """Return the bytes of a field that no message has, with a number."""
     return varint(_FREE << 3) + varint(mark)
-
-
-def varint(number: int) -> bytes:
-    """Return a number without a sign as Protobuf writes it."""
-    found = bytearray()
-    while number > 0x7F:  # noqa: PLR2004 - seven bits of each byte
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
 
 
 def _fields(layout: Said, name: str) -> list[Said]:

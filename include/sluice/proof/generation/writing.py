@@ -37,3 +37,13 @@ class ValueWriting(Protocol):
             UnmadeError: the bytes cannot hold it.
         """
         ...
+
+
+def varint(number: int) -> bytes:
+    """Return a number without a sign in groups of seven bits, the lowest first, as Protobuf and Avro write it."""
+    found = bytearray()
+    while number > 0x7F:  # noqa: PLR2004 - seven bits of each byte
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)

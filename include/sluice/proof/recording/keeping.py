@@ -12,7 +12,8 @@ from sluice.console.html.proof_page import proof_page
 from sluice.disk import write_text
 from sluice.project.project import Project
 from sluice.proof.figures import figures_of
-from sluice.proof.journal import RecordFate, SendOutcome
+from sluice.proof.generation.made import RecordFate
+from sluice.proof.journal import SendOutcome
 from sluice.proof.report import PAGE, ProofReport
 from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.run import ProofRequest, ProvenRun, Tell, prove, remove_leftovers

@@ -10,9 +10,9 @@ from functools import partial
 from sluice.project.project import Project
 from sluice.proof.eligibility import happens_live
 from sluice.proof.generation.generator import RecordGenerator
-from sluice.proof.generation.made import MadeRecord
+from sluice.proof.generation.made import MadeRecord, RecordFate
 from sluice.proof.generation.unmade import left_out
-from sluice.proof.journal import RecordFate, SendJournal
+from sluice.proof.journal import SendJournal
 from sluice.proof.observations import JudgedRecord
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.specs.model.outputs import HOUR
@@ -80,37 +80,35 @@ def load_of(project: Project, spec: PipelineSpec, *, rate: float, seconds: float
     """
     topics = {name: project.catalog.topics[name] for name in spec.topics}
     is_live, now = happens_live(spec, project.catalog.topics), project.clock.now()
-    make = partial(_generators, spec, topics, now=project.clock.now if is_live else None)
+    makers = _makers(spec, topics, project.clock.now if is_live else None)
     if is_live:
-        return ProofLoad(make(now, timedelta(seconds=1)), is_live)
+        return ProofLoad(_made(makers, now, timedelta(seconds=1)), is_live)
     of_each = max(1, int(rate * seconds / len(topics)))
     length = spec.intervals.interval_length if spec.has_intervals else HOUR
     # A form that leaves out a part of the time needs steps of which it leaves out nothing.
-    tick = max(_MILLISECOND, *(each.tick for each in make(now, _MILLISECOND).values()))
+    tick = max(_MILLISECOND, *(each.tick for each in _made(makers, now, _MILLISECOND).values()))
     step = -(-(_INTERVALS * length / of_each) // tick) * tick
     rules = [spec.time_of(name) for name in topics]
     behind = max(each.allowed_lateness + each.arrival_disorder for each in rules) + 3 * length + timedelta(days=1)
     begin = now - step * of_each * (MOST_TIMES + 1) - behind
-    return ProofLoad(make(begin.replace(hour=0, minute=0, second=0, microsecond=0), step), is_live)
+    return ProofLoad(_made(makers, begin.replace(hour=0, minute=0, second=0, microsecond=0), step), is_live)
 
 
-def _generators(
-    spec: PipelineSpec,
-    topics: Mapping[str, TopicSpec],
-    begin: datetime,
-    step: timedelta,
-    *,
-    now: Callable[[], datetime] | None,
-) -> dict[str, RecordGenerator]:
-    """Return what makes the records of each topic; a field that identifies events of another one refers to them."""
+_Maker = Callable[[datetime, timedelta], RecordGenerator]
+"""Makes what makes the records of a topic, of when the first event happens and the step between two."""
+
+
+def _makers(
+    spec: PipelineSpec, topics: Mapping[str, TopicSpec], now: Callable[[], datetime] | None
+) -> Mapping[str, _Maker]:
+    """Return the makers of each topic; a field that identifies events of another one refers to them."""
     identities = frozenset(each for topic in topics.values() for each in topic.value.event_id or ())
     found = {}
     for name, topic in topics.items():
         rules = spec.time_of(name)
-        found[name] = RecordGenerator(
+        found[name] = partial(
+            RecordGenerator,
             topic,
-            begin,
-            step,
             lateness=rules.allowed_lateness,
             skew=rules.future_skew,
             breaks=spec.circuit_breaker is None,
@@ -119,6 +117,10 @@ def _generators(
             left_out=left_out(topic),
         )
     return found
+
+
+def _made(makers: Mapping[str, _Maker], begin: datetime, step: timedelta) -> dict[str, RecordGenerator]:
+    return {name: make(begin, step) for name, make in makers.items()}
 
 
 def refused(journal: SendJournal, judged: Sequence[JudgedRecord]) -> frozenset[str]:

@@ -17,8 +17,8 @@ from sluice.launch.processes import DRIVER_MARK, end_marked, wait_until
 from sluice.project.project import Project
 from sluice.proof.eligibility import covered_outputs, refuse_ineligible
 from sluice.proof.findings import ProofVerdict
-from sluice.proof.generation.made import MadeRecord
-from sluice.proof.journal import RecordFate, SendJournal
+from sluice.proof.generation.made import MadeRecord, RecordFate
+from sluice.proof.journal import SendJournal
 from sluice.proof.judgement import Proof, judge
 from sluice.proof.observations import (
     NO_BOUNDS,
