@@ -38,7 +38,7 @@ from sluice.devstack.spark_cluster import MASTER, SparkCluster, embedded_cluster
 from sluice.devstack.stack_faults import component_fault, unusable
 from sluice.devstack.supervision import ALIVE, Program, ProgramState, Supervisor
 from sluice.disk import disk_remedy
-from sluice.errors import NotReadyError, SpecError, UnreachableError
+from sluice.errors import NotReadyError, UnreachableError
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.launch.engine import WarmEngine
 from sluice.launch.launcher import LocalLauncher
@@ -48,6 +48,7 @@ from sluice.settings import Settings, StateFolder
 from sluice.specs.deployments.deployment import DeploymentSpec
 from sluice.specs.deployments.kafka import ExternalKafka
 from sluice.specs.load import scan
+from sluice.specs.reading.kinds import Kind
 
 _BROKER_SECONDS = 90.0
 _SPARK_SECONDS = 90.0
@@ -220,13 +221,8 @@ class Stack:
 
     def _deployment(self) -> DeploymentSpec:
         scanned = scan(self._settings.home / "include")
-        deployment = scanned.catalog.deployments.get(self._settings.deployment)
-        if deployment is None:
-            raise SpecError(
-                f"There is no sound deployment {self._settings.deployment!r} in include/deployments.",
-                fix="run `sluice check`, or name another one with SLUICE_DEPLOYMENT.",
-            )
-        return deployment
+        scanned.refuse_broken(Kind.DEPLOYMENT, self._settings.deployment)
+        return scanned.catalog.deployment(self._settings.deployment)
 
     def _ports(self, free: Callable[[int], bool], brokers: int) -> Ports:
         """Return the ports that the running stack has, or free ones: those of last time where possible."""

@@ -20,7 +20,8 @@ from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.code.identity import pipeline_parts
 from sluice.specs.code.parts import CodeParts
 from sluice.specs.deployments.deployment import DeploymentSpec
-from sluice.specs.load import load_catalog, scan
+from sluice.specs.load import Scan, load_catalog, scan
+from sluice.specs.reading.kinds import Kind
 from sluice.specs.units import declared_units
 from sluice.static.places import StaticPlaces
 from sluice.storage.folder import folder_at
@@ -42,15 +43,9 @@ class Project:
     """
 
     def __init__(self, settings: Settings, catalog: Catalog, clock: Clock | None = None) -> None:
-        if settings.deployment not in catalog.deployments:
-            raise SpecError(
-                f"SLUICE_DEPLOYMENT is {settings.deployment!r}, and include/deployments has "
-                f"{', '.join(sorted(catalog.deployments)) or 'none'}.",
-                fix="set it to one of these, or add a file.",
-            )
         self.settings = settings
         self.catalog = catalog.in_deployment(settings.deployment)
-        self.deployment: DeploymentSpec = catalog.deployments[settings.deployment]
+        self.deployment: DeploymentSpec = catalog.deployment(settings.deployment)
         self.clock = clock or SystemClock()
 
     @classmethod
@@ -67,9 +62,19 @@ class Project:
         """Read the specs and leave out broken ones, so that the others can be operated. Opens no connection.
 
         Raises:
-            SpecError: the spec of the deployment is broken or missing.
+            SpecError: see `of_sound`.
         """
-        return cls(settings, scan(settings.home / "include").catalog)
+        return cls.of_sound(settings, scan(settings.home / "include"))
+
+    @classmethod
+    def of_sound(cls, settings: Settings, specs: Scan) -> Project:
+        """Take the specs that are sound, among which that of the deployment has to be.
+
+        Raises:
+            SpecError: it is broken (with all its faults) or missing.
+        """
+        specs.refuse_broken(Kind.DEPLOYMENT, settings.deployment)
+        return cls(settings, specs.catalog)
 
     @cached_property
     def folder(self) -> StateFolder:

@@ -58,12 +58,16 @@ class Scan:
         """
         if name in self.catalog.pipelines:
             return self.catalog.pipelines[name]
-        if faults := self.broken.get((Kind.PIPELINE, name)):
-            raise SpecFaults(faults)
+        self.refuse_broken(Kind.PIPELINE, name)
         names = sorted({*self.catalog.pipelines, *(stem for kind, stem in self.broken if kind is Kind.PIPELINE)})
         raise SpecError(
             f"there is no pipeline {name!r}; the specs have {', '.join(names) or 'none'}.", fix="name one of these."
         )
+
+    def refuse_broken(self, kind: Kind, name: str) -> None:
+        """Raise SpecFaults, with the faults that keep it out of the catalog, if a spec is broken."""
+        if faults := self.broken.get((kind, name)):
+            raise SpecFaults(faults)
 
 
 def load_catalog(include: Path, *, deployment: str | None = None) -> Catalog:

@@ -16,4 +16,4 @@ def open_pipeline(name: str) -> tuple[Project, PipelineSpec]:
     """
     config = settings()
     specs = scan(config.home / "include")
-    return Project(config, specs.catalog), specs.pipeline(name)
+    return Project.of_sound(config, specs), specs.pipeline(name)

@@ -167,6 +167,20 @@ class Catalog:
         access = {principal: spec for principal, spec in self.access.items() if spec.exists_in(name)}
         return replace(self, topics=topics, pipelines=pipelines, access=access)
 
+    def deployment(self, name: str) -> DeploymentSpec:
+        """Return the deployment that `SLUICE_DEPLOYMENT` names.
+
+        Raises:
+            SpecError: there is none of this name.
+        """
+        if name not in self.deployments:
+            raise SpecError(
+                f"SLUICE_DEPLOYMENT is {name!r}, and include/deployments has "
+                f"{', '.join(sorted(self.deployments)) or 'none'}.",
+                fix="set it to one of these, or add a file.",
+            )
+        return self.deployments[name]
+
     def suite_of(self, pipeline: str) -> ExpectationsSpec | None:
         """Return the suite that guards a pipeline; None where none is declared.
 
