@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.nested_oracle import INSTANTS, LOG_FORM
 
 KEYS = ("a", "b", "c", "inner_id", "count")
-PATHS = ("$.meta.x", "$.box.a", "$.box['B c'].d", "$['Odd Key']", "$.box.User.id")
+PATHS = ("$.meta.x", "$.box.a", "$.box['B c'].d", "$['Odd Key']", "$.box.User.id", "$.a.b", "$.a.b.c")
 AT = {"type": "timestamp", "required": True, "path": "$.meta.at"}
 """The event time of every value."""
 

@@ -11,6 +11,7 @@ from decimal import Context, Decimal
 from math import isfinite
 
 from sluice.proof.generation.made import UnmadeError
+from sluice.proof.generation.places import DECLARE, in_one_place
 from sluice.proof.generation.shapes import FieldShape
 from sluice.specs.model.fields import FieldType
 from sluice.values.paths import put_at
@@ -19,7 +20,6 @@ VALUES = 5
 """How many texts a field has that says nothing else: few, so that records have keys in common."""
 _RANGE, _ENTRIES, _ABSENT_OF = 100, 3, 4
 _EXACT = Context(prec=100)
-_DECLARE = "correct the field's bounds in the topic, or prove a pipeline over another topic."
 _NUMBERS = (FieldType.LONG, FieldType.INTEGER, FieldType.DOUBLE, FieldType.DECIMAL)
 
 
@@ -61,8 +61,6 @@ class RecordContents:
         self.shapes = in_one_place({name: shape for name, shape in shapes.items() if name not in left_out})
         self._event_time, self._times = event_time, frozenset({event_time, arrival_time})
         self._identities = identities
-        paths = {shape.field.keys(name) for name, shape in self.shapes.items()}
-        self._around = frozenset(path[:n] for path in paths for n in range(1, len(path)))
 
     def tree(self, moment: RecordMoment, *, instead: Mapping[str, object] | None = None) -> dict[str, object]:
         """Return what the bytes of a record hold, by the keys in them.
@@ -95,8 +93,7 @@ class RecordContents:
             if shape.group and chosen[shape.group] != shape.member:
                 continue
             own = not inside and name in self._times
-            is_around = not inside and keys in self._around
-            if shape.field.required or shape.always or own or is_around or (moment.number + place) % _ABSENT_OF:
+            if shape.field.required or shape.always or own or (moment.number + place) % _ABSENT_OF:
                 put_at(found, keys, self._part(name, shape, moment, inside))
         return found
 
@@ -118,47 +115,6 @@ class RecordContents:
             return shape.written(_content(name, shape, number, at, identifies=identifies))
         except UnmadeError as error:
             raise UnmadeError(error.reason, error.fix, f"{inside}{name}") from None
-
-
-def in_one_place(shapes: Mapping[str, FieldShape]) -> dict[str, FieldShape]:
-    """Return fields of which no two lead to the same place: one with the rules of all stands for them.
-
-    Where no content keeps all the rules, optional fields are left out.
-
-    Raises:
-        UnmadeError: one of those is required.
-    """
-    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, shape in shapes.items():
-        places[shape.field.keys(name)].append(name)
-    found = dict(shapes)
-    for first, *others in places.values():
-        for name in others:
-            shape, other = found.pop(first), found.pop(name)
-            if (joined := _joined(shape, other)) is not None:
-                found[first] = joined
-                continue
-            if shape.field.required or other.field.required:
-                raise UnmadeError(f"is read from the same place as {first}, as another type", _DECLARE, name)
-            break
-    return {name: found[name] for name in shapes if name in found}
-
-
-def _joined(one: FieldShape, other: FieldShape) -> FieldShape | None:
-    """Return a shape with the rules of both; None if they are of different types."""
-    ours, theirs = one.field, other.field
-    if (ours.words, ours.epoch, ours.zone, ours.format) != (theirs.words, theirs.epoch, theirs.zone, theirs.format):
-        return None
-    lists = [set(field.one_of) for field in (ours, theirs) if field.one_of is not None]
-    lows = [field.minimum for field in (ours, theirs) if field.minimum is not None]
-    highs = [field.maximum for field in (ours, theirs) if field.maximum is not None]
-    rules: dict[str, object] = {
-        "required": ours.required or theirs.required,
-        "one_of": tuple(sorted(set.intersection(*lists))) if lists else None,
-        "minimum": max(lows, default=None),
-        "maximum": min(highs, default=None),
-    }
-    return replace(one, field=ours.model_copy(update=rules))
 
 
 def _chosen(shapes: Mapping[str, FieldShape], number: int, needed: frozenset[str]) -> dict[str, str]:
@@ -202,7 +158,7 @@ def _text(name: str, shape: FieldShape, number: int, *, identifies: bool) -> str
     if texts is None:
         return f"{name}-{number if identifies else number % VALUES}"
     if not texts:
-        raise UnmadeError("has no text that is allowed", _DECLARE)
+        raise UnmadeError("has no text that is allowed", DECLARE)
     return texts[number % (len(texts) if identifies else min(VALUES, len(texts)))]
 
 
@@ -215,7 +171,7 @@ def _number(shape: FieldShape, number: int, *, identifies: bool) -> object:
         return _real(shape, number)
     low, high = shape.range
     if low > high:
-        raise UnmadeError("has no number that is allowed", _DECLARE)
+        raise UnmadeError("has no number that is allowed", DECLARE)
     begin = _begin(low, high)
     room = high - begin + 1
     found = begin + number % (room if identifies else min(_RANGE, room))
@@ -241,7 +197,7 @@ def _real(shape: FieldShape, number: int) -> float:
     for found in (_single(each) if shape.is_single else each for each in tries):
         if isfinite(found) and (low is None or found >= low) and (high is None or found <= high):
             return found
-    raise UnmadeError("has no number that is allowed", _DECLARE)
+    raise UnmadeError("has no number that is allowed", DECLARE)
 
 
 def _single(number: float) -> float:

@@ -163,13 +163,7 @@ class RecordGenerator:
         return RecordMoment(number, at, at)
 
     def _made(self, moment: RecordMoment) -> bytes:
-        try:
-            return self._plan.made(moment.number, moment)
-        except TypeError as error:  # a path leads through a field that is no object
-            raise UnmadeError(
-                f"cannot be written: two of its paths lead to the same place ({error})",
-                "let the paths of the topic's fields lead to different places.",
-            ) from error
+        return self._plan.made(moment.number, moment)
 
 
 def _tells_apart(shapes: Mapping[str, FieldShape], name: str) -> bool:

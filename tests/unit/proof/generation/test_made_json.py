@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sluice.proof.generation.generator import RecordGenerator
 from sluice.proof.generation.made import MadeRecord, RecordFate
 from sluice.proof.generation.unmade import obstacles_in
-from sluice.specs.model.model import TopicValue
+from sluice.specs.model.model import TopicSpec, TopicValue
 from tests.admission_oracle import Declared, Times, judge
 from tests.nested_oracle import judge_nested
 from tests.nested_records import declarations
@@ -37,7 +40,9 @@ def test_records_with_anything_inside_are_good_and_broken_ones_are_what_was_mean
     said = {name: _with_scales(field) for name, field in said.items()}
     topic = topic_of(value)
     if obstacles := list(obstacles_in(topic)):
-        assert all("is read from the same place as" in reason for reason, _ in obstacles)
+        assert all(
+            re.search("is read from the same place as|another field is read from inside it", why) for why, _ in obstacles
+        )
         assume(False)
     made = generator_of(topic)
     records = [made.record(number) for number in range(2 * EVERY)]
@@ -160,6 +165,95 @@ def test_what_keeps_no_rule_of_its_field_is_said_of_each_field() -> None:
         "the field none of things has no text that is allowed.",
         "the field inner.x of things has no number that is allowed.",
     ]
+
+
+def test_a_place_that_fields_read_as_different_types_is_in_no_record_and_refused_where_one_is_required() -> None:
+    def topic(*, required: bool) -> TopicSpec:
+        kinds = {"first": "string", "other": "boolean", "third": "string"}
+        fields = {name: {"type": kind, "path": "$.x"} for name, kind in kinds.items()}
+        fields["third"] |= {"required": required}
+        at = {"at": {"type": "timestamp", "required": True}, "a": {"type": "string"}}
+        return topic_of(
+            TopicValue.model_validate({"event_time": "at", "arrival_time": "at", "fields": {**at, **fields}})
+        )
+
+    made = generator_of(topic(required=False))
+    assert {key for number in range(EVERY) for key in json.loads(made.value(number))} == {"at", "a"}
+    ((reason, _),) = obstacles_in(topic(required=True))
+    assert reason == "the field other of things is read from the same place as first, as another type."
+
+
+_DEEP = {"type": "object", "fields": {"z": {"type": "string", "required": True}}}
+
+
+def _meta(**fields: dict[str, Any]) -> dict[str, Any]:
+    return {"meta": {"type": "object", "fields": fields}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({**_meta(x={"type": "string"}), "p": {"type": "boolean", "path": "$.meta.x"}}, {}),
+        (
+            {**_meta(x={"type": "string"}), "p": {"type": "string", "path": "$.meta.x", "one_of": ["q"]}},
+            {"x": "q"},
+        ),
+        (
+            {**_meta(x={"type": "string", "one_of": ["q"]}), "p": {"type": "string", "path": "$.meta.x"}},
+            {"x": "q"},
+        ),
+        (
+            {**_meta(inner=_DEEP), "p": {"type": "string", "path": "$.meta.inner.y", "required": True}},
+            {"inner": {"y": "p-2", "z": "z-2"}},
+        ),
+        (
+            {**_meta(inner=_DEEP), "p": {**_DEEP, "path": "$.meta.inner"}, "q": {"type": "string", "path": "$.meta.w"}},
+            {"inner": {"z": "z-2"}, "w": "q-2"},
+        ),
+        (
+            {
+                "q": {"type": "string", "path": "$.meta.inner.z", "one_of": ["n"]},
+                "p": {**_DEEP, "path": "$.meta.inner"},
+                **_meta(inner=_DEEP),
+            },
+            {"inner": {"z": "n"}},
+        ),
+    ],
+)
+def test_a_path_into_an_object_keeps_the_rules_of_the_part_that_it_leads_to(
+    fields: dict[str, Any], value: dict[str, Any]
+) -> None:
+    at = {"at": {"type": "timestamp", "required": True}, "a": {"type": "string"}}
+    said = TopicValue.model_validate({"event_time": "at", "arrival_time": "at", "fields": {**at, **fields}})
+    made = generator_of(topic_of(said))
+    declared = {name: field.model_dump(exclude_none=True) for name, field in said.fields.items()}
+    good = [record for record in map(made.record, range(EVERY)) if not record.reason]
+    assert {judge_nested(record.value, declared)[0] for record in good} == {"good"}
+    assert json.loads(made.value(7))["meta"] == value
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {**_meta(x={"type": "string", "required": True}), "p": {"type": "boolean", "path": "$.meta.x"}},
+            "the field meta.x of things is read from the same place as p, as another type.",
+        ),
+        (
+            {"m": {"type": "map", "values": {"type": "string"}}, "p": {"type": "string", "path": "$.m.x"}},
+            "the field m of things is no object, and another field is read from inside it.",
+        ),
+        (
+            {**_meta(x={"type": "string"}), "p": {"type": "string", "path": "$.meta.x.y"}},
+            "the field meta.x of things is no object, and another field is read from inside it.",
+        ),
+    ],
+)
+def test_a_path_into_what_has_other_rules_is_refused(fields: dict[str, Any], words: str) -> None:
+    at = {"at": {"type": "timestamp", "required": True}}
+    topic = topic_of(TopicValue.model_validate({"event_time": "at", "arrival_time": "at", "fields": {**at, **fields}}))
+    ((reason, _),) = obstacles_in(topic)
+    assert reason == words
 
 
 def test_a_day_is_no_time_of_a_record() -> None:
