@@ -24,7 +24,8 @@ from sluice.proof.findings import ProofFault, ProofVerdict
 from sluice.proof.journal import SendJournal
 from sluice.proof.observations import ObservedKind, ObservedRecord, ObservedRecords, ObservedRows
 from sluice.proof.running.place import PREFIX
-from sluice.proof.running.run import ProofRequest, ProvenRun, prove
+from sluice.proof.running.request import ProofRequest, ProvenRun
+from sluice.proof.running.run import prove
 from sluice.proof.running.sending import checksum
 from sluice.settings import Settings
 from tests.integration.brokers import own_broker_in

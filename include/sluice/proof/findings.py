@@ -58,6 +58,11 @@ class ProofFault(ExplainedEnum):
     STALE_READER = "stale_reader", "a reader did not see what had been acknowledged long before", _STREAM
     SLOW = "slow", "records took longer than was promised", "compare the rate with the resources of the driver"
     NOT_HEALED = "not_healed", "the pipeline was not at work again after a fault", _STREAM
+    DRIVER_ENDED = (
+        "driver_ended",
+        "the driver ended though nobody had asked it to, after it was at work",
+        "read its log, which the finding names",
+    )
     ALERT_MISSING = "alert_missing", "a fault raised no alert", "read include/alerts, and `sluice alerts open`"
     FALSE_ALERT = "false_alert", "an alert came that no fault explains", "`sluice alerts show` says what it saw"
     NOT_FIRED = "not_fired", "nothing shows that a requested fault struck", "repeat the proof"

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from sluice.proof.findings import ProofFault, ProofFinding
 from sluice.proof.journal import SendJournal
-from sluice.proof.observations import LatencyBounds, ObservedRecords
+from sluice.proof.observations import LatencyBounds, ObservedKind, ObservedRecords
 
 _MINUTE = 60.0
 
@@ -62,10 +62,14 @@ def latencies(journal: SendJournal, output: ObservedRecords) -> ProofLatencies |
 def check_latencies(
     output: ObservedRecords, found: ProofLatencies | None, bounds: LatencyBounds
 ) -> Iterator[ProofFinding]:
-    """Yield which bounds were broken; where records have no times and there are bounds, nobody knows."""
+    """Yield which bounds were broken. Where the raw records have no times and there are bounds, nobody knows.
+
+    Another output, such as dead letters, need not say when its records were readable.
+    """
     promised = {"worst minute": bounds.worst_minute, "99.9th percentile": bounds.p999}
     if found is None:
-        if output.records and any(bound is not None for bound in promised.values()):
+        is_due = output.kind is ObservedKind.RAW and bool(output.records)
+        if is_due and any(bound is not None for bound in promised.values()):
             yield ProofFinding(ProofFault.NOT_READ, output.name, 1, output.name, "no record says when it was readable")
         return
     for (name, bound), seconds in zip(promised.items(), (found.worst_minute, found.p999), strict=True):

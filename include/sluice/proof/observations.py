@@ -106,6 +106,7 @@ class ObservedRows:
         older: rows of NEWEST that newer ones have replaced.
         allowed: rows that may be there or not.
         is_complete: whether it was read to its end.
+        why: why not.
         is_ordered: whether the order of a key's rows means something: not in a table.
     """
 
@@ -116,7 +117,13 @@ class ObservedRows:
     older: tuple[ObservedRow, ...] = ()
     allowed: tuple[ObservedRow, ...] = ()
     is_complete: bool = True
+    why: str = ""
     is_ordered: bool = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing had to be there, and nothing was."""
+        return not (self.expected or self.seen)
 
 
 @dataclass(frozen=True)
@@ -154,13 +161,13 @@ class FiredFault:
         name: of the fault.
         at: when it struck, in seconds since 1970.
         evidence: what shows that it struck; empty: nothing does.
-        healed: whether the pipeline was at work again afterwards.
+        healed: whether the pipeline was at work again afterwards; None: nobody knows, for nothing was sent after it.
     """
 
     name: str
     at: float
     evidence: str
-    healed: bool = True
+    healed: bool | None = True
 
 
 @dataclass(frozen=True)
@@ -215,6 +222,7 @@ class Observations:
         alerts: that came, by name.
         expected_alerts: that had to come.
         bounds: of latencies.
+        ended: how the driver ended though nobody asked it to; empty if it did not.
     """
 
     outputs: tuple[ObservedRecords, ...] = ()
@@ -229,3 +237,4 @@ class Observations:
     alerts: frozenset[str] = frozenset()
     expected_alerts: frozenset[str] = frozenset()
     bounds: LatencyBounds = NO_BOUNDS
+    ended: str = ""

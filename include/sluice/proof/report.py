@@ -45,7 +45,7 @@ class ReportedFault(ProofFact):
     name: str
     at: Moment
     evidence: str = ""
-    healed: bool = True
+    healed: bool | None = True
 
 
 class ReportedLatency(ProofFact):

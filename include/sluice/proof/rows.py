@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from sluice.proof.findings import ProofFault, ProofFinding, of_cases
 from sluice.proof.observations import ObservedRow, ObservedRows, RowsPromise
 
+IDLE = "no record that was sent gives it a row"
+"""Why an output with nothing in it proves nothing."""
 _SHOWN = 200
 
 
@@ -18,7 +20,9 @@ def check_rows(output: ObservedRows) -> Iterator[ProofFinding]:
         if fault is not ProofFault.LOST or output.is_complete:
             yield from of_cases(fault, output.name, found)
     if not output.is_complete:
-        yield ProofFinding(ProofFault.NOT_READ, output.name, 1, output.name)
+        yield ProofFinding(ProofFault.NOT_READ, output.name, 1, output.name, output.why)
+    elif output.is_idle:
+        yield ProofFinding(ProofFault.NOT_READ, output.name, 1, output.name, IDLE)
 
 
 def contents_by_key(rows: Iterable[ObservedRow]) -> dict[str, set[str]]:
@@ -75,6 +79,12 @@ def _reordered(output: ObservedRows) -> Iterator[_Case]:
 def _newest(output: ObservedRows) -> Iterator[_Case]:
     due, older, allowed = (contents_by_key(rows) for rows in (output.expected, output.older, output.allowed))
     there = {row.key: row.content for row in output.seen}
+    if not output.is_ordered:  # in a topic the last row of a key counts, and a table has no last one
+        times = Counter(row.key for row in output.seen)
+        for key in [key for key in there if times[key] > 1]:
+            del there[key]
+            due.pop(key, None)
+            yield ProofFault.TWICE, (_short(key), f"the key has {times[key]} rows")
     for key in due.keys() - there.keys():
         yield ProofFault.LOST, (_short(key), "the key has no row")
     for key, content in there.items():

@@ -34,12 +34,12 @@ class RowsAnswer:
 
     Attributes:
         outputs: by their names; of topics only what is due, for the batch does not read them.
-        judged: what validation makes of each record.
+        judged: what validation makes of each record; None: nobody knows.
         uncovered: outputs of which nothing can be said, with the reason.
     """
 
     outputs: tuple[ObservedRows, ...] = ()
-    judged: tuple[JudgedRecord, ...] = ()
+    judged: tuple[JudgedRecord, ...] | None = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -32,13 +32,15 @@ def check_looks(journal: SendJournal, seen: Observations) -> Iterator[ProofFindi
 
 def check_faults(journal: SendJournal, seen: Observations) -> Iterator[ProofFinding]:
     """Yield which faults prove nothing, or were not survived."""
+    if seen.ended:
+        yield ProofFinding(ProofFault.DRIVER_ENDED, "driver", 1, seen.ended)
     times = [record.sent_at for record in journal.acknowledged]
     for fault in seen.faults:
         if not fault.evidence:
             yield ProofFinding(ProofFault.NOT_FIRED, fault.name, 1, fault.name)
         elif not times or not min(times) < fault.at < max(times):
             yield ProofFinding(ProofFault.NOT_CROSSED, fault.name, 1, f"{fault.at:.1f}")
-        if not fault.healed:
+        if fault.healed is False:
             yield ProofFinding(ProofFault.NOT_HEALED, fault.name, 1, fault.name)
 
 

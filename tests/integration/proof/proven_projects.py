@@ -9,7 +9,8 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.launch.endpoints import Endpoints, write_endpoints
 from sluice.project.project import Project
 from sluice.proof.running.faults import RequestedFault
-from sluice.proof.running.run import ProofRequest, ProvenRun, prove
+from sluice.proof.running.request import ProofRequest, ProvenRun
+from sluice.proof.running.run import prove
 from sluice.settings import Settings
 
 

@@ -22,7 +22,8 @@ from sluice.project.project import Project
 from sluice.proof.findings import ProofVerdict
 from sluice.proof.generation.made import RecordFate
 from sluice.proof.running.faults import RequestedFault
-from sluice.proof.running.run import ProofRequest, prove
+from sluice.proof.running.request import ProofRequest
+from sluice.proof.running.run import prove
 from sluice.provisioning.access.administration import Credential
 from sluice.settings import Settings, settings
 from sluice.specs.model.access import Mechanism

@@ -23,7 +23,7 @@ from sluice.proof.observations import (
     ObservedRows,
     RowsPromise,
 )
-from sluice.proof.running.run import ProvenRun
+from sluice.proof.running.request import ProvenRun
 from sluice.settings import Settings
 from sluice.topics.records import RecordPosition
 

@@ -78,6 +78,7 @@ def test_of_newest_rows_the_keys_are_counted() -> None:
         allowed=(row("c2"), row("e1")),
         older=(row("d0"),),
         seen=(row("a1"), row("a2"), row("b2"), row("c2"), row("d0"), row("e1")),
+        is_ordered=True,
     )
     (count,) = figures_of(SendJournal(()), Observations(rows=(output,))).partitions["shops"]
     assert count == PartitionCount(partition=None, sent=4, found=3), "the row of d is an old one"

@@ -103,6 +103,9 @@ def test_bounds_are_promises_and_need_times() -> None:
     raw = SOUND.outputs[0]
     untimed = replace(raw, records=tuple(replace(each, readable_at=None) for each in raw.records))
     assert judged(replace(SOUND, outputs=(untimed,), looks=())) == (ProofVerdict.INCONCLUSIVE, {ProofFault.NOT_READ})
+    letters = replace(untimed, name="dead letters", kind=ObservedKind.TOPIC)
+    bounds = LatencyBounds(worst_minute=1e6, p999=1e6)
+    assert judged(replace(SOUND, outputs=(*SOUND.outputs, letters), bounds=bounds)) == (ProofVerdict.PROVEN, set())
     without = replace(SOUND, outputs=(untimed,), looks=(), bounds=LatencyBounds())
     assert judged(without) == (ProofVerdict.PROVEN, set())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,9 +26,10 @@ from sluice.proof.judgement import judge
 from sluice.proof.observations import ComparedInterval, Observations
 from sluice.proof.recording import keeping
 from sluice.proof.report import PAGE, ProofReports
+from sluice.proof.rows import IDLE
 from sluice.proof.running.comparison import of_report
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun, Tell
+from sluice.proof.running.request import ProofRequest, ProvenRun, Tell
 from sluice.specs.model.model import PipelineSpec
 
 START, HOUR = datetime(2026, 1, 1, tzinfo=UTC), timedelta(hours=1)
@@ -59,6 +61,17 @@ def test_a_report_of_a_comparison_becomes_one_fact_per_interval() -> None:
     ]
 
 
+def test_intervals_without_a_row_on_either_side_prove_nothing() -> None:
+    hours = [Interval(START + n * HOUR, START + (n + 1) * HOUR) for n in range(3)]
+    empty = tuple(IntervalParity(hour, ParityOutcome.IDENTICAL) for hour in hours)
+    report = ParityReport("b1", "departures", Mode.VERIFY, Interval(START, START + 3 * HOUR), "c", START, empty)
+    found = list(of_report("departures", json.loads(report.to_json())))
+    assert found[3:] == [ComparedInterval("departures", "all", None, IDLE)]
+    one = (replace(empty[0], counts=Counts(identical=1)), *empty[1:])
+    report = replace(report, intervals=one)
+    assert len(list(of_report("departures", json.loads(report.to_json())))) == 3
+
+
 def test_a_raw_table_that_does_not_agree_with_kafka_is_a_difference() -> None:
     (found,) = of_report("departures", {"intervals": [], "left": [], "outcome": "raw_mismatch"})
     assert (found.start, found.is_equal) == ("raw records", False)
@@ -87,10 +100,15 @@ def test_the_exit_code_is_the_verdict(
     asked: list[ProofRequest] = []
 
     def proof(
-        _project: Project, spec: PipelineSpec, request: ProofRequest, _tell: Tell
+        _project: Project,
+        spec: PipelineSpec,
+        request: ProofRequest,
+        _tell: Tell,
+        conclude: Callable[[ProofPlace, ProvenRun], object],
     ) -> tuple[ProofPlace, ProvenRun]:
         assert spec.name == "departures"
         asked.append(request)
+        conclude(place, run)
         return place, run
 
     monkeypatch.setattr(keeping, "prove", proof)

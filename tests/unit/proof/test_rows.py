@@ -12,7 +12,7 @@ from sluice.proof.findings import ProofFault, ProofVerdict, concluded
 from sluice.proof.generation.made import RecordFate
 from sluice.proof.journal import SendJournal, SendOutcome, SentRecord
 from sluice.proof.observations import JudgedRecord, ObservedRow, ObservedRows, RowsPromise
-from sluice.proof.rows import check_rows
+from sluice.proof.rows import IDLE, check_rows
 from sluice.proof.rows_file import OpenCut, RowsAnswer, read_answer, read_cut, write_answer, write_cut
 from sluice.proof.surroundings import check_judged
 from sluice.topics.records import RecordPosition
@@ -75,11 +75,20 @@ def test_a_key_has_its_newest_row() -> None:
     assert newest(a="a2", b="b3", c="c0") == {"phantom": 1}
 
 
-def test_the_last_row_of_a_key_counts() -> None:
+def test_in_a_topic_the_last_row_of_a_key_counts_and_a_table_has_one() -> None:
     seen = tuple(ObservedRow("a", content) for content in ("a1", "a9", "a2"))
     due = (ObservedRow("a", "a2"),)
-    assert found(ObservedRows("news", RowsPromise.NEWEST, due, seen)) == {}
-    assert found(ObservedRows("news", RowsPromise.NEWEST, due, seen[:2])) == {"row_differs": 1}
+    assert found(ObservedRows("news", RowsPromise.NEWEST, due, seen, is_ordered=True)) == {}
+    assert found(ObservedRows("news", RowsPromise.NEWEST, due, seen[:2], is_ordered=True)) == {"row_differs": 1}
+    for both in (seen, seen[::-1], (seen[2], seen[2])):
+        assert found(ObservedRows("live", RowsPromise.NEWEST, due, both)) == {"twice": 1}
+
+
+def test_an_output_in_which_nothing_had_to_be_proves_nothing() -> None:
+    for promise in RowsPromise:
+        idle = tuple(check_rows(ObservedRows("news", promise, (), ())))
+        assert [(each.fault, each.detail) for each in idle] == [(ProofFault.NOT_READ, IDLE)]
+        assert found(ObservedRows("news", promise, (), DUE[:1])) == {"phantom": 1}
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=12), st.data())

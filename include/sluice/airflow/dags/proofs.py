@@ -138,7 +138,7 @@ class ProveOperator(BaseOperator):
     def _proven(self, project: Project) -> ProofReport:
         # Parsing must not pay for Kafka's client and Delta.
         from sluice.proof.recording.keeping import prove_and_keep  # noqa: PLC0415 - see above
-        from sluice.proof.running.run import ProofRequest  # noqa: PLC0415 - see above
+        from sluice.proof.running.request import ProofRequest  # noqa: PLC0415 - see above
 
         (name,) = chosen(project, [self.pipeline])
         faults = tuple(map(RequestedFault, self.faults))

@@ -16,7 +16,7 @@ from sluice.proof.recording.keeping import prove_and_keep
 from sluice.proof.report import EXIT_CODES, PAGE
 from sluice.proof.running.faults import SHARED, RequestedFault, refuse_shared_faults
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun
+from sluice.proof.running.request import ProofRequest, ProvenRun
 
 
 def prove(

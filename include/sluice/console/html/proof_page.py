@@ -210,6 +210,8 @@ def _shown(fault: ReportedFault, span: FaultSpan | None) -> ShownFault:
     at = datetime.fromtimestamp(fault.at, UTC)
     if not fault.evidence:
         return ShownFault(fault, at, "no evidence", "warning")
+    if fault.healed is None:
+        return ShownFault(fault, at, "nothing was sent after it", "warning")
     if not fault.healed:
         return ShownFault(fault, at, "not healed", "bad")
     if span is None or span.until is None:

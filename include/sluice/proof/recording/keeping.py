@@ -16,7 +16,8 @@ from sluice.proof.generation.made import RecordFate
 from sluice.proof.journal import SendOutcome
 from sluice.proof.report import PAGE, ProofReport
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun, Tell, prove, remove_leftovers
+from sluice.proof.running.request import ProofRequest, ProvenRun, Tell
+from sluice.proof.running.run import prove, remove_leftovers
 from sluice.specs.model.model import PipelineSpec
 
 
@@ -33,8 +34,13 @@ def prove_and_keep(
         OSError: there is no room.
     """
     remove_leftovers(project, tell)
-    place, run = prove(project, spec, asked, tell)
-    return place, run, keep_report(place, asked, run, project.clock)
+    report: dict[str, Any] = {}
+
+    def keep(place: ProofPlace, run: ProvenRun) -> None:
+        report.update(keep_report(place, asked, run, project.clock))
+
+    place, run = prove(project, spec, asked, tell, keep)
+    return place, run, report
 
 
 def keep_report(place: ProofPlace, asked: ProofRequest, run: ProvenRun, clock: Clock) -> dict[str, Any]:

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluice.errors import UnreachableError
+from sluice.launch.processes import carrying, end_marked
 from sluice.project.project import Project
 from sluice.secrecy.secret_values import forms
 from sluice.settings import CONTROL_URL, inherited, lineage_variables
 
 BATCH_SECONDS = 900.0
+PROOF_MARK = "SLUICE_PROOF"
+"""Set to the proof's state folder in its batches and what they start: the next proof ends what is left of them."""
+_END_SECONDS = 10.0
 
 
 def run_batch(project: Project, pipeline: str, arguments: Sequence[str], log_name: str) -> Path:
@@ -29,6 +33,7 @@ def run_batch(project: Project, pipeline: str, arguments: Sequence[str], log_nam
     job = project.processes.batch(pipeline, arguments)
     project.folder.backfills.mkdir(parents=True, exist_ok=True)
     log = project.folder.backfills / log_name
+    mark = str(project.settings.state)
     names = job.inherits - lineage_variables() - frozenset(forms(CONTROL_URL))
     try:
         with log.open("wb") as output:
@@ -37,12 +42,13 @@ def run_batch(project: Project, pipeline: str, arguments: Sequence[str], log_nam
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**inherited(names), **job.environment},
+                env={**inherited(names), **job.environment, **carrying(PROOF_MARK, mark)},
                 cwd=job.folder,
                 check=False,
                 timeout=BATCH_SECONDS,
             )
     except subprocess.TimeoutExpired as error:
+        end_marked(PROOF_MARK, mark, project.clock, deadline_seconds=_END_SECONDS)
         raise UnreachableError(
             f"the batch `{arguments[0]}` of a proof took more than {BATCH_SECONDS:.0f} s.",
             fix=f"read {log}; send less, or give the pipeline more cores.",

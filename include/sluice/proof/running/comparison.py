@@ -12,9 +12,12 @@ from sluice.errors import UnreachableError
 from sluice.intervals.backfill.parity import PASSES, ParityOutcome
 from sluice.project.project import Project
 from sluice.proof.observations import ComparedInterval
+from sluice.proof.rows import IDLE
 from sluice.proof.running.batches import run_batch
 
 _LOG = "proof.log"
+_ROWS = ("identical", "missing", "extra", "different")
+"""Rows of a report, by what they are."""
 
 
 def compare(project: Project, pipeline: str, start: datetime, end: datetime) -> tuple[ComparedInterval, ...]:
@@ -47,6 +50,8 @@ def of_report(table: str, report: dict[str, Any]) -> Iterator[ComparedInterval]:
         yield ComparedInterval(table, interval["from"], None, interval["why"])
     if report["outcome"] == ParityOutcome.RAW_MISMATCH:
         yield ComparedInterval(table, "raw records", False, ParityOutcome.RAW_MISMATCH.meaning)
+    if report["intervals"] and not any(report["totals"][kind] for kind in _ROWS):
+        yield ComparedInterval(table, "all", None, IDLE)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -1,22 +1,28 @@
-"""The driver of a proof: started by the launcher that streams have, each time under the next generation."""
+"""The driver of a proof, started by the launcher that streams have, and waiting for what it does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from sluice.clock import Clock
 from sluice.errors import NotReadyError
 from sluice.launch.processes import descendants, wait_until
 from sluice.project.project import Project
+from sluice.proof.running.traffic import Traffic
 from sluice.specs.catalog.catalog import Unit
 from sluice.streams.life.attempts import Attempt, AttemptState
 from sluice.streams.life.launcher import DriverReport, DriverState
 
-_STOP_SECONDS = 90.0
+_STOP_SECONDS, _POLL_SECONDS, _LONGEST_SECONDS = 90.0, 0.5, 1800.0
+
+
+class DriverEndedError(NotReadyError):
+    """A driver ended though nobody asked it to."""
 
 
 class ProofDriver:
-    """Runs the one unit of a proof's project."""
+    """Runs the one unit of a proof's project, each time under the next generation."""
 
     def __init__(self, project: Project, unit: Unit) -> None:
         self.unit = unit
@@ -72,12 +78,12 @@ class ProofDriver:
         """Make sure that it lives or was not yet seen to die.
 
         Raises:
-            NotReadyError: it ended though nobody asked it to.
+            DriverEndedError: it ended though nobody asked it to.
         """
         report = self.report()
         if report.dead:
             said = f": {report.failure}" if report.failure else ""
-            raise NotReadyError(
+            raise DriverEndedError(
                 f"generation {self.generation} of the driver ended with exit code {report.exit_code}{said}.",
                 fix=f"read {self.log()}.",
             )
@@ -94,3 +100,60 @@ class ProofDriver:
     @property
     def _key(self) -> str:
         return f"{self.unit.name}-g{self.generation}"
+
+
+class DriverWait:
+    """Waits for what a driver does.
+
+    Args:
+        driver: nothing is waited for once it has ended by itself.
+        clock: gives the time.
+    """
+
+    def __init__(self, driver: ProofDriver, clock: Clock) -> None:
+        self._driver, self._clock = driver, clock
+
+    def until(self, condition: Callable[[], bool], seconds: float, traffic: Traffic | None = None) -> bool:
+        """Return whether a condition held before so many seconds had passed.
+
+        Raises:
+            DriverEndedError: the driver has ended before.
+        """
+
+        def holds() -> bool:
+            if traffic is not None:
+                traffic.refuse_failed()
+            if condition():
+                return True
+            self._driver.refuse_dead()
+            self._clock.sleep(_POLL_SECONDS)
+            return False
+
+        return wait_until(holds, self._clock, deadline_seconds=seconds)
+
+    def to_the_end(self, condition: Callable[[], bool], progress: Callable[[], object], patience: float) -> bool:
+        """Wait until a condition holds, or the pipeline has not got on for so many seconds.
+
+        Args:
+            condition: after which nothing more is to come.
+            progress: differs whenever the pipeline has got on.
+            patience: in seconds.
+
+        Returns:
+            whether what is there now is all that comes; not if the pipeline still got on after half an hour.
+
+        Raises:
+            DriverEndedError: the driver has ended before.
+        """
+        end, holds = self._clock.monotonic() + _LONGEST_SECONDS, False
+        while self._clock.monotonic() < end:
+            before = progress()
+
+            def moved(before: object = before) -> bool:
+                nonlocal holds
+                holds = condition()
+                return holds or progress() != before
+
+            if not self.until(moved, patience) or holds:
+                return True
+        return False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sluice.delta.reading import open_table
-from sluice.errors import NotReadyError
+from sluice.errors import NotReadyError, UnreachableError
 from sluice.project.project import Project
 from sluice.proof.observations import (
     ObservedKind,
@@ -22,7 +22,7 @@ from sluice.proof.running.place import ProofPlace
 from sluice.proof.running.sending import checksum
 from sluice.quality.quarantine import LETTER_PREFIX
 from sluice.specs.catalog.streams import settled_stream
-from sluice.specs.model.outputs import LatestOutput, TopicOutput
+from sluice.specs.model.outputs import LatestOutput, RowsOutput, TopicOutput
 from sluice.topics.deduplication import Deduplication, DeliveryHeaders
 from sluice.topics.records import Record
 
@@ -51,11 +51,26 @@ class SideOutputs:
         streams = self._project.catalog.unit(self._spec.driver).streams
         return all(self._has_read(stream, ends) for stream in streams if stream != settled_stream(self._spec))
 
+    def positions(self) -> tuple[Mapping[str, int], ...]:
+        """Return the offsets that each stream has committed, which differ whenever it has read something."""
+        streams = self._project.catalog.unit(self._spec.driver).streams
+        return tuple(map(self._offsets, streams))
+
     def _has_read(self, stream: str, ends: TopicEnds) -> bool:
-        newest = self._project.streams.checkpoint(stream).read().newest
-        offsets = {} if newest is None else newest.offsets
+        offsets = self._offsets(stream)
         read = self._project.catalog.topics_of(stream)
         return all(offsets.get(f"{topic}/{p}", 0) >= end for topic in read for p, end in ends[topic].items())
+
+    def _offsets(self, stream: str) -> Mapping[str, int]:
+        newest = self._project.streams.checkpoint(stream).read().newest
+        return {} if newest is None else newest.offsets
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables and topics whose rows a batch can compute."""
+        outputs = self._spec.side_outputs
+        rows = tuple(each.table for each in outputs if isinstance(each, RowsOutput | LatestOutput))
+        return (*rows, *(each.topic for each in outputs if isinstance(each, TopicOutput)))
 
     @property
     def open_tables(self) -> tuple[str, ...]:
@@ -78,11 +93,20 @@ class SideOutputs:
         except NotReadyError:
             return None
 
-    def answer(self) -> RowsAnswer:
+    def answer(self, tell: Callable[[str], None]) -> RowsAnswer:
+        """Return what is due and what is there. Where that cannot be found out, nothing was read."""
+        try:
+            return self._answered()
+        except (NotReadyError, UnreachableError) as error:
+            tell(f"  {error}")
+            return RowsAnswer(tuple(_unread(name, str(error)) for name in ("validation", *self.names)), None)
+
+    def _answered(self) -> RowsAnswer:
         """Let a batch say what is due, and complete it by what topics hold.
 
         Raises:
             NotReadyError: the batch has failed.
+            UnreachableError: it has taken too long, or Kafka does not answer.
         """
         cut = ("--cut", str(self._cut)) if self._cut.exists() else ()
         arguments = ("due", "--pipeline", self._spec.name, "--into", str(self._answer), *cut)
@@ -130,6 +154,10 @@ class SideOutputs:
                 if delivery is None or memory.is_new(f"{topic}/{record.partition}", delivery):
                     found.append(record)
         return found
+
+
+def _unread(name: str, why: str) -> ObservedRows:
+    return ObservedRows(name, RowsPromise.EACH, (), (), is_complete=False, why=why)
 
 
 def _sent_in(letter: Record, ids: Mapping[str, Mapping[bytes, str]]) -> str | None:

@@ -14,6 +14,7 @@ from sluice.errors import NotReadyError, RefusedError
 from sluice.launch.keeper import start_ticks, write_durably
 from sluice.launch.processes import lives
 from sluice.project.project import Project
+from sluice.proof.findings import ProofVerdict
 from sluice.settings import Settings, StateFolder
 
 PREFIX = "prove_"
@@ -58,6 +59,14 @@ class ProofPlace:
     def state(self) -> StateFolder:
         """The state folder of the copy."""
         return StateFolder(self.root / "state")
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether its report says that the pipeline is not proven, so that its tables are looked at again."""
+        try:
+            return bool(json.loads(self.report.read_bytes())["verdict"] != ProofVerdict.PROVEN)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     def open(self, settings: Settings) -> Project:
         """Return the copy as a project; it has no control database but its own, and runs on this machine.

@@ -13,20 +13,25 @@ class RawReaders:
 
     Args:
         readers: of the tables, by the topic.
-        keep_every: seconds between two looks at a table that are kept: each has the ids of all records.
+        keep_every: seconds between two looks at a table that are kept: each has the ids of all records. What shows a
+            fault is kept whenever it is seen.
     """
 
     def __init__(self, readers: Mapping[str, RawReader], keep_every: float) -> None:
         self._readers, self._keep_every = readers, keep_every
         self._kept: dict[str, list[ReaderLook]] = {topic: [] for topic in readers}
+        self._newest: dict[str, ReaderLook] = {}
 
     def look(self) -> Mapping[str, frozenset[str]]:
         """Return the ids that are there now, by the topic."""
         found = {}
         for topic, reader in self._readers.items():
-            look, kept = reader.look(), self._kept[topic]
-            if not kept or look.at - kept[-1].at >= self._keep_every:
+            look, before, kept = reader.look(), self._newest.get(topic), self._kept[topic]
+            if before is not None and before.ids - look.ids and kept[-1] is not before:
+                kept.append(before)  # it has what is gone
+            if not kept or look.at - kept[-1].at >= self._keep_every or look.twice or kept[-1].ids - look.ids:
                 kept.append(look)
+            self._newest[topic] = look
             found[topic] = look.ids
         return found
 
@@ -37,6 +42,11 @@ class RawReaders:
     def have_any_of_each(self, ids: frozenset[str] | None = None) -> bool:
         """Whether each table has a record, or one of these."""
         return all(bool(found if ids is None else found & ids) for found in self.look().values())
+
+    @property
+    def seen(self) -> int:
+        """How many records the newest looks had."""
+        return sum(len(look.ids) for look in self._newest.values())
 
     def ignore_times(self) -> None:
         """Forget when the records of so far came, see `RawReader.ignore_times`."""

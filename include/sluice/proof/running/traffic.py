@@ -29,7 +29,7 @@ class Traffic:
         self._stop = Event()
         self._failure: Exception | None = None
         self._thread = Thread(target=self._run, daemon=True)
-        self._begun = 0.0
+        self._begun, self._sent = 0.0, 0
 
     def start(self) -> None:
         """Begin to send."""
@@ -40,6 +40,11 @@ class Traffic:
     def seconds(self) -> float:
         """How long it has been sending."""
         return time.monotonic() - self._begun
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all was sent that may be sent."""
+        return self._sent >= self._most
 
     def refuse_failed(self) -> None:
         """Raise what has ended the thread, if something has."""
@@ -55,12 +60,11 @@ class Traffic:
 
     def _run(self) -> None:
         try:
-            number = 0
             while not self._stop.wait(_TICK_SECONDS):
                 due = min(self._most, int(self.seconds * self._rate) + 1)
-                while number < due:
-                    self._sender.send(*self._record(number))
-                    number += 1
+                while self._sent < due:
+                    self._sender.send(*self._record(self._sent))
+                    self._sent += 1
                 self._sender.collect()
         except Exception as error:  # noqa: BLE001 - raised again where it is waited for
             self._failure = error

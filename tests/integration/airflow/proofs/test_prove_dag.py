@@ -22,7 +22,7 @@ from sluice.proof.observations import LatencyBounds
 from sluice.proof.recording import keeping
 from sluice.proof.report import ProofReports, id_of
 from sluice.proof.running.place import ProofPlace
-from sluice.proof.running.run import ProofRequest, ProvenRun, Tell
+from sluice.proof.running.request import ProofRequest, ProvenRun, Tell
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.model import PipelineSpec
 from tests.twins.opened_project import opened_project

@@ -88,7 +88,7 @@ def test_a_full_disk_stops_streams_by_name_and_all_goes_on_when_there_is_room(
             place.leave(free)
             stopped = place.run(generation=generation)
             assert stopped.returncode == ExitCode.DISK_FULL, (free, stopped.stdout[-3000:], stopped.stderr[-3000:])
-            assert "disk full" in stopped.stdout
+            assert "disk full" in stopped.stderr
             faults.struck(f"{free} bytes free: exit code {stopped.returncode} (DISK_FULL)")
         place.ballast.unlink()
         finished = place.run(generation=9)

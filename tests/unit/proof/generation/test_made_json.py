@@ -41,7 +41,8 @@ def test_records_with_anything_inside_are_good_and_broken_ones_are_what_was_mean
     topic = topic_of(value)
     if obstacles := list(obstacles_in(topic)):
         assert all(
-            re.search("is read from the same place as|another field is read from inside it", why) for why, _ in obstacles
+            re.search("is read from the same place as|another field is read from inside it", why)
+            for why, _ in obstacles
         )
         assume(False)
     made = generator_of(topic)
