@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 
@@ -119,24 +119,33 @@ class _Due:
     def _open(self, output: LatestOutput, cut: OpenCut) -> ObservedRows:
         """Return the rows of intervals that were open; those of settled ones go, and may be there for a moment.
 
-        What the watermark has passed when a stream reads it for the first time, after a rest, is not added either.
+        What the stream has closed when it reads it for the first time, after a rest, is not added either.
         """
         read_then = {topic: records.where(_is_below(cut.ends[topic])) for topic, records in self.records.items()}
         rows = self._rows(read_then, output)
-        since = min(self._watermark(topic, records) for topic, records in read_then.items())
+        intervals = self.code.pipeline.intervals
+        start = F.col(intervals.time_column)
+        is_open = start > F.lit(self._closed(read_then) - (intervals.window or timedelta()))
         if cut.settled_until is not None:
-            since = max(since, cut.settled_until)
-        is_open = F.col(self.code.pipeline.intervals.time_column) >= F.lit(since)
+            is_open &= start >= F.lit(cut.settled_until)
         expected, older = self._newest(rows.where(is_open), output)
         settled = _collected(rows.where(~is_open), output)
         seen = self._seen(output, rows.schema, cut.versions.get(output.table))
         return ObservedRows(output.table, RowsPromise.NEWEST, expected, seen, older, settled)
 
-    def _watermark(self, topic: str, records: DataFrame) -> datetime:
-        """Return what a stream that has read these records of a topic takes for past; of several topics the least."""
-        source = self.code.sources[topic]
-        newest = good_records(records, source).agg(F.max(F.unix_micros(source.value.event_time))).collect()[0][0]
-        return instant(newest or 0) - source.time.delay
+    def _closed(self, records: Mapping[str, DataFrame]) -> datetime:
+        """Return up to when windows may be closed for a stream that has read these records of each topic.
+
+        That is the least watermark of its topics, or the newest window's start less the longest delay.
+        """
+        newest = {topic: self._newest_event(self.code.sources[topic], own) for topic, own in records.items()}
+        delays = {topic: self.code.sources[topic].time.delay for topic in records}
+        watermark = min(newest[topic] - delays[topic] for topic in records)
+        return max(watermark, max(newest.values()) - max(delays.values()))
+
+    def _newest_event(self, source: SourceCode, records: DataFrame) -> datetime:
+        found = good_records(records, source).agg(F.max(F.unix_micros(source.value.event_time))).collect()[0][0]
+        return instant(found or 0)
 
     def _rows(self, records: Mapping[str, DataFrame], output: Output) -> DataFrame:
         good = {topic: good_records(own, self.code.sources[topic]) for topic, own in records.items()}
