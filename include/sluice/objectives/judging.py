@@ -30,7 +30,7 @@ def minute_of(declared: DeclaredObjective, status: StreamStatus, incidents: Coll
     if not status.should_run or status.verdict.health is Health.SCHEDULED:
         return Minute.UNWANTED
     counts = declared.objective.counts
-    if counts != "fresh" and not _correct(declared, status.verdict, incidents):
+    if counts != "fresh" and (status.has_lost or not _correct(declared, status.verdict, incidents)):
         return Minute.INCORRECT
     fresh = True if counts == "correct" else _fresh(declared.limits, status, now)
     if fresh is False:
@@ -40,7 +40,7 @@ def minute_of(declared: DeclaredObjective, status: StreamStatus, incidents: Coll
 
 
 def _correct(declared: DeclaredObjective, verdict: Verdict, incidents: Collection[Key]) -> bool:
-    lost = verdict.health is Health.LOSS_RISK and verdict.loss_seconds is None
+    lost = verdict.health is Health.LOSS_RISK and not verdict.loss_seconds
     if lost or verdict.health is Health.REWOUND:
         return False
     quality, backfill = (f"DAG {dag_id(declared.pipeline)}" for dag_id in (quality_dag_id, backfill_dag_id))
@@ -53,12 +53,12 @@ def _fresh(limits: StreamDeadlines, status: StreamStatus, now: datetime) -> bool
     """Return whether nothing waits longer than the limits say; None if it is not known.
 
     A driver that does not run counts nothing: its output is fresh for as long after its last commit as a record might
-    wait, and then it is not. So a restart costs nothing.
+    wait, and then it is not. So a restart costs nothing, and a start that fails again and again does.
     """
     verdict = status.verdict
     patience = min((limit for limit in (limits.lag, limits.age) if limit is not None), default=LEAST)
     if verdict.health is Health.STOPPED:
-        last = verdict.committed_at or status.changed_at
+        last = status.last_at_work or status.changed_at
         return None if last is None else now - last <= patience
     if verdict.health is Health.UNKNOWN:
         return None

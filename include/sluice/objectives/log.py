@@ -1,7 +1,7 @@
 """What is kept of how outputs were: spans of time in which nothing changed, and the port to their record.
 
-The minute's round observes each output. What it saw holds until the next round, unless that comes later than `GAP`:
-time in which nobody looked is on no record, and counts as unknown.
+The minute's round observes each output. What it saw holds until the next round, for `GAP` at most: later time in which
+nobody looked is on no record, and counts as unknown.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ def continued(newest: ObservedSpan | None, minute: Minute, at: datetime) -> tupl
         minute: what was observed.
         at: when (UTC). A moment that is on record already, because a clock was set back, changes nothing.
     """
-    if newest is None or at - newest.end > GAP:
+    if newest is None:
         return (ObservedSpan(at, at, minute),)
+    if at - newest.end > GAP:
+        return (replace(newest, end=newest.end + GAP), ObservedSpan(at, at, minute))
     if at <= newest.end:
         return ()
     longer = replace(newest, end=at)

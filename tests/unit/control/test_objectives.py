@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlalchemy import Engine
 
 from sluice.control.objectives import SqlObjectiveLog
-from sluice.objectives.log import Minute, ObservedSpan
+from sluice.objectives.log import GAP, Minute, ObservedSpan
 from tests.twins.clock import START
 
 MINUTE = timedelta(minutes=1)
@@ -31,11 +31,11 @@ def test_a_round_that_did_not_come_leaves_a_gap_and_one_that_comes_twice_changes
     engine: Engine, deployment: str
 ) -> None:
     log = SqlObjectiveLog(engine, deployment)
-    for number in (0, 1, 10, 11, 11, 5):
+    for number in (0, 1, 10, 11, 11, 3):
         log.observe({"a/a": Minute.GOOD}, START + number * MINUTE)
     spans = log.since(LONG_AGO)["a/a"]
     assert [(each.begin, each.end) for each in spans if each.end > each.begin] == [
-        (START, START + MINUTE),
+        (START, START + MINUTE + GAP),
         (START + 10 * MINUTE, START + 11 * MINUTE),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -50,12 +51,12 @@ def recorded(seen: Seen) -> list[ObservedSpan]:
 
 
 def by_minute(seen: Seen) -> list[Minute]:
-    """Return how each minute was: what a round saw holds until the next one, if that is no more than three later."""
+    """Return how each minute was: what a round saw holds until the next one, for three minutes at most."""
     rounds = [number for number, minute in enumerate(seen) if minute is not None]
     minutes = [Minute.UNKNOWN] * len(seen)
     for begin, end in pairwise(rounds):
-        if (end - begin) * MINUTE <= GAP:
-            minutes[begin:end] = [seen[begin] or Minute.UNKNOWN] * (end - begin)
+        lasts = min(end - begin, GAP // MINUTE)
+        minutes[begin : begin + lasts] = [seen[begin] or Minute.UNKNOWN] * lasts
     return minutes
 
 
@@ -183,14 +184,24 @@ def test_time_in_which_nothing_was_to_run_is_in_no_budget() -> None:
     assert idle.as_dict()["burn_rates"]["3d"] is None
 
 
-def test_a_clock_that_was_set_back_changes_nothing_and_a_late_round_leaves_a_gap() -> None:
+def test_a_clock_that_was_set_back_changes_nothing_and_a_late_round_leaves_a_gap_behind_three_minutes() -> None:
     before = ObservedSpan(NOW - 5 * MINUTE, NOW, Minute.GOOD)
     assert continued(before, Minute.STALE, NOW - MINUTE) == ()
     assert continued(before, Minute.STALE, NOW) == ()
     late = NOW + GAP + timedelta(seconds=1)
-    assert continued(before, Minute.GOOD, late) == (ObservedSpan(late, late, Minute.GOOD),)
-    gap = tally([before, ObservedSpan(late, late + MINUTE, Minute.GOOD)], NOW, late + MINUTE)
-    assert gap.unknown == late - NOW
+    longer, new = continued(before, Minute.GOOD, late)
+    assert (longer, new) == (replace(before, end=NOW + GAP), ObservedSpan(late, late, Minute.GOOD))
+    gap = tally([longer, ObservedSpan(late, late + MINUTE, Minute.GOOD)], NOW, late + MINUTE)
+    assert gap.unknown == late - NOW - GAP
+
+
+def test_what_was_bad_at_every_round_is_bad_though_rounds_are_late() -> None:
+    spans: list[ObservedSpan] = []
+    for number in range(100):
+        found = continued(spans[-1] if spans else None, Minute.STALE, NOW + number * (GAP + timedelta(seconds=20)))
+        spans = [*spans[: len(spans) - len(found) + 1], *found]
+    end = spans[-1].begin
+    assert tally(spans, NOW, end).bad > 0.89 * (end - NOW)
 
 
 @pytest.mark.parametrize(

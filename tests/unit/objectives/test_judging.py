@@ -14,12 +14,15 @@ from sluice.objectives.judging import minute_of
 from sluice.objectives.log import Minute
 from sluice.settling.status import SettlingStatus
 from sluice.specs.catalog.objectives import DeclaredObjective
+from sluice.specs.catalog.rhythm import Rhythm
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.model.deadlines import Objective, StreamDeadlines
 from sluice.streams.health.fleet import StreamStatus
 from sluice.streams.health.health import Health
-from sluice.streams.health.verdict import Verdict
+from sluice.streams.health.verdict import Verdict, judge
+from sluice.streams.health.window import Window
 from tests.twins.clock import START as NOW
+from tests.twins.observations import PARTITION, Done, observed
 
 LIMITS = StreamDeadlines(lag=timedelta(minutes=10), age=timedelta(minutes=15))
 GATE: Key = ("DAG quality_board", AlertClass.GATE)
@@ -37,13 +40,19 @@ def judged(
     counts: Literal["both", "fresh", "correct"] = "both",
     limits: StreamDeadlines = LIMITS,
     incidents: frozenset[Key] = frozenset(),
+    has_lost: bool = False,
     **fields: Any,  # noqa: ANN401 - fields of the verdict
 ) -> Minute:
     objective = Objective(share=Decimal("99.9"), counts=counts)
     declared = DeclaredObjective("board", "board", "board", "flights", "ada", objective, limits)
     verdict = replace(Verdict(health, "Seen.", lag_records=0, lag_seconds=0.0, committed_at=ago(1)), **fields)
     since = ago(120)
-    status = StreamStatus("flights", "board", verdict, None, since, "", wanted, 0, 1, changed_at=ago(60))
+    status = StreamStatus(
+        *("flights", "board", verdict, None, since, "", wanted, 0, 1),
+        changed_at=ago(60),
+        last_at_work=verdict.committed_at,
+        has_lost=has_lost,
+    )
     return minute_of(declared, status, incidents, NOW)
 
 
@@ -114,6 +123,27 @@ def test_lost_and_repeated_records_are_incorrect_and_a_loss_that_only_threatens_
     assert judged(Health.LOSS_RISK) is Minute.INCORRECT
     assert judged(Health.LOSS_RISK, loss_seconds=60.0) is Minute.GOOD
     assert judged(Health.REWOUND, counts="fresh") is Minute.GOOD
+
+
+@pytest.mark.parametrize("retention", [None, timedelta(hours=1), timedelta(days=7)])
+def test_records_that_were_deleted_unread_are_incorrect_whatever_the_topic_declares(
+    retention: timedelta | None,
+) -> None:
+    window, rhythm = Window(), Rhythm(retention=retention)
+    for at in (580, 590, 600, 900):
+        seen = observed(at, [Done(570, 572, 6_000)], 9_000, starts={PARTITION: 6_500}, rhythm=rhythm)
+        window = window.add(seen)
+    found = judge(seen, window)
+    assert (found.health, found.loss_seconds) == (Health.LOSS_RISK, 0.0)
+    said = {name: getattr(found, name) for name in ("lag_records", "lag_seconds", "loss_seconds", "committed_at")}
+    assert judged(found.health, **said) is Minute.INCORRECT
+
+
+def test_a_stream_that_ended_because_records_are_gone_is_incorrect_until_it_is_started_again() -> None:
+    assert judged(Health.STOPPED, has_lost=True) is Minute.INCORRECT
+    assert judged(Health.STOPPED, has_lost=True, counts="correct") is Minute.INCORRECT
+    assert judged(Health.STOPPED, has_lost=True, counts="fresh") is Minute.GOOD
+    assert judged(Health.STOPPED, has_lost=True, wanted=False) is Minute.UNWANTED
 
 
 @pytest.mark.parametrize("counts", ["both", "fresh", "correct"])

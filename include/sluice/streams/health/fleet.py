@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.model.schedule import next_due
-from sluice.streams.failures.failure import PLANNED
+from sluice.streams.failures.failure import PLANNED, FailureClass
 from sluice.streams.health.health import FINE, Health, same_health
 from sluice.streams.health.pauses import judge_pause
 from sluice.streams.health.recording import RecordedVerdict
@@ -68,6 +68,9 @@ class StreamStatus:
         generation: of the newest attempt; 0 before the first.
         changed_at: when its newest attempt began or ended, or the desired state was recorded, whichever was last
             (UTC); None if no user ever asked.
+        last_at_work: when it committed last, whichever attempt did, or when it was asked to run, whichever was last
+            (UTC); None if neither is known.
+        has_lost: whether its newest attempt ended because records are gone that it never read.
         next_at: when (UTC) its schedule starts the next driver, maybe a moment ago; None without a schedule.
         deadlines: those of which it is certain whether they are missed, by a fresh observation of a stream that runs.
     """
@@ -82,6 +85,8 @@ class StreamStatus:
     restarts: int
     generation: int
     changed_at: datetime | None = None
+    last_at_work: datetime | None = None
+    has_lost: bool = False
     next_at: datetime | None = None
     deadlines: tuple[DeadlineState, ...] = ()
 
@@ -124,6 +129,7 @@ def stream_statuses(unit: Unit, records: UnitRecords, now: datetime) -> list[Str
         restarts=_restarts(records.attempts, now),
         generation=0 if newest is None else newest.generation,
         changed_at=_changed_at(records),
+        has_lost=newest is not None and newest.failure is FailureClass.DATA_LOSS,
         next_at=_next_at(status, pause, now),
     )
     return [_of(stream, stream_status, records, now, ended=ended, pause=pause) for stream in unit.streams]
@@ -170,6 +176,7 @@ def _of(
     stream: str, unit: StreamStatus, records: UnitRecords, now: datetime, *, ended: bool, pause: Pause | None = None
 ) -> StreamStatus:
     snapshot, recorded = records.snapshots.get(stream), records.verdicts.get(stream)
+    last_at_work = _last_at_work(snapshot, records)
     if snapshot is not None and snapshot.generation < unit.generation:
         snapshot = None
     if recorded is not None and (recorded.generation != unit.generation or recorded.at > now):
@@ -187,7 +194,21 @@ def _of(
         deadlines = snapshot.deadlines if snapshot.is_fresh(now) else ()
     elif since is not None and recorded is not None:
         since = max(since, recorded.at)
-    return replace(unit, stream=stream, verdict=verdict, snapshot=snapshot, since=since, deadlines=deadlines)
+    return replace(
+        unit,
+        stream=stream,
+        verdict=verdict,
+        snapshot=snapshot,
+        since=since,
+        deadlines=deadlines,
+        last_at_work=last_at_work,
+    )
+
+
+def _last_at_work(snapshot: StreamSnapshot | None, records: UnitRecords) -> datetime | None:
+    committed = None if snapshot is None else snapshot.verdict.committed_at
+    asked = None if records.desired is None else records.desired.at
+    return max((time for time in (committed, asked) if time is not None), default=None)
 
 
 def _since(verdict: Verdict, snapshot: StreamSnapshot, recorded: RecordedVerdict | None) -> datetime:

@@ -52,7 +52,7 @@ class Verdict:
         lag_seconds: how long the first of them waits, at least; 0 if there is none, None if unknown.
         watermark_lag_seconds: how far the stream's watermark is behind the clock.
         catch_up_seconds: when the backlog will be gone, if it shrinks.
-        loss_seconds: when retention will delete what is unread, if that is in sight.
+        loss_seconds: when retention will delete what is unread, if that is in sight; 0 if it has deleted some already.
         completeness: share of the sources that could be read, 0-1; a part of it is a past that is long enough.
         settling: how far a settled table is, and what it waits for; None of any other stream, or if it is not known.
     """
@@ -109,7 +109,7 @@ def judge(
         lag_seconds=facts.age,
         watermark_lag_seconds=None if watermark is None else max(0.0, (observed.at - watermark).total_seconds()),
         catch_up_seconds=facts.catch_up_seconds,
-        loss_seconds=facts.loss_seconds,
+        loss_seconds=0.0 if lost(observed) else facts.loss_seconds,
         partitions=_partitions(observed),
         settling=None if observed.settler is None else observed.settler.status,
     )

@@ -72,6 +72,26 @@ def test_deadlines_are_known_while_a_fresh_observation_is_at_a_stream_that_runs(
     assert standing(records([DEAD], departures=snapshot)).deadlines == ()
 
 
+def test_its_last_commit_counts_whichever_attempt_made_it_and_a_later_wish_does_too() -> None:
+    commit = START - timedelta(hours=3)
+    snapshot = seen("departures")
+    snapshot = replace(snapshot, verdict=replace(snapshot.verdict, committed_at=commit))
+    attempts = [replace(DEAD, generation=number, key=f"g{number}") for number in (3, 2, 1)]
+    assert standing(records(attempts, departures=snapshot)).last_at_work == commit
+    assert standing(records(attempts)).last_at_work == WISH.at
+    again = replace(WISH, at=START - timedelta(hours=1))
+    assert standing(records(attempts, again, departures=snapshot)).last_at_work == again.at
+    assert standing(records(attempts, None)).last_at_work is None
+
+
+@pytest.mark.parametrize("failure", FailureClass)
+def test_only_an_end_by_records_that_are_gone_is_a_loss(failure: FailureClass) -> None:
+    lost = failure is FailureClass.DATA_LOSS
+    assert standing(records([replace(DEAD, failure=failure)])).has_lost is lost
+    second = replace(LIVES, generation=2, key="local.flights.g2")
+    assert not standing(records([second, replace(DEAD, failure=failure)])).has_lost
+
+
 def test_an_observation_of_an_earlier_attempt_says_nothing_of_this_one() -> None:
     second = replace(LIVES, generation=2, key="local.flights.g2")
     found = standing(records([second, DEAD], departures=seen("departures")))
