@@ -76,7 +76,6 @@ _CLASSES = {
     GATE_FAILED: AlertClass.GATE,
     ParityOutcome.RAW_MISMATCH: AlertClass.PARITY,
     ParityOutcome.DIFFERENT: AlertClass.PARITY,
-    ParityOutcome.INCONCLUSIVE: AlertClass.PARITY,
 }
 
 

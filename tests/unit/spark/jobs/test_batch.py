@@ -40,20 +40,21 @@ def test_half_a_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "page"),
+    ("outcome", "page", "alert"),
     [
-        ("different", "parity.html"),
-        ("raw_mismatch", "parity.html"),
-        ("inconclusive", "parity.html"),
-        ("gate_failed", "quality.html"),
+        ("different", "parity.html", "parity"),
+        ("raw_mismatch", "parity.html", "parity"),
+        ("inconclusive", "parity.html", None),
+        ("gate_failed", "quality.html", "gate"),
     ],
 )
-def test_what_does_not_pass_exits_1_with_the_reason_and_the_page(
-    outcome: str, page: str, capsys: pytest.CaptureFixture[str]
+def test_what_does_not_pass_exits_1_with_the_reason_and_the_page_and_unknown_is_not_different(
+    outcome: str, page: str, alert: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tell_backfill(Result("b-1", outcome, "a row is gone."), Path("reports")) == 1
     (line,) = "".join(capsys.readouterr()).splitlines()
     assert f"a row is gone. Fix: read reports/{page}." in line
+    assert (f"alert_class={alert}" in line) if alert else ("alert_class" not in line)
 
 
 @pytest.mark.parametrize("outcome", ["identical", "explained", "recomputed"])
