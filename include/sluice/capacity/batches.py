@@ -20,6 +20,7 @@ class BatchModel:
         fixed: seconds of a batch without records.
         each: further seconds per record, on one core.
         cores: that the batches were measured with, as far as they had tasks for them.
+        share: of the records of the pipeline so many are its own: one of several topics has not all.
     """
 
     stream: str
@@ -27,10 +28,11 @@ class BatchModel:
     fixed: float
     each: float
     cores: int
+    share: float = 1.0
 
     def load(self, rate: float) -> float:
         """Return the seconds that a second's records take in batches on one core: as many cores keep up."""
-        return self.each * rate
+        return self.each * rate * self.share
 
     @property
     def least_latency(self) -> float:
@@ -42,7 +44,7 @@ class BatchModel:
 
         They are infinite at a rate that so many cores cannot keep up with.
         """
-        each = self.each / cores
+        each = self.each * self.share / cores
         if rate * each >= 1:
             return math.inf, math.inf, math.inf
         paced = self.fixed + each * rate * self.trigger
@@ -59,12 +61,12 @@ class BatchModel:
 
 def batch_models(measured: MeasuredUnit) -> Sequence[BatchModel]:
     """Return the models of the streams of which enough batches of different sizes are on record."""
-    cores = max(1, min(measured.cores, measured.tasks))
     found = []
     for stream, times in sorted(measured.batch_times.items()):
         records = sorted(time.records for time in times)
         if len(records) < MIN_WINDOWS or not records[-1] or records[-1] < MIN_SPREAD * max(1, records[0]):
             continue
-        fit = fitted([time.as_sample() for time in times])
-        found.append(BatchModel(stream, measured.triggers.get(stream, 0.0), fit.fixed, fit.each * cores, cores))
+        cores = max(1, min(measured.cores, measured.stream_tasks.get(stream, measured.tasks)))
+        fit, trigger = fitted([time.as_sample() for time in times]), measured.triggers.get(stream, 0.0)
+        found.append(BatchModel(stream, trigger, fit.fixed, fit.each * cores, cores, measured.shares.get(stream, 1.0)))
     return found

@@ -72,7 +72,8 @@ def fitted_interval(
         seed: of the resamples.
     """
     columns = np.array([(sample.count, sample.amount, sample.value) for sample in samples], dtype=np.float64)
-    columns = columns[np.linspace(0, len(columns) - 1, min(len(columns), _MOST)).astype(int)]
+    thinned = columns[np.linspace(0, len(columns) - 1, min(len(columns), _MOST)).astype(int)]
+    columns = thinned if thinned[:, 1].any() else columns  # the few with an amount may lie between
     draw = np.random.default_rng(seed)
     chosen = (columns[draw.integers(0, len(columns), len(columns))] for _ in range(_RESAMPLES))
     outcomes = [outcome(_fitted(each)) for each in chosen if each[:, 1].any()]

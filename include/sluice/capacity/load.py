@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -64,6 +64,7 @@ def load_windows(
     logs: Mapping[str, Sequence[BatchFigures]],
     stream: str,
     *,
+    beside: Sequence[str] = (),
     warm_up: timedelta = WARM_UP,
     window: timedelta = WINDOW,
 ) -> Sequence[LoadWindow]:
@@ -72,10 +73,15 @@ def load_windows(
     Args:
         logs: the batches of each stream of a driver, oldest first.
         stream: whose records count, and whose batches the windows begin and end with.
+        beside: further streams whose records count: of other topics.
         warm_up: what is left out of each generation's begin.
         window: the least length of one.
     """
-    found = [each for run in runs(logs[stream]) for each in _windows(run, logs, warm_up, window)]
+    found = [
+        replace(each, records=each.records + sum(_reads(logs[name], run[0].generation, each) for name in beside))
+        for run in runs(logs[stream])
+        for each in _windows(run, logs, warm_up, window)
+    ]
     longest = _REST * median(each.seconds for each in found) if found else 0.0
     return [each for each in found if each.seconds <= longest]
 
@@ -102,6 +108,21 @@ def _windows(
         if cpu >= 0 and records >= 0 and batches > 0:  # a stream that was started again counts from 0
             yield LoadWindow(begin, (end - begin).total_seconds(), cpu, records, batches)
         first = batch
+
+
+def _reads(log: Sequence[BatchFigures], generation: int, window: LoadWindow) -> int:
+    """Return how many records the batches have read that were planned in a window."""
+    end = window.begin + timedelta(seconds=window.seconds)
+    own = sorted((each.at, each.read) for each in log if each.generation == generation and each.read is not None)
+    before = [read for at, read in own if at <= window.begin]
+    until = [read for at, read in own if at <= end]
+    return max(0, (until[-1] if until else 0) - (before[-1] if before else 0))
+
+
+def records_read(log: Sequence[BatchFigures]) -> int:
+    """Return how many records a stream has read, as far as its batches are on record."""
+    known = [[each.read for each in run if each.read is not None] for run in runs(log)]
+    return sum(max(0, reads[-1] - reads[0]) for reads in known if reads)
 
 
 def batch_times(log: Sequence[BatchFigures], *, warm_up: timedelta = WARM_UP) -> Sequence[BatchTime]:

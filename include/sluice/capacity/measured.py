@@ -22,18 +22,22 @@ class StoredBytes:
     Attributes:
         name: of it, with its kind.
         bytes: of all that it holds, with its replicas.
-        records: by which `bytes` grew, at least 1.
+        records: by which `bytes` grew, at least 1; 0: by none, as it has a row for each key, whatever the rate.
         seconds: for how long it keeps a record; None: for ever.
+        share: of the records of the pipeline so many are behind what it keeps: one of several topics has not all.
+        unknown: why nobody knows what it will hold; empty if that is known.
     """
 
     name: str
     bytes: float
-    records: int
+    records: float
     seconds: float | None
+    share: float = 1.0
+    unknown: str = ""
 
     @property
     def each(self) -> float:
-        """Bytes per record."""
+        """Bytes per record that is behind them."""
         return self.bytes / self.records
 
 
@@ -50,6 +54,8 @@ class MeasuredUnit:
         shown: the stream in whose batches a record counts as there; None: its lane has no such batches.
         cores: that it has now.
         tasks: of one batch at most: partitions of the topics, or `min_partitions`.
+        stream_tasks: the same of streams that read one of them only.
+        shares: of the pipeline's records so many are those of such a stream.
         state_bytes: of its state.
         memory_bytes: of the driver's processes; None: nobody has measured it.
         heap_used: bytes of the Java heap at most; None as above.
@@ -66,6 +72,8 @@ class MeasuredUnit:
     shown: str | None
     cores: int
     tasks: int
+    stream_tasks: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
     state_bytes: float = 0.0
     memory_bytes: float | None = None
     heap_used: float | None = None

@@ -15,7 +15,7 @@ from typing import Any
 
 from sluice.capacity.batches import BatchModel, batch_models
 from sluice.capacity.fitting import fitted, fitted_interval
-from sluice.capacity.measured import MeasuredUnit, refuse_unfit
+from sluice.capacity.measured import MeasuredUnit, StoredBytes, refuse_unfit
 from sluice.capacity.targets import Target
 from sluice.errors import SpecError
 from sluice.specs.deployments.prices import Prices
@@ -228,16 +228,27 @@ def _partitions(measured: MeasuredUnit, models: Sequence[BatchModel], cores: int
 
 def _disks(measured: MeasuredUnit, target: Target, rate: float) -> Sequence[Estimate]:
     """Return what each table and topic will hold, and all of them together."""
-    found = []
-    for stored in measured.stored:
-        kept = target.days * 86_400 if stored.seconds is None else stored.seconds
-        length = f"{target.days:g} days, and more each day" if stored.seconds is None else span(kept)
-        why = f"{stored.each:,.0f} bytes per record x {rate:,.0f}/s x {length}"
-        found.append(Estimate(f"disk: {stored.name}", stored.each * rate * kept, "bytes", why))
-    if not found:
-        return (Estimate("disk", None, "bytes", "no table of it holds a record yet"),)
-    whole = sum(each.value or 0.0 for each in found)
-    return (*found, Estimate("disk", whole, "bytes", "all of these; files that vacuum has yet to remove come on top"))
+    found = [_disk(stored, target, rate) for stored in measured.stored]
+    known = [each.value for each in found if each.value is not None]
+    if not known:
+        return (*found, Estimate("disk", None, "bytes", "no table of it holds a record yet"))
+    lacking = [each.name.removeprefix("disk: ") for each in found if each.value is None]
+    why = f"without {' and '.join(lacking)}" if lacking else "all of these"
+    return (*found, Estimate("disk", sum(known), "bytes", f"{why}; files that vacuum has yet to remove come on top"))
+
+
+def _disk(stored: StoredBytes, target: Target, rate: float) -> Estimate:
+    name = f"disk: {stored.name}"
+    if stored.unknown:
+        return Estimate(name, None, "bytes", stored.unknown)
+    if not stored.records:
+        return Estimate(name, stored.bytes, "bytes", "as now: it has a row for each key, whatever the rate")
+    kept = target.days * 86_400 if stored.seconds is None else stored.seconds
+    length = f"{target.days:g} days, and more each day" if stored.seconds is None else span(kept)
+    own = rate * stored.share
+    return Estimate(
+        name, stored.each * own * kept, "bytes", f"{stored.each:,.0f} bytes per record x {own:,.0f}/s x {length}"
+    )
 
 
 def _money(estimates: Sequence[Estimate], prices: Prices) -> Sequence[Estimate]:

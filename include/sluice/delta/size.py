@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -36,14 +38,21 @@ def _known(times: pa.ChunkedArray) -> pa.ChunkedArray:
     return times.cast(pa.timestamp("us", tz="UTC"))
 
 
-def bytes_and_rows(folder: Folder) -> tuple[int, int]:
+def bytes_and_rows(folder: Folder, column: str = "", since: datetime | None = None) -> tuple[int, int]:
     """Return what a table takes on disk and how many rows it has, by its log.
 
     Files that are no longer part of it, and wait for a vacuum, do not count. A folder without a table has nothing.
+
+    Args:
+        folder: of the table.
+        column: by which it is partitioned, with times.
+        since: only files of partitions from then on count (UTC); None: all.
     """
     try:
         table = open_table(folder)
     except NotReadyError:
         return 0, 0
     files = pa.table(table.get_add_actions(flatten=True))
+    if since is not None:
+        files = files.filter(pc.greater_equal(_known(files[f"partition.{column}"]), pa.scalar(since)))
     return int(pc.sum(files["size_bytes"]).as_py() or 0), int(pc.sum(files["num_records"]).as_py() or 0)

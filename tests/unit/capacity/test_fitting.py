@@ -61,3 +61,10 @@ def test_an_interval_is_around_the_fit_is_wider_with_noise_and_the_same_again() 
     assert high - low > 0.02
     assert of(exact) == pytest.approx((0.7, 0.7))
     assert of(noisy) == (low, high)
+
+
+def test_one_busy_sample_among_many_is_not_thinned_away() -> None:
+    many = [FitSample(1, 0, 2.0) for _ in range(1_600)]
+    many[2] = FitSample(1, 100, 12.0)
+    low, high = fitted_interval(many, lambda found: found.at(1, 100))
+    assert 0 < low <= high

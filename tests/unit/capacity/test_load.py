@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from sluice.capacity.load import batch_times, load_windows
+from sluice.capacity.load import batch_times, load_windows, records_read
 from tests.unit.capacity.measured_load import BASE, BEGIN, EACH, FIXED, OF_BATCH, log
 
 
@@ -47,6 +47,15 @@ def test_a_rest_is_no_load_and_a_stream_that_counts_again_from_nothing_neither()
     assert max(window.seconds for window in load_windows({"s": [*before, *rested]}, "s")) < 31
     again = [replace(batch, read=(batch.read or 0) - 200_000) for batch in after]
     assert all(window.records >= 0 for window in load_windows({"s": [*before, *again]}, "s"))
+
+
+def test_records_of_other_topics_count_in_the_windows_of_the_first() -> None:
+    logs = {"a": log([1_000] * 60), "b": log([500, 1_500] * 30, start=BEGIN + timedelta(seconds=2))}
+    alone, both = load_windows(logs, "a"), load_windows(logs, "a", beside=["b"])
+    assert [window.begin for window in both] == [window.begin for window in alone]
+    assert {round(window.rate) for window in alone} == {1_000}
+    assert {round(window.rate) for window in both} == {2_000}
+    assert (records_read(logs["a"]), records_read(logs["b"]), records_read([])) == (295_000, 297_500, 0)
 
 
 def test_a_log_without_figures_has_no_window() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.capacity.batches import BatchModel
 from sluice.capacity.load import BatchTime
-from sluice.capacity.measured import MeasuredUnit
+from sluice.capacity.measured import MeasuredUnit, StoredBytes
 from sluice.capacity.plan import CapacityPlan, Estimate, capacity_plan
 from sluice.capacity.targets import Target, WantedRate
 from sluice.errors import NotReadyError, SpecError
@@ -149,6 +149,30 @@ def test_disks_hold_what_is_kept_and_what_is_kept_for_ever_for_the_days() -> Non
     assert value(plan, "disk: raw table") == pytest.approx(400 * 1_000 * 864_000)
     assert value(plan, "disk: topic") == pytest.approx(2_000 * 1_000 * 86_400)
     assert value(plan, "disk") == pytest.approx(value(plan, "disk: raw table") + value(plan, "disk: topic"))
+
+
+def test_a_table_takes_what_its_own_topic_brings_one_of_keys_what_it_has_and_an_unknown_one_is_named() -> None:
+    stored = (
+        StoredBytes("raw table a", 4e8, 1_000_000, 86_400.0, share=0.25),
+        StoredBytes("table live", 5e7, 0, None),
+        StoredBytes("table rows", 0, 0, None, unknown="nobody knows"),
+    )
+    plan = capacity_plan(measured(stored=stored), target(1000))
+    assert value(plan, "disk: raw table a") == pytest.approx(400 * 250 * 86_400)
+    assert value(plan, "disk: table live") == 5e7
+    assert plan.estimate("disk: table rows").value is None
+    assert value(plan, "disk") == pytest.approx(400 * 250 * 86_400 + 5e7)
+    assert plan.estimate("disk").why.startswith("without table rows; ")
+    lost = capacity_plan(measured(stored=stored[2:]), target(1000))
+    assert lost.estimate("disk").value is None
+
+
+def test_a_stream_of_one_of_two_topics_has_to_keep_up_with_that_alone() -> None:
+    one = measured(tasks=2, shares={"raw_flights": 0.5}, stream_tasks={"raw_flights": 1})
+    whole = measured(tasks=1)
+    alone = value(capacity_plan(one, target(4000, headroom=0)), "keeping up")
+    assert alone == pytest.approx(value(capacity_plan(whole, target(2000, headroom=0)), "keeping up"))
+    assert alone == pytest.approx(OF_BATCH * 2_000)
 
 
 def test_money_is_a_month_of_cores_memory_and_disk() -> None:

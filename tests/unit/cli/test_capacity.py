@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from deltalake import write_deltalake
 from typer.testing import CliRunner
 
 from sluice.capacity.costs import CostReading, Work
+from sluice.capacity.measured import StoredBytes
 from sluice.cli.capacity import commands
 from sluice.cli.terminal.output import out
 from sluice.clock import SystemClock
+from sluice.delta.size import bytes_and_rows
 from sluice.errors import NotReadyError, SpecError
+from sluice.intervals.raw_floor import RawFloor, WholeFrom
 from sluice.project.capacity.measuring import measured_unit
+from sluice.project.capacity.storing import stored_by
 from tests.editing import edit
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.capacity.measured_load import BASE, EACH, FIXED, OF_BATCH, keep_log, log
@@ -89,6 +94,28 @@ def test_what_is_read_of_a_driver(loaded: DeparturesProject) -> None:
         "raw table flights_raw": 10_000,
         "table departures": 10_000,
     }
+
+
+def test_an_interval_table_is_weighed_by_what_the_raw_table_still_has(
+    place: DeparturesProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = place.project
+    spec, folder = project.catalog.pipelines["departures"], project.folder.table("departures")
+    hours = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in range(4)]
+    starts = pa.array([hour for hour in hours for _ in range(50)], pa.timestamp("us", "UTC"))
+    rows = pa.table({spec.intervals.time_column: starts, "n": range(200)})
+    write_deltalake(str(folder), rows, partition_by=[spec.intervals.time_column])
+    write_deltalake(str(project.folder.table("flights_raw")), pa.table({"n": range(10_000)}))
+
+    def kept() -> StoredBytes:
+        return next(each for each in stored_by(project, spec, {"flights": 0.5}) if each.name == "table departures")
+
+    whole, _ = bytes_and_rows(folder)
+    assert (kept().bytes, kept().records) == (whole, 10_000)
+    floor = WholeFrom(hours[2], RawFloor(hours[2], hours[3]), "flights_raw")
+    monkeypatch.setattr(type(project.tables), "whole_now", lambda *_: floor)
+    assert kept().bytes == pytest.approx(whole / 2, rel=0.05)
+    assert kept().records == 20_000, "as many of all topics"
 
 
 def test_a_pipeline_beside_a_settled_table_is_counted_by_its_raw_stream(place: DeparturesProject) -> None:

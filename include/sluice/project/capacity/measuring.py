@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 
-from sluice.capacity.load import batch_times, load_windows
-from sluice.capacity.measured import MeasuredUnit, StoredBytes
+from sluice.capacity.load import batch_times, load_windows, records_read
+from sluice.capacity.measured import MeasuredUnit
 from sluice.delta.size import bytes_and_rows
-from sluice.errors import NotReadyError, SluiceError
+from sluice.errors import NotReadyError
 from sluice.launch.master_address import on_this_machine
+from sluice.project.capacity.storing import stored_by
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.catalog.needs import resources_of
 from sluice.specs.catalog.rhythm import rhythm_of
 from sluice.specs.catalog.streams import live_stream, raw_stream
 from sluice.specs.model.lanes import Lane
-from sluice.specs.model.model import PipelineSpec
+from sluice.specs.model.model import PipelineSpec, TopicSpec
 from sluice.streams.health.batch_log import BatchFigures, batches
 
 _MOST_BATCHES = 20_000
@@ -45,27 +45,44 @@ def measured_unit(project: Project, pipeline: str) -> MeasuredUnit:
     logs = {stream: batches(project.folder.batch_log(stream), most=_MOST_BATCHES) for stream in unit.streams}
     newest = [log[-1] for log in logs.values() if log]
     timed = [stream for stream in _record_streams(spec, unit) if logs[stream]]
+    first, *beside = _counting(spec, logs)
+    raw = {raw_stream(topic): topic for topic in spec.topics}
+    shares = _shares(project, spec, logs)
     return MeasuredUnit(
         unit=unit.name,
         pipeline=pipeline,
-        windows=load_windows(logs, _counting(spec, logs)),
+        windows=load_windows(logs, first, beside=beside),
         batch_times={stream: batch_times(logs[stream]) for stream in timed},
         triggers={stream: rhythm_of(project.catalog, stream).trigger.total_seconds() for stream in unit.streams},
         shown=_shown(spec),
         cores=_cores(project, unit),
-        tasks=_tasks(project, spec),
+        tasks=sum(_tasks(project.catalog.topics[topic]) for topic in spec.topics),
+        stream_tasks={stream: _tasks(project.catalog.topics[topic]) for stream, topic in raw.items()},
+        shares={stream: shares[topic] for stream, topic in raw.items()},
         state_bytes=float(sum(batch.state_bytes for batch in newest)),
-        stored=list(_stored(project, spec)),
+        stored=list(stored_by(project, spec, shares)),
         beside=[name for name in unit.pipelines if name != pipeline],
         **_memory(logs),
     )
 
 
-def _counting(spec: PipelineSpec, logs: Mapping[str, Sequence[BatchFigures]]) -> str:
-    """Return the stream that says how many records came: beside a settled table a pipeline's own one does not."""
-    streams = (spec.name, live_stream(spec), *map(raw_stream, spec.topics))
-    known = (stream for stream in streams if any(batch.read is not None for batch in logs.get(stream or "", ())))
-    return next(known, None) or spec.name
+def _counting(spec: PipelineSpec, logs: Mapping[str, Sequence[BatchFigures]]) -> Sequence[str]:
+    """Return the streams that say how many records came: beside a settled table a pipeline's own one does not."""
+    own, raw = (spec.name, live_stream(spec)), [raw_stream(topic) for topic in spec.topics]
+    known = [s for s in (*own, *raw) if s and any(batch.read is not None for batch in logs.get(s, ()))]
+    if not known:
+        return (spec.name,)
+    return known[:1] if known[0] in own else known
+
+
+def _shares(project: Project, spec: PipelineSpec, logs: Mapping[str, Sequence[BatchFigures]]) -> Mapping[str, float]:
+    """Return how many of a pipeline's records are those of each of its topics: as read, or as the raw tables have."""
+    read = {topic: float(records_read(logs.get(raw_stream(topic), ()))) for topic in spec.topics}
+    if not all(read.values()):
+        tables = {topic: project.folder.table(project.catalog.topics[topic].raw.table) for topic in spec.topics}
+        read = {topic: float(bytes_and_rows(table)[1]) for topic, table in tables.items()}
+    whole = sum(read.values())
+    return {topic: records / whole if whole else 1 / len(read) for topic, records in read.items()}
 
 
 def _record_streams(spec: PipelineSpec, unit: Unit) -> Sequence[str]:
@@ -91,10 +108,9 @@ def _cores(project: Project, unit: Unit) -> int:
     return min(declared, os.cpu_count() or declared) if here else declared
 
 
-def _tasks(project: Project, spec: PipelineSpec) -> int:
-    """Return how many tasks a batch has at most: one for each partition, or as many as `min_partitions` cuts."""
-    topics = [project.catalog.topics[name] for name in spec.topics]
-    return sum(max(topic.partitions, topic.raw.min_partitions or 0) for topic in topics)
+def _tasks(topic: TopicSpec) -> int:
+    """Return how many tasks a batch of a topic has at most: one for each partition, or what `min_partitions` cuts."""
+    return max(topic.partitions, topic.raw.min_partitions or 0)
 
 
 def _memory(logs: Mapping[str, Sequence[BatchFigures]]) -> dict[str, float | None]:
@@ -107,40 +123,3 @@ def _memory(logs: Mapping[str, Sequence[BatchFigures]]) -> dict[str, float | Non
         "heap_used": max((each["heap_used_bytes"] for each in said if "heap_used_bytes" in each), default=None),
         "heap_max": max((each["heap_max_bytes"] for each in said if "heap_max_bytes" in each), default=None),
     }
-
-
-def _stored(project: Project, spec: PipelineSpec) -> Iterator[StoredBytes]:
-    """Yield what the tables and topics of a pipeline keep, each per record of its topics."""
-    records = 0
-    for name in spec.topics:
-        topic = project.catalog.topics[name]
-        size, rows = bytes_and_rows(project.folder.table(topic.raw.table))
-        records += rows
-        if rows:
-            yield StoredBytes(f"raw table {topic.raw.table}", size, rows, _seconds(topic.raw.retention))
-    if spec.has_intervals and records:
-        size, _ = bytes_and_rows(project.folder.table(spec.intervals.table))
-        # Some of the rows that these records made are of records that the raw table keeps no longer.
-        yield StoredBytes(f"table {spec.intervals.table}", size, records, None)
-    yield from _topics(project, spec)
-
-
-def _topics(project: Project, spec: PipelineSpec) -> Iterator[StoredBytes]:
-    try:
-        with project.kafka.administration() as cluster:
-            sizes, extents = cluster.sizes(spec.topics), cluster.extents(spec.topics)
-    except SluiceError:
-        return
-    for name in spec.topics:
-        extent = extents.get(name)
-        if extent is None or isinstance(extent, SluiceError):
-            continue
-        records = sum(extent.ends[partition] - extent.beginnings.get(partition, 0) for partition in extent.ends)
-        held = sum(sum(replicas.values()) for (topic, _), replicas in sizes.items() if topic == name)
-        if records > 0 and held:
-            kept = project.catalog.topics[name].retention
-            yield StoredBytes(f"topic {name}", held, records, _seconds(kept))
-
-
-def _seconds(kept: object) -> float | None:
-    return kept.total_seconds() if isinstance(kept, timedelta) else None
