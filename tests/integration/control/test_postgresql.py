@@ -9,7 +9,6 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +28,7 @@ from sluice.control.snapshots import SqlSnapshotStore
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.backfills import Backfills
-from sluice.intervals.entries import Content, Logged, StreamEntry
+from sluice.intervals.entries import Logged
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
@@ -46,6 +45,7 @@ from tests.suites.rebuild_suite import OpenRebuilt, RebuildSuite
 from tests.suites.registry_suite import RegistrySuite
 from tests.suites.snapshots_suite import SnapshotStoreSuite
 from tests.twins.clock import ManualClock
+from tests.twins.settlements import settlement
 
 pytestmark = pytest.mark.verify
 
@@ -193,9 +193,10 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
         migrate(engine)
         together.wait()
         for n in range(20):
-            entry = StreamEntry("s", 1, "l", n, {}, {"t/0": n}, closed_until=start + n * hour, code="c")
+            own = start + n * hour
+            entry = settlement(own, own + hour, {own: n}, read={"t/0": n}, code="c")
             with growing:
-                log.append(Logged(len(log), start, replace(entry, content={start + n * hour: Content(n, "7")})))
+                log.append(Logged(len(log), start, entry))
             LedgerIndex(engine, "local", {"p": source()}).refresh("p")
         engine.dispose()
 

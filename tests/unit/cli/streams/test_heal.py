@@ -31,8 +31,8 @@ class Bench(FlightsUnit):
     def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
         self.place = place
         super().__init__(place, monkeypatch)
-        place.stream(3, {0: 2, 2: 1})
-        place.stream(FAR_HOUR, {3: 4})
+        place.settle(3, {0: 2, 2: 1})
+        place.settle(FAR_HOUR, {3: 4})
         live = pa.table({"hour": pa.array([hour(4), FAR], pa.timestamp("us", tz="UTC")), "flights": [1, 1]})
         write_deltalake(str(self.project.folder.table("departures_live")), live)
         for stream in ("departures", "departures_live"):
