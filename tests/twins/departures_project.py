@@ -16,7 +16,7 @@ from sluice.delta.log import append_entry, newest_first
 from sluice.intervals.entries import Entry, SettleEntry, StreamEntry
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
-from tests.twins.settlements import lacking, settlement
+from tests.settlements import lacking, settlement
 
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 

@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from sluice.delta.log import append_entry
 from sluice.intervals.entries import StreamEntry
 from sluice.project.project import Project
-from tests.twins.settlements import lacking, settlement
+from tests.settlements import lacking, settlement
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -16,7 +16,7 @@ from sluice.errors import CorruptionError
 from sluice.intervals.entries import SettleEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.reach import RawPosition, Reach
-from tests.twins.settlements import lacking, settlement
+from tests.settlements import lacking, settlement
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

@@ -37,6 +37,7 @@ from sluice.postgres.rebuilding import PostgresRebuildStore
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.streams.health.snapshots import SnapshotStore
 from sluice.streams.registry import Registry
+from tests.settlements import settlement
 from tests.suites.backfills_suite import BackfillsSuite
 from tests.suites.latest_suite import LatestSuite, Place, change
 from tests.suites.live_suite import LiveTableSuite, OpenSource
@@ -45,7 +46,6 @@ from tests.suites.rebuild_suite import OpenRebuilt, RebuildSuite
 from tests.suites.registry_suite import RegistrySuite
 from tests.suites.snapshots_suite import SnapshotStoreSuite
 from tests.twins.clock import ManualClock
-from tests.twins.settlements import settlement
 
 pytestmark = pytest.mark.verify
 

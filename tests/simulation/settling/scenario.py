@@ -20,7 +20,6 @@ SEEN = (
     *("fault: commit is lost", "fault: answer is lost"),
     *("two topics", "settled past an empty topic"),
     *("settled", "settled in silence", "marked", "settler: fenced", "backfill: published", "backfill: refused"),
-    *("former version: wrote", "former version: conflict"),
     *("person withdraws", "person confirms", "person refuses"),
 )
 """What a campaign must have seen."""

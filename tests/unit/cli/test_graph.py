@@ -17,7 +17,7 @@ from sluice.project.chains import ChainState, chain_states, downstream_of
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.catalog.graph import graph_of
-from tests.twins.settlements import lacking
+from tests.settlements import lacking
 from tests.unit.specs.chain import DAYS, QUERY, chained_project
 
 START, HOUR, DAY = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), timedelta(days=1)

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from sluice.cli import control, intervals
 from sluice.errors import SpecError
 from sluice.intervals.entries import BackfillEntry, Content, VerifiedEntry
+from tests.settlements import SETTLER
 from tests.twins.departures_project import DeparturesProject, hour
-from tests.twins.settlements import SETTLER
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import State, fold
 from sluice.intervals.reach import RawPosition, Reach
-from tests.twins.settlements import SETTLER, lacking, settlement
+from tests.settlements import SETTLER, lacking, settlement
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

@@ -32,7 +32,7 @@ from sluice.intervals.entries import (
 from sluice.intervals.ledger import Ledger, LedgerRow, State, fold
 from sluice.intervals.reach import Hole
 from sluice.intervals.rows import Rows
-from tests.twins.settlements import lacking, settlement
+from tests.settlements import lacking, settlement
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

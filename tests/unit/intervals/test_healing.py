@@ -20,7 +20,7 @@ from sluice.intervals.healing import Poisoned, find_poison
 from sluice.intervals.ledger import fold
 from sluice.project.healing import furthest
 from sluice.specs.model.sources import TimeRules
-from tests.twins.settlements import lacking, settlement
+from tests.settlements import lacking, settlement
 
 HOUR = timedelta(hours=1)
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -67,7 +67,7 @@ def test_what_sound_records_can_have_settled_is_no_poison() -> None:
 def test_the_intervals_that_sound_records_closed_stay_closed() -> None:
     found = poison_of(*settled((-9, (-10,)), (-5, ()), (CENTURY, ())))
     assert found is not None
-    assert (found.version, found.watermark, found.since) == (3, at(CENTURY), at(-5))
+    assert (found.version, found.until, found.since) == (3, at(CENTURY), at(-5))
     assert (found.opened, found.beyond) == (CENTURY + 5, ())
 
 

@@ -23,7 +23,7 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import Ledger, State, fold
 from sluice.intervals.reach import Reach
-from tests.twins.settlements import SETTLER, content_of, lacking, settlement
+from tests.settlements import SETTLER, content_of, lacking, settlement
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from sluice.intervals.reach import Reach
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
-from tests.twins.settlements import SETTLER, settlement
+from tests.settlements import SETTLER, settlement
 
 HOUR = timedelta(hours=1)
 START = datetime(2013, 1, 7, tzinfo=UTC)

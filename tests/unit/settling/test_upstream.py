@@ -14,7 +14,7 @@ from sluice.intervals.entries import BackfillEntry, Content, Entry, Logged, Sett
 from sluice.intervals.ledger import Ledger, fold
 from sluice.settling.rules import SettlingRules
 from sluice.settling.upstream import examined_table, resting_on_dirty
-from tests.twins.settlements import lacking
+from tests.settlements import lacking
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 START = datetime(2013, 1, 1, tzinfo=UTC)

@@ -33,8 +33,8 @@ from sluice.spark.tables.raw_table import RawTable
 from sluice.spark.tables.records import Records
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.oracle import departures, differences, flights
+from tests.settlements import lacking
 from tests.twins.lineage_server import LineageServer, lineage_server
-from tests.twins.settlements import lacking
 
 pytestmark = pytest.mark.timeout(600)
 

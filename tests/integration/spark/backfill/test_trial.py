@@ -32,7 +32,7 @@ from tests.editing import edit
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.integration.spark.conftest import TRANSFORM, DriverPlace
 from tests.oracle import flights
-from tests.twins.settlements import lacking
+from tests.settlements import lacking
 
 pytestmark = pytest.mark.timeout(600)
 

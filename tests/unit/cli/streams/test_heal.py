@@ -72,6 +72,7 @@ def test_closings_are_withdrawn_streams_begin_again_and_the_next_steps_are_print
     assert bench.closed_until == FAR
     bench.stop()
     said = " ".join(heal("--yes").stdout.split())
+    assert "its intervals are closed until 2100-01-01 00:00 UTC" in said
     assert f"{FAR_HOUR - 4:,} intervals without rows, from 2013-01-01 04:00 UTC on, become open" in said
     assert "departures: its watermark is 2100-01-01 00:00 UTC" in said
     assert "departures_live (latest): 1 rows of later windows will be removed" in said
