@@ -208,6 +208,23 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
     engine.dispose()
 
 
+def test_a_database_of_before_one_code_was_behind_an_interval_gets_todays_tables(url: str) -> None:
+    engine = open_database(url)
+    migrate(engine)
+    with transaction(engine, write=True) as connection:
+        for statement in (
+            "ALTER TABLE interval ADD COLUMN watermark TIMESTAMP WITH TIME ZONE",
+            "ALTER TABLE interval ADD COLUMN codes TEXT",
+            "ALTER TABLE interval DROP COLUMN code",
+            "UPDATE alembic_version SET version_num = '0014'",
+        ):
+            connection.execute(text(statement))
+    migrate(engine)
+    with transaction(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
+
+
 def test_several_that_migrate_at_once_build_the_declared_tables(url: str) -> None:
     together = Barrier(4)
 

@@ -113,8 +113,7 @@ def test_an_unknown_state_is_refused_with_the_known_ones() -> None:
         sluice_intervals("list", "--state", "dirrty")
 
 
-@pytest.mark.usefixtures("place")
-def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
+def test_everything_about_an_interval_is_shown_base_and_current_apart(place: DeparturesProject) -> None:
     found = json.loads(sluice_intervals("show", "departures", "2013-01-01T03:59", "-o", "json").stdout)
     assert (found["base"]["owner"], found["base"]["rows"], found["base"]["late"]) == (SETTLER, 5, False)
     assert (found["current"]["owner"], found["current"]["rows"], found["current"]["late"]) == (
@@ -122,6 +121,7 @@ def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
         6,
         True,
     )
+    assert found["base"]["code"] == found["current"]["code"] == place.project.code_of("departures")
     assert found["verified"]["backfill"] == "departures-verify"
     said = sluice_intervals("show", "departures", "2013-01-01T03:00Z").stdout
     for part in (
@@ -130,8 +130,14 @@ def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
         "checksum 42",
         "flights/0 < 4",
         "verified by departures-verify",
+        f"{place.project.code_of('departures')} (today's)",
     ):
         assert part in said
+
+
+@pytest.mark.usefixtures("place")
+def test_other_code_than_todays_is_shown_as_it_is() -> None:
+    assert "other code\n" in sluice_intervals("show", "departures", "2013-01-01T00:00").stdout
 
 
 @pytest.mark.usefixtures("place")

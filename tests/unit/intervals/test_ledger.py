@@ -101,7 +101,7 @@ def test_an_interval_is_closed_by_the_commit_that_settles_it() -> None:
     assert base is not None
     assert base == ledger.rows[at(2)].current
     assert (base.owner, base.generation, base.version, base.at) == (SETTLER, 1, 2, at(1002))
-    assert (base.offsets, base.codes) == ({"t/0": 31}, (CODE,))
+    assert (base.offsets, base.code) == ({"t/0": 31}, CODE)
     assert base.content == content_of(4)
     assert ledger.closed_until == at(3)
     assert ledger.version == 2
@@ -277,7 +277,7 @@ def test_dirt_that_the_raw_table_has_not_reached_yet_is_told_apart() -> None:
 
 def test_what_other_code_has_settled_is_stale() -> None:
     ledger = ledger_of(settling(1, 2, {1: 1}), settling(2, 4, {2: 1}, code="new"))
-    assert [row.base.codes for row in ledger.rows.values() if row.base] == [(CODE,), ("new",), ("new",)]
+    assert [row.base.code for row in ledger.rows.values() if row.base] == [CODE, "new", "new"]
     assert states(ledger, "new") == {1: State.STALE, 2: State.CLOSED, 3: State.CLOSED}
     assert states(ledger) == {1: State.CLOSED, 2: State.STALE, 3: State.STALE}
 
