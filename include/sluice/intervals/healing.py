@@ -60,7 +60,7 @@ def find_poison(
             case SettleEntry(settled_until=until) if until is not None and until > most:
                 found.append((commit, until))
             case SettleEntry(settled_until=until) if until is not None:
-                closed = until if closed is None else max(closed, until)
+                closed = until
             case WithdrawnEntry(since=since):
                 found = [(logged, until) for logged, until in found if until <= since]
                 closed = None if closed is None else min(closed, since)

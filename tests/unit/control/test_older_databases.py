@@ -88,7 +88,7 @@ def test_an_index_with_several_codes_of_an_interval_is_filled_anew_from_the_logs
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     index = LedgerIndex(engine, "local", {"sales": source})
     assert index.ledger("sales") == Ledger()
-    assert index.overview() == {}
+    assert (index.overview(), index.stale({"sales": "c"})) == ({}, {"sales": 0})
     refreshed = index.refresh("sales")
     assert (refreshed.entries, refreshed.ledger) == (1, before)
     assert index.ledger("sales") == before

@@ -257,6 +257,14 @@ def test_nothing_that_holds_rows_or_was_published_is_withdrawn() -> None:
     assert repaired.rows[at(9)].state(CODE) is State.PUBLISHED
 
 
+def test_rows_beyond_what_was_withdrawn_have_one_reason_also_when_records_were_examined_since() -> None:
+    withdrawn = [settling(0, 4, {0: 2}), settling(4, CENTURY, {9: 3}, end=5), withdrawing(5)]
+    ledger = ledger_of(*withdrawn, settling(5, 6, {}, end=8))
+    assert ledger.rows[at(9)].dirty == ("its rows lie beyond what was withdrawn: one record of 2100",)
+    again = ledger_of(*withdrawn, settling(5, 12, {}, end=8))
+    assert [(row.dirty, row.current.content.rows) for row in again.between(at(9), at(10)) if row.current] == [((), 0)]
+
+
 def test_code_that_closed_the_future_has_no_part_in_what_closes_afterwards() -> None:
     poisoned = [settling(0, 4, {0: 2}, code="old"), settling(4, CENTURY, {}, code="old"), withdrawing(5)]
     after = ledger_of(*poisoned, settling(5, 8, {6: 1}))

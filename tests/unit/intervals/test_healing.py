@@ -99,6 +99,12 @@ def test_what_was_withdrawn_is_not_found_again() -> None:
     assert (again.version, again.since) == (4, at(-8))
 
 
+def test_what_was_settled_even_further_is_said_and_when_it_began() -> None:
+    found = poison_of(*settled((-9, (-10,)), (90, ()), (CENTURY, ())))
+    assert found is not None
+    assert (found.version, found.until, found.opened) == (2, at(CENTURY), CENTURY + 9)
+
+
 def test_after_a_withdrawal_only_what_is_left_of_it_was_closed_by_sound_records() -> None:
     earlier = [*settled((-5, (-10,))), WithdrawnEntry(at(-9), "ada", "wrong")]
     assert since(*earlier, *settled((CENTURY, ()), since=-9)) == at(-9)
