@@ -71,7 +71,7 @@ MUTANTS = (
         COMPLETENESS,
         "if len(known) == len(held) else None",
         "",
-        seed=431,
+        seed=593,
     ),
     Mutant(
         "disorder is not waited for",
@@ -112,7 +112,7 @@ MUTANTS = (
         SOURCE,
         "        answered_at = self._clock.monotonic()\n",
         "        answered_at = asked_at - 1_800\n",
-        seed=516,
+        seed=1347,
     ),
     Mutant("lookback touches nothing", RULES, "start <= event + self.lookback", "start <= event", seed=141),
     Mutant("lookahead touches nothing", RULES, "self._from(event - self.lookahead,", "self._from(event,"),
@@ -161,7 +161,7 @@ MUTANTS = (
         "replace(own.after, first_event=None if begun else own.after.first_event)",
         "replace(own.after, first_event=None)",
     ),
-    Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n", seed=96),
+    Mutant("any advance is believed", ARRIVALS, "        if span.first <= limit\n", "        if True\n", seed=8),
     Mutant(
         "a lost answer is taken for a failure",
         SETTLER,
@@ -191,6 +191,12 @@ MUTANTS = (
         STATE,
         "entry.settled_until, entry.sources, entry.nonce",
         "entry.settled_until, {}, entry.nonce",
+    ),
+    Mutant(
+        "what lies before a pipeline's beginning is examined",
+        STATE,
+        "for name, reach in (beginning or {}).items()}",
+        "for name, reach in [*(beginning or {}).items()][:0]}",
     ),
     Mutant(
         "what was withdrawn stays settled",

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AttemptEntry, Content, Entry, Logged, SettleEntry
+from sluice.intervals.reach import Reach
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
@@ -80,12 +81,16 @@ class SettledDelta:
         store: the table.
         generation: of the settler.
         rules: of each topic that the pipeline reads.
+        beginning: what it never reads of them.
     """
 
-    def __init__(self, store: SettledStore, generation: int, rules: Mapping[str, SettlingRules]) -> None:
+    def __init__(
+        self, store: SettledStore, generation: int, rules: Mapping[str, SettlingRules], beginning: Mapping[str, Reach]
+    ) -> None:
         self._store = store
         self.generation = generation
         self._rules = rules
+        self._beginning = beginning
 
     def open(self) -> None:
         self._check_fence()
@@ -95,7 +100,7 @@ class SettledDelta:
 
     def read(self) -> SettledState:
         self._check_fence()
-        return settled_state(self._store.newest_first(), self._store.version, self._rules)
+        return settled_state(self._store.newest_first(), self._store.version, self._rules, self._beginning)
 
     def commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
         if self._store.version != state.version:

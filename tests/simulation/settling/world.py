@@ -71,7 +71,10 @@ class World:
         """Whether records arrive now, or are those of last year."""
         self.loses = loses
         """Whether records are lost before they are read."""
-        choices.below(1)  # asks nothing: without this draw, and another below, every kept seed told another history
+        self.begins_late = choices.chance(0.3) and not loses
+        """Whether there are records that the pipeline never examines, because it begins behind them."""
+        self.beginning: dict[str, Reach] = {}
+        """Where it begins in each topic."""
         self.ending = False
         self.inflows = self._topics()
         """The topics that the pipeline reads."""
