@@ -3,7 +3,7 @@
 Usage: python -m benchmarks.raw_input <state folder> <copies> <first day> <last day> <files>
 
 The raw table has the flights of the local days `copies` times (`benchmarks.dense_flights`), in files by arrival
-as compaction leaves it. By its log, the output table's stream has closed every interval and written none.
+as compaction leaves it. By its log, every interval of the output table is settled and none has rows.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from sluice.delta.table import ensure_table
 from sluice.feeds.heartbeat import heartbeat_times
 from sluice.feeds.nycflights13 import Nycflights13
 from sluice.intervals.alignment import interval_of
-from sluice.intervals.entries import NO_ROWS, StreamEntry, to_json
+from sluice.intervals.entries import ExaminedSource, SettleEntry, StreamEntry, to_json
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.spark.driver.pipeline_code import pipeline_code
 from sluice.spark.records.pipeline import partition_column, result_rows
 from sluice.spark.session.session import session
+from sluice.spark.settling.stream import settler_name
 from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.specs.model.model import PipelineSpec, TopicSpec
 
@@ -85,19 +86,16 @@ def write_raw(rows: DataFrame, table: Path, topic: TopicSpec, ends: dict[str, in
 def write_waiting(
     table: Path, pipeline: PipelineSpec, ends: dict[str, int], *, first: datetime, closing: datetime
 ) -> None:
-    """Say in the log of an empty output table that the stream has closed every interval and written none."""
-    output, watermark = pipeline.intervals, closing - pipeline.time_of(pipeline.topics[0]).delay
-    entry = StreamEntry(
-        writer=f"{pipeline.name}:{TOPIC_ID}:0",
+    """Say in the log of an empty output table that every interval is settled and none has rows."""
+    (topic,), length = pipeline.topics, pipeline.intervals.interval_length
+    entry = SettleEntry(
+        writer=settler_name(pipeline.name),
         generation=1,
-        lineage=TOPIC_ID,
-        batch_id=0,
-        start=dict.fromkeys(ends, 0),
-        end=ends,
-        watermark=watermark,
-        closed_until=interval_of(watermark, output.interval_length).start,
+        nonce="waiting",
+        since=interval_of(first, length).start,
+        settled_until=interval_of(closing - pipeline.time_of(topic).delay, length).start,
+        sources={topic: ExaminedSource(ends, (TOPIC_ID,))},
         code="an earlier version",
-        content={interval_of(first, output.interval_length).start: NO_ROWS},
     )
     append_entry(table, entry)
 

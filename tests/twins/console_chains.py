@@ -71,7 +71,7 @@ def add_chains(fleet: ConsoleFleet, now: datetime) -> None:
 def _settle(project: Project, chained: Chained, days: int = 20) -> None:
     base = {"deployment": "local", "pipeline": chained.name}
     head = {"table_version": 3, "closed_until": CLOSED_UNTIL, "raw_version": 9, "raw_offsets": "{}", "raw_topics": "[]"}
-    written = Written("s", 2, 3, CLOSED_UNTIL, {}, (project.code_of(chained.name),), Content(9, "1"))
+    written = Written("s", 2, 3, CLOSED_UNTIL, {}, project.code_of(chained.name), Content(9, "1"))
     rows = []
     for number in range(days):
         end = CLOSED_UNTIL - number * timedelta(days=1)

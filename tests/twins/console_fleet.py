@@ -309,7 +309,7 @@ def _intervals(project: Project, fleet: ConsoleFleet, count: int) -> None:
                 version=7,
                 at=CLOSED_UNTIL,
                 offsets={"t/0": 5},
-                codes=(code if place % 7 else "another",),
+                code=code if place % 7 else "another",
                 content=Content(1000 + place, "12345"),
             )
             verified = Verified(backfill="b", code=code, at=CLOSED_UNTIL) if place % 3 == 0 else None

@@ -1,4 +1,4 @@
-"""A project with the repository's specs in a private folder, whose stream is played by commits without rows."""
+"""A project with the repository's specs in a private folder, whose settler is played by commits without rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from sluice.delta.log import append_entry
-from sluice.intervals.entries import Content, Entry, StreamEntry
+from sluice.delta.log import append_entry, newest_first
+from sluice.intervals.entries import Entry, SettleEntry, StreamEntry
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
+from tests.settlements import lacking, settlement
 
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 
@@ -61,26 +62,29 @@ class DeparturesProject:
         for entry in entries:
             append_entry(self.table, entry)
 
-    def stream(self, until: int, wrote: Mapping[int, int], *, code: str | None = None) -> None:
-        """Commit a batch that writes this many rows to these hours and closes all below `until`; raw has them too."""
-        entry = self.closing(until, wrote, code=code)
-        self.commit(entry)
+    def settle(self, until: int, wrote: Mapping[int, int], *, code: str | None = None) -> None:
+        """Commit a settlement of all hours below `until` that are not settled yet; the raw table has what it read."""
+        newest = self._newest()
+        since = hour(min(wrote, default=0)) if newest is None else newest.settled_until
+        rows, today = {hour(number): own for number, own in wrote.items()}, self.project.code_of("departures")
+        read = {"flights/0": until}
+        self.commit(settlement(since, hour(until), rows, read=read, code=today if code is None else code))
+        self._read(read)
+
+    def soil(self, *numbers: int) -> None:
+        """Commit that one more record has come, which these settled hours lack; the raw table has it, too."""
+        newest = self._newest()
+        assert newest is not None
+        read = {"flights/0": newest.reach.offsets["flights/0"] + 1}
+        self.commit(lacking(newest.settled_until, *map(hour, numbers), read=read))
+        self._read(read)
+
+    def _newest(self) -> SettleEntry | None:
+        log = newest_first(self.table) if self.table.exists() else ()
+        return next((logged.entry for logged in log if isinstance(logged.entry, SettleEntry)), None)
+
+    def _read(self, end: Mapping[str, int]) -> None:
         raw = self.project.folder.table(self.project.catalog.topics["flights"].raw.table)
         if not raw.exists():
             write_deltalake(str(raw), pa.table({"n": [0]}))
-        append_entry(raw, entry)
-
-    def closing(self, until: int, wrote: Mapping[int, int], *, code: str | None = None) -> StreamEntry:
-        """Return the entry of such a batch."""
-        return StreamEntry(
-            writer="departures",
-            generation=1,
-            lineage="l1",
-            batch_id=until,
-            start={"flights/0": 0},
-            end={"flights/0": until},
-            watermark=hour(until),
-            closed_until=hour(until),
-            code=self.project.code_of("departures") if code is None else code,
-            content={hour(number): Content(rows, str(7 * rows)) for number, rows in wrote.items()},
-        )
+        append_entry(raw, StreamEntry("raw_flights", 1, "", 0, {"flights/0": 0}, end))

@@ -151,8 +151,7 @@ def _written_as_dict(written: Written) -> dict[str, Any]:
         "at": written.at.isoformat(),
         "offsets": dict(written.offsets),
         "topics": list(written.topics),
-        "watermark": written.watermark and written.watermark.isoformat(),
-        "codes": list(written.codes),
+        "code": written.code,
         "rows": written.content.rows,
         "checksum": written.content.checksum,
         "late": written.late,
@@ -295,7 +294,6 @@ def _print_row(pipeline: str, row: LedgerRow, code: str, advice: Advice) -> None
 
 def _print_written(title: str, written: Written, code: str) -> None:
     generation = "" if written.generation is None else f", generation {written.generation}"
-    codes = ", ".join(f"{one} (today's)" if one == code else one for one in written.codes)
     offsets = ", ".join(f"{partition} < {offset}" for partition, offset in sorted(written.offsets.items()))
     lines = {
         "written by": f"{written.owner}{generation}",
@@ -304,8 +302,7 @@ def _print_written(title: str, written: Written, code: str) -> None:
         "raw offsets": offsets or "none",
         "topics": ", ".join(written.topics) if len(written.topics) > 1 else "",
         "late records": "included" if written.late else "not included",
-        "watermark": "" if written.watermark is None else f"{written.watermark:%F %T} UTC",
-        "code": codes,
+        "code": f"{written.code} (today's)" if written.code == code else written.code,
     }
     out.print(f"{title}:")
     print_fields(lines, 13)

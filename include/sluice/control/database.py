@@ -23,7 +23,7 @@ from sluice.control.tables import metadata
 from sluice.disk import disk_error, sqlite_remedy
 from sluice.errors import CorruptionError, RefusedError, SpecError, UnreachableError
 
-SCHEMA = "0014"
+SCHEMA = "0015"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 _TURNS = 0x511CE

@@ -122,15 +122,15 @@ class LedgerIndex(DeploymentRecords):
         columns = interval.c
         seconds = extract("epoch", columns.ends_at) - extract("epoch", columns.starts_at)
         computed = (
-            select(columns.pipeline, columns.codes, func.sum(seconds), func.min(seconds))
+            select(columns.pipeline, columns.code, func.sum(seconds), func.min(seconds))
             .where(columns.deployment == self._deployment, columns.pipeline.in_(list(codes)))
             .where(columns.state.in_([State.CLOSED.value, State.PUBLISHED.value]))
-            .group_by(columns.pipeline, columns.codes)
+            .group_by(columns.pipeline, columns.code)
         )
         found = dict.fromkeys(codes, 0)
         with self._taking_turns(write=False) as connection:
             for pipeline, by, total, least in connection.execute(computed):
-                if json.loads(by) != [codes[pipeline]]:
+                if by != codes[pipeline]:
                     source = self._sources.get(pipeline)
                     found[pipeline] += int(total) // (
                         int(least) if source is None else int(source.length.total_seconds())

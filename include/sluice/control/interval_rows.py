@@ -28,8 +28,7 @@ def columns_of(row: LedgerRow) -> dict[str, Any]:
         "written_at": current and current.at,
         "offsets": current and json.dumps(dict(current.offsets), sort_keys=True),
         "topics": current and json.dumps(current.topics),
-        "watermark": current and current.watermark,
-        "codes": current and json.dumps(current.codes),
+        "code": current and current.code,
         "rows": current and current.content.rows,
         "checksum": current and current.content.checksum,
         "late": current and current.late,
@@ -69,10 +68,9 @@ def _current(row: Row[Any]) -> Written | None:
         version=row.version,
         at=row.written_at,
         offsets=json.loads(row.offsets),
-        codes=tuple(json.loads(row.codes)),
+        code=row.code,
         content=Content(row.rows, row.checksum),
         late=row.late,
-        watermark=row.watermark,
         topics=tuple(json.loads(row.topics)),
     )
 

@@ -139,7 +139,7 @@ ledger = _of_deployment(
     sa.Column("raw_offsets", sa.Text, nullable=False),
     sa.Column("raw_topics", sa.Text, nullable=False),
 )
-"""How far each pipeline's logs are indexed: of its output, and of the raw table that says what is closed."""
+"""How far each pipeline's logs are indexed: of its output, and of the raw table that says what can be repaired."""
 
 ledger_entry = _of_deployment(
     "ledger_entry",
@@ -162,8 +162,7 @@ interval = _of_deployment(
     sa.Column("written_at", UtcDateTime),
     sa.Column("offsets", sa.Text),
     sa.Column("topics", sa.Text),
-    sa.Column("watermark", UtcDateTime),
-    sa.Column("codes", sa.Text),
+    sa.Column("code", sa.String(128)),
     sa.Column("rows", sa.BigInteger),
     sa.Column("checksum", sa.String(64)),
     sa.Column("late", sa.Boolean),

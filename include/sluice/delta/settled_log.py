@@ -18,9 +18,8 @@ from sluice.delta.log import entry_properties, newest_first, try_commit, write_n
 from sluice.delta.writer_log import filled, filled_batches
 from sluice.failpoints import failpoint
 from sluice.intervals.carried import Carried
-from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry, StreamEntry
+from sluice.intervals.entries import AttemptEntry, Content, Logged, SettleEntry
 from sluice.intervals.reach import Reach
-from sluice.intervals.writers import of_all_epochs
 from sluice.settling.ports import SettledState, UncertainCommitError
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
@@ -103,11 +102,10 @@ class SettledLog:
         return self._handle.table
 
     def open(self) -> None:
-        """See the port. A driver of a former version that appended to the table is fenced by the same commit."""
+        """See the port."""
         while (marked := self._marked()) < self._generation:
             entry = AttemptEntry(self._writer, self._generation)
-            marks = [Transaction(self._fence, self._generation), *self._ousted()]
-            properties = entry_properties(entry, *marks, max_retries=0)
+            properties = entry_properties(entry, Transaction(self._fence, self._generation), max_retries=0)
             try_commit(self._delta, partial(write_no_files, self._delta, properties))
         if marked > self._generation:
             raise self._fenced(marked)
@@ -178,21 +176,6 @@ class SettledLog:
     def _between(self, since: datetime, until: datetime) -> str:
         first, end = (f"'{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}'" for moment in (since, until))
         return f'"{self._column}" >= {first} AND "{self._column}" < {end}'
-
-    def _ousted(self) -> list[Transaction]:
-        """Return the marks that end former versions, which appended: their fences, and their last transactions anew.
-
-        A driver of one that slept since before this commit conflicts in Delta itself, whatever it has seen.
-        """
-        writers = dict.fromkeys(
-            logged.entry.writer for logged in newest_first(self._folder) if isinstance(logged.entry, StreamEntry)
-        )
-        fences = dict.fromkeys(f"{of_all_epochs(writer)}:generation" for writer in writers)
-        versions = ((writer, self._handle.transaction(writer)) for writer in writers)
-        return [
-            *(Transaction(fence, self._generation) for fence in fences),
-            *(Transaction(writer, version) for writer, version in versions if version is not None),
-        ]
 
     @property
     def _fence(self) -> str:

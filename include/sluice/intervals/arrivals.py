@@ -40,9 +40,8 @@ class ArrivalClocks:
         unconfirmed: spans beyond an advance that nothing corroborates; they count for nothing.
         lead: how far the clock was ahead of our own at best, negative if behind: about zero for a live topic, minus
             years for an old one that is read again; None before the first.
-        base: where the clock stood before the first of `accepted`: of the topic that was read before, or of the former
-            version that appended to the table.
-            What follows is measured against it, but it completes nothing.
+        base: where the clock of the topic that was read before stood: what follows is measured against it, but it
+            completes nothing.
         begun: the spans behind `accepted`, as long as nothing is settled by them: an earlier one may still show that
             the clock began with a record of the future.
     """

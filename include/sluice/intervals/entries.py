@@ -1,6 +1,7 @@
 """What Sluice writes into the metadata of a table's commits: the interval ledger's truth while the log lasts.
 
-A commit carries one entry. Streams and backfills write rows with theirs; the other kinds are commits without files.
+A commit carries one entry. Streams, settlers and backfills write rows with theirs; the other kinds are commits without
+files. Interval tables are written by settlers and backfills only.
 Intervals are named by their start; offsets are next offsets per `topic/partition`; times are UTC.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field as Tagged
 from pydantic import TypeAdapter, ValidationError
@@ -21,7 +22,7 @@ from sluice.intervals.arrivals import ArrivalClocks
 from sluice.intervals.carried import Carried
 from sluice.intervals.coverage import Position
 from sluice.intervals.raw_floor import RawFloor
-from sluice.intervals.reach import Hole, Reach, topic_name
+from sluice.intervals.reach import Hole, Reach
 from sluice.intervals.record_positions import PartitionRange
 from sluice.intervals.writers import topic_of
 
@@ -48,7 +49,7 @@ LOST = "were lost before they were read"
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """A micro-batch of a stream wrote this commit.
+    """A micro-batch of a stream wrote this commit: of a raw table, or of an output that is no interval table.
 
     Attributes:
         writer: the stream's app id: one per stream, set of topic ids and reset epoch.
@@ -59,12 +60,7 @@ class StreamEntry:
         end: next offsets.
         origin: first offset per partition that the lineage ever read: what its state can know.
         watermark: the watermark that the batch evicted by, or None.
-        closed_until: of an interval table that a former version appended to: end of the last interval that this commit
-            closes, or None before the first.
-        suspect_until: of the same: the lineage began later than the stream, so what it says of intervals that start at
-            or before this time may be incomplete; None if it knows everything.
         code: hash of transform, validation, meaning of the spec and static inputs.
-        content: of the same: what this commit adds to each interval that it writes rows to.
         holes: of a raw table: all that it lacks of what its commits claim to have read.
         times: of the same: how the times of all its records were read, see `TopicValue.times`; empty in what was
             written before it was kept.
@@ -78,10 +74,7 @@ class StreamEntry:
     end: Mapping[str, int]
     origin: Mapping[str, int] = field(default_factory=dict)
     watermark: datetime | None = None
-    closed_until: datetime | None = None
-    suspect_until: datetime | None = None
     code: str = ""
-    content: Mapping[datetime, Content] = field(default_factory=dict)
     holes: tuple[Hole, ...] = ()
     times: str = ""
     kind: Literal["stream"] = "stream"
@@ -106,41 +99,14 @@ class AttemptEntry:
         writer: the stream's app id.
         generation: the attempt.
         code: the hash that it runs.
-        replaced: of an interval table that a former version appended to: the hash behind the state that it found, if
-            that was another.
-        mixed_until: with `replaced`: intervals that start at or before this time may hold rows of both.
         direct: whether it writes by Spark's own sink, and puts no batch on record: its checkpoint says how far it got.
     """
 
     writer: str
     generation: int
     code: str = ""
-    replaced: str | None = None
-    mixed_until: datetime | None = None
     direct: bool = False
     kind: Literal["attempt"] = "attempt"
-
-
-@dataclass(frozen=True)
-class DirtyEntry:
-    """A former version, which appended to the table, dropped records: these intervals are known to be incomplete.
-
-    Attributes:
-        writer: the stream's app id.
-        generation: the attempt that found it.
-        batch_id: the batch that dropped them.
-        end: the next offsets after that batch: a reader of everything up to there knows the dropped records.
-        intervals: their starts.
-        why: for people.
-    """
-
-    writer: str
-    generation: int
-    batch_id: int
-    end: Mapping[str, int]
-    intervals: tuple[datetime, ...]
-    why: str
-    kind: Literal["dirty"] = "dirty"
 
 
 @dataclass(frozen=True)
@@ -200,7 +166,7 @@ class VerifiedEntry:
 
 @dataclass(frozen=True)
 class WithdrawnEntry:
-    """An operator reopened what streams had closed because of times in the future.
+    """An operator reopened what was closed because of times in the future.
 
     Attributes:
         since: the intervals that start then or later are open, unless they hold rows or a backfill wrote them.
@@ -319,16 +285,7 @@ class AdvanceEntry:
     kind: Literal["advance"] = "advance"
 
 
-Entry = (
-    StreamEntry
-    | AttemptEntry
-    | DirtyEntry
-    | BackfillEntry
-    | VerifiedEntry
-    | WithdrawnEntry
-    | SettleEntry
-    | AdvanceEntry
-)
+Entry = StreamEntry | AttemptEntry | BackfillEntry | VerifiedEntry | WithdrawnEntry | SettleEntry | AdvanceEntry
 
 
 @dataclass(frozen=True)
@@ -365,19 +322,9 @@ def from_json(text: str | None) -> Entry | None:
             fix="use the version of Sluice that wrote it, or a new state folder.",
         )
     try:
-        return _adapter().validate_python(_by_source(data) if data.get("kind") == "settle" else data)
+        return _adapter().validate_python(data)
     except ValidationError as error:
         raise CorruptionError(f"a commit's ledger entry cannot be read: {error}. It says {text!r:.300}.") from error
-
-
-def _by_source(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a settlement as it is written now; it said the same of its one topic when pipelines had only one."""
-    if "examined" not in data:
-        return data
-    offsets = data["examined"]
-    kept = {key: data[key] for key in ("topics", "clocks", "first_event", "disorder") if key in data}
-    rest = {key: value for key, value in data.items() if key != "examined" and key not in kept}
-    return {**rest, "sources": {topic_name(next(iter(offsets), "")): {"offsets": offsets, **kept}}}
 
 
 @cache

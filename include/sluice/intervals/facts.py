@@ -43,27 +43,22 @@ class Facts:
         return self.holds_rows or (self.current is not None and self.current.carried is not None)
 
     @property
-    def streamed(self) -> bool:
-        """Whether the newest writing is the stream's."""
+    def settled(self) -> bool:
+        """Whether the newest writing is the settler's."""
         return self.current is not None and self.current.generation is not None
 
 
 NOTHING = Facts()
 
 
-def writing(written: Written, raw: Reach | None = None) -> Callable[[Facts | None], Facts]:
+def writing(written: Written, raw: Reach) -> Callable[[Facts | None], Facts]:
     """Return what makes of an interval's facts those after a writing that is complete in itself.
 
     Args:
         written: the writing.
-        raw: what a recompute has read, which makes good what lies below it; None: the writing repairs nothing.
+        raw: what its writer has read, which makes good what lies below it.
     """
-
-    def write(facts: Facts | None) -> Facts:
-        before = facts or NOTHING
-        return Facts(written, written, dirt=(before if raw is None else before.cleaned(raw)).dirt)
-
-    return write
+    return lambda facts: Facts(written, written, dirt=(facts or NOTHING).cleaned(raw).dirt)
 
 
 def correcting(written: Written) -> Callable[[Facts | None], Facts]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sluice.intervals.alignment import interval_of
-from sluice.intervals.entries import Logged, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import Logged, SettleEntry, WithdrawnEntry
 from sluice.intervals.ledger import Ledger
 from sluice.intervals.rows import LedgerRow
 
@@ -26,16 +26,16 @@ class Poisoned:
     Attributes:
         version: the first commit that closed so far ahead.
         at: when that was (UTC).
-        watermark: until when; of a table that was appended to, the watermark.
-        since: what begins then or later is to be opened again. No interval up to now that holds rows does: a stream
-            that wrote it again would write some of its rows twice.
+        until: until when.
+        since: what begins then or later is to be opened again. No interval up to now that holds rows does: its records
+            are sound.
         opened: how many intervals without rows that are.
         beyond: intervals further on that hold rows; they stay, become dirty and are repaired.
     """
 
     version: int
     at: datetime
-    watermark: datetime
+    until: datetime
     since: datetime
     opened: int
     beyond: tuple[LedgerRow, ...]
@@ -53,18 +53,16 @@ def find_poison(
         most: the furthest that sound records can have closed intervals by now (UTC).
         now: UTC.
     """
-    closed: datetime | None = None  # as far as sound watermarks did it
+    closed: datetime | None = None  # as far as sound records did it
     found: list[tuple[Logged, datetime]] = []
     for commit in commits:
         match commit.entry:
-            case StreamEntry(watermark=watermark) if watermark is not None and watermark > most:
-                found.append((commit, watermark))
             case SettleEntry(settled_until=until) if until is not None and until > most:
                 found.append((commit, until))
-            case StreamEntry(closed_until=until) | SettleEntry(settled_until=until) if until is not None:
-                closed = until if closed is None else max(closed, until)
+            case SettleEntry(settled_until=until) if until is not None:
+                closed = until
             case WithdrawnEntry(since=since):
-                found = [(logged, watermark) for logged, watermark in found if watermark <= since]
+                found = [(logged, until) for logged, until in found if until <= since]
                 closed = None if closed is None else min(closed, since)
     if not found:
         return None
@@ -74,7 +72,7 @@ def find_poison(
     return Poisoned(
         version=found[0][0].version,
         at=found[0][0].at,
-        watermark=max(watermark for _, watermark in found),
+        until=max(until for _, until in found),
         since=since,
         opened=sum(row.count for row in after if not _holds(row)),
         beyond=tuple(row for row in after if _holds(row)),

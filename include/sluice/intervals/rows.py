@@ -29,7 +29,7 @@ class State(ExplainedEnum):
         "the stream's result is known to be incomplete",
         "a repair recomputes it, automatically if the spec says so",
     )
-    STALE = "stale", "code other than today's computed part of it", "recompute it if today's code should apply to it"
+    STALE = "stale", "code other than today's computed it", "recompute it if today's code should apply to it"
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,14 @@ class Written:
     """One writing of an interval.
 
     Attributes:
-        owner: the stream's app id, or the backfill's id.
-        generation: of the stream; None for a backfill.
+        owner: the settler's name, or the backfill's id.
+        generation: of the settler; None for a backfill.
         version: the table version that completed it.
         at: when (UTC).
         offsets: the raw offsets behind it: every record of the interval below them was taken.
-        codes: hashes of the code behind it; more than one if it was open across an upgrade.
+        code: hash of the code behind it.
         content: rows and checksum.
         late: late records are in it.
-        watermark: that the stream closed it by; None for a backfill.
         topics: ids of the topics that `offsets` and all before them belong to, see `Reach`.
         replayed: records that did not decode when they came, and were read again for it.
         static: digests of the changing static inputs that it was made with, by name.
@@ -57,10 +56,9 @@ class Written:
     version: int
     at: datetime
     offsets: Mapping[str, int]
-    codes: tuple[str, ...]
+    code: str
     content: Content
     late: bool = False
-    watermark: datetime | None = None
     topics: tuple[str, ...] = ()
     replayed: tuple[PartitionRange, ...] = field(default=(), compare=False)  # the index does not keep it
     static: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same
@@ -87,8 +85,8 @@ class LedgerRow:
 
     Attributes:
         interval: its bounds; of several intervals side by side, from the first to the last.
-        base: the newest writing that claims to be complete in itself: by the stream or a recompute. Parity compares
-            with it. None for an interval that the stream never wrote.
+        base: the newest writing that claims to be complete in itself: by the settler or a recompute. Parity compares
+            with it. None for an interval that neither wrote.
         current: the newest writing: what readers see. It differs from `base` after a correction.
         dirty: why the result is incomplete; empty if it is not known to be.
         verified: the passed comparison of `base`, if there is one.
@@ -108,7 +106,7 @@ class LedgerRow:
             return State.DIRTY
         if self.current is None:
             return State.OPEN
-        if self.current.codes != (code,):
+        if self.current.code != code:
             return State.STALE
         return State.PUBLISHED if self.current.generation is None else State.CLOSED
 

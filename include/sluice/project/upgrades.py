@@ -41,8 +41,8 @@ def _pipeline(project: Project, name: str, running: str | None) -> PipelineUpgra
     spec, parts = project.catalog.pipelines[name], project.code_parts_of(name)
     disk = parts.hash
     ledger = project.tables.ledger(name) if spec.has_intervals else None
-    written = () if ledger is None else _newest_codes(ledger)
-    before = running or (written[-1] if written else None)
+    written = None if ledger is None else _newest_code(ledger)
+    before = running or written
     known = None if before is None else kept_parts(project.folder.code, before)
     return PipelineUpgrade(
         pipeline=name,
@@ -60,8 +60,8 @@ def _pipeline(project: Project, name: str, running: str | None) -> PipelineUpgra
     )
 
 
-def _newest_codes(ledger: Ledger) -> tuple[str, ...]:
-    return next((row.current.codes for row in reversed(ledger.spans) if row.current is not None), ())
+def _newest_code(ledger: Ledger) -> str | None:
+    return next((row.current.code for row in reversed(ledger.spans) if row.current is not None), None)
 
 
 def _newest_trial(project: Project, pipeline: str, code: str) -> Trial | None:

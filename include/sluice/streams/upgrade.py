@@ -91,7 +91,7 @@ class PipelineUpgrade:
         pipeline: its name.
         disk: hash of the code on disk.
         running: hash of the code that the driver runs; None if no driver lives, or it has not said so.
-        written: hashes behind the newest interval that was written, oldest first; empty without one.
+        written: hash behind the newest interval that was written; None without one.
         changes: in what the code on disk differs from `before`; None if that is not known.
         outputs: what happens to each output.
         intervals: which intervals are stale by the code on disk; None without an interval table.
@@ -101,7 +101,7 @@ class PipelineUpgrade:
     pipeline: str
     disk: str
     running: str | None = None
-    written: tuple[str, ...] = ()
+    written: str | None = None
     changes: CodeChanges | None = None
     outputs: tuple[OutputEffect, ...] = ()
     intervals: StaleIntervals | None = None
@@ -110,7 +110,7 @@ class PipelineUpgrade:
     @property
     def before(self) -> str | None:
         """The hash that the code on disk is compared with: what runs, else what wrote last; None: not known."""
-        return self.running or (self.written[-1] if self.written else None)
+        return self.running or self.written
 
     @property
     def changed(self) -> bool | None:

@@ -1,4 +1,4 @@
-"""A project whose `departures` are closed for two days, and a `spark-submit` of our own on PATH."""
+"""A project whose `departures` are settled for two days, and a `spark-submit` of our own on PATH."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 from deltalake import DeltaTable
 
 from sluice.delta.log import append_entry
-from sluice.intervals.entries import Content, DirtyEntry, StreamEntry
+from sluice.intervals.entries import StreamEntry
 from sluice.project.project import Project
+from tests.settlements import lacking, settlement
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -69,18 +70,16 @@ def fake_spark(project: Project, monkeypatch: pytest.MonkeyPatch, path: str) -> 
 
 
 def close(project: Project, until: datetime = DAY + timedelta(days=2)) -> None:
-    """Let the stream have closed every interval up to a time; the first one is on 1 January 2013."""
+    """Let every interval up to a time be settled, of all records but the last; the first is on 1 January 2013."""
     raw, output = project.folder.table("flights_raw"), project.folder.table("departures")
     for table in (raw, output):
         DeltaTable.create(str(table), pa.schema([("hour", pa.timestamp("us", tz="UTC"))]))
-    entry = StreamEntry("departures", 1, "lineage", 0, {}, END, code=project.code_of("departures"))
-    append_entry(raw, entry)
-    closing = StreamEntry(**{**vars(entry), "closed_until": until, "content": {DAY: Content(1, "1")}})
-    append_entry(output, closing)
+    append_entry(raw, StreamEntry("raw_flights", 1, "", 0, {}, END))
+    append_entry(output, settlement(DAY, until, {DAY: 1}, read={"flights/0": 9}, code=project.code_of("departures")))
 
 
 def soil(project: Project, *hours: int) -> None:
-    """Let the stream have dropped records of these hours of 1 January 2013."""
-    starts = tuple(DAY + hour * HOUR for hour in hours)
-    entry = DirtyEntry("departures", 1, 7, END, starts, "2 records were dropped at the watermark")
-    append_entry(project.folder.table("departures"), entry)
+    """Let these hours of 1 January 2013 lack the last record."""
+    starts = (DAY + hour * HOUR for hour in hours)
+    marks = lacking(project.tables.ledger("departures").closed_until, *starts, read=END)
+    append_entry(project.folder.table("departures"), marks)

@@ -26,8 +26,8 @@ def damage(project: Project, table: str) -> None:
     """Make the newest entry of a table one that nobody can read."""
     newest = max((project.folder.table(table) / "_delta_log").glob("*.json"))
     text = newest.read_text(encoding="utf-8")
-    assert '\\"kind\\":\\"stream\\"' in text
-    newest.write_text(text.replace('\\"kind\\":\\"stream\\"', '\\"kind\\":\\"brook\\"'), encoding="utf-8")
+    assert '\\"kind\\":\\"settle\\"' in text
+    newest.write_text(text.replace('\\"kind\\":\\"settle\\"', '\\"kind\\":\\"brook\\"'), encoding="utf-8")
 
 
 def test_a_run_keeps_the_entries_of_raw_and_output_tables_and_refreshes_the_index(project: Project) -> None:

@@ -69,7 +69,8 @@ def test_dirty_intervals_start_one_run_that_recomputes_only_them(project: Projec
         "to": "2013-01-01T06:00:00+00:00",
         "mode": "recompute",
         "only": "dirty",
-        "reason": "repair of 2013-01-01T03:00Z and 1 more: 2 records were dropped at the watermark",
+        "reason": "repair of 2013-01-01T03:00Z and 1 more: "
+        "records on time came after generation 1 of settle:departures had settled it",
     }
 
 

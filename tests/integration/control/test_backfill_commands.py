@@ -56,7 +56,7 @@ SLUICE = [sys.executable, "-c", "from sluice.cli.main import main; main()"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeparturesProject]:
     """Four closed hours."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
-    place.stream(4, {0: 2, 1: 3, 3: 5})
+    place.settle(4, {0: 2, 1: 3, 3: 5})
     (place.home / "spark_jobs" / "batch.py").write_text(BATCH)
     yield place
     for found in place.project.records.backfills().recent():

@@ -13,39 +13,30 @@ from sluice.control.database import migrate, open_database, sqlite_url
 from sluice.control.index import LedgerIndex, LedgerSource
 from sluice.delta.log import append_entry, archive_log, read_log
 from sluice.errors import CorruptionError
-from sluice.intervals.entries import Content, DirtyEntry, StreamEntry
+from sluice.intervals.entries import SettleEntry
 from sluice.intervals.ledger import State
 from sluice.intervals.reach import RawPosition, Reach
+from tests.settlements import lacking, settlement
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
 
 
-def closing(until: int) -> StreamEntry:
-    last = MIDNIGHT + (until - 1) * HOUR
-    return StreamEntry(
-        writer="departures",
-        generation=1,
-        lineage="l1",
-        batch_id=until,
-        start={"flights/0": until - 1},
-        end={"flights/0": until},
-        watermark=MIDNIGHT + until * HOUR,
-        closed_until=MIDNIGHT + until * HOUR,
-        code="c1",
-        content={last: Content(1, "7")},
-    )
+def settled(until: int) -> SettleEntry:
+    """Return the settlement of the hour that ends then."""
+    start = MIDNIGHT + (until - 1) * HOUR
+    return settlement(start, start + HOUR, {start: 1}, read={"flights/0": until}, code="c1")
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Twelve commits of a stream, one foreign commit among them, and one that marks an interval dirty."""
+    """Twelve commits of a settler, one foreign commit among them, and one that marks an interval dirty."""
     table = tmp_path / "departures"
     write_deltalake(str(table), pa.table({"n": [0]}), configuration={"delta.logRetentionDuration": "interval 0 days"})
     for until in range(1, 13):
-        append_entry(table, closing(until))
+        append_entry(table, settled(until))
     write_deltalake(str(table), pa.table({"n": [1]}), mode="append")
-    append_entry(table, DirtyEntry("departures", 1, 13, {"flights/0": 13}, (MIDNIGHT + 2 * HOUR,), "dropped"))
+    append_entry(table, lacking(MIDNIGHT + 12 * HOUR, MIDNIGHT + 2 * HOUR, read={"flights/0": 13}))
     return table
 
 
@@ -74,7 +65,7 @@ def test_a_rebuild_gives_the_same_rows_also_when_delta_forgot_the_commits_that_w
     assert before.count("c1") == {State.OPEN: 0, State.CLOSED: 11, State.PUBLISHED: 0, State.DIRTY: 1, State.STALE: 0}
     archive_log(table)
     forget(table)
-    append_entry(table, closing(13))
+    append_entry(table, settled(13))
     after = index.refresh("departures").ledger
     assert len(after.rows) == 13
     [rebuilt] = index.rebuild()
@@ -87,7 +78,7 @@ def test_a_log_that_delta_forgot_and_nobody_kept_is_a_loud_contradiction_and_the
 ) -> None:
     before = index.refresh("departures").ledger
     forget(table)
-    append_entry(table, closing(13))
+    append_entry(table, settled(13))
     with pytest.raises(CorruptionError, match="has forgotten its commits 0 to"):
         index.rebuild()
     assert index.ledger("departures") == before
@@ -95,7 +86,7 @@ def test_a_log_that_delta_forgot_and_nobody_kept_is_a_loud_contradiction_and_the
 
 def test_a_damaged_entry_is_a_contradiction_and_the_index_stays(index: LedgerIndex, table: Path) -> None:
     before = index.refresh("departures").ledger
-    damaged = CommitProperties(custom_metadata={"userMetadata": '{"sluice":2,"kind":"stream","writer":7}'})
+    damaged = CommitProperties(custom_metadata={"userMetadata": '{"sluice":2,"kind":"settle","writer":7}'})
     write_deltalake(str(table), pa.table({"n": [2]}), mode="append", commit_properties=damaged)
     with pytest.raises(CorruptionError, match="ledger entry cannot be read"):
         index.refresh("departures")

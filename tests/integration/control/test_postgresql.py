@@ -9,7 +9,6 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +28,7 @@ from sluice.control.snapshots import SqlSnapshotStore
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
 from sluice.intervals.backfill.backfills import Backfills
-from sluice.intervals.entries import Content, Logged, StreamEntry
+from sluice.intervals.entries import Logged
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
@@ -38,6 +37,7 @@ from sluice.postgres.rebuilding import PostgresRebuildStore
 from sluice.provisioning.growth.order_break import OrderBreaks
 from sluice.streams.health.snapshots import SnapshotStore
 from sluice.streams.registry import Registry
+from tests.settlements import settlement
 from tests.suites.backfills_suite import BackfillsSuite
 from tests.suites.latest_suite import LatestSuite, Place, change
 from tests.suites.live_suite import LiveTableSuite, OpenSource
@@ -193,9 +193,10 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
         migrate(engine)
         together.wait()
         for n in range(20):
-            entry = StreamEntry("s", 1, "l", n, {}, {"t/0": n}, closed_until=start + n * hour, code="c")
+            own = start + n * hour
+            entry = settlement(own, own + hour, {own: n}, read={"t/0": n}, code="c")
             with growing:
-                log.append(Logged(len(log), start, replace(entry, content={start + n * hour: Content(n, "7")})))
+                log.append(Logged(len(log), start, entry))
             LedgerIndex(engine, "local", {"p": source()}).refresh("p")
         engine.dispose()
 
@@ -204,6 +205,23 @@ def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(ur
         list(pool.map(race, range(racers)))
     engine = open_database(url)
     assert LedgerIndex(engine, "local", {}).ledger("p") == fold(log, hour, Reach({"t/0": 99}))
+    engine.dispose()
+
+
+def test_a_database_of_before_one_code_was_behind_an_interval_gets_todays_tables(url: str) -> None:
+    engine = open_database(url)
+    migrate(engine)
+    with transaction(engine, write=True) as connection:
+        for statement in (
+            "ALTER TABLE interval ADD COLUMN watermark TIMESTAMP WITH TIME ZONE",
+            "ALTER TABLE interval ADD COLUMN codes TEXT",
+            "ALTER TABLE interval DROP COLUMN code",
+            "UPDATE alembic_version SET version_num = '0014'",
+        ):
+            connection.execute(text(statement))
+    migrate(engine)
+    with transaction(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     engine.dispose()
 
 

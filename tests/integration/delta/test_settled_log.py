@@ -8,15 +8,14 @@ from threading import Thread
 
 import pyarrow as pa
 import pytest
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake import DeltaTable, write_deltalake
 
 from sluice.delta import settled_log
-from sluice.delta.log import append_entry, entry_properties, read_log, try_commit
+from sluice.delta.log import append_entry, read_log, try_commit
 from sluice.delta.reading import read_rows
 from sluice.delta.settled_log import CollectedRows, SettledLog
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
-from sluice.intervals.entries import AdvanceEntry, Content, ExaminedSource, SettleEntry, StreamEntry, WithdrawnEntry
+from sluice.intervals.entries import AdvanceEntry, Content, ExaminedSource, SettleEntry, WithdrawnEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import Reach
 from sluice.settling.ports import UncertainCommitError
@@ -29,7 +28,6 @@ HOUR = timedelta(hours=1)
 RULES = SettlingRules(HOUR, 3 * HOUR, HOUR / 4)
 SCHEMA = pa.schema({"hour": pa.timestamp("us", tz="UTC"), "flights": pa.int64()})
 NO_CLOCKS = ArrivalClocks()
-APPENDER = "departures:topic0:0"
 
 Opened = Callable[[int], SettledLog]
 
@@ -139,31 +137,6 @@ def test_a_check_of_another_thread_waits_for_the_write(opened: Opened, monkeypat
     assert not checking.is_alive()
 
 
-def test_what_streaming_appended_to_an_open_interval_is_replaced(table: Folder, opened: Opened) -> None:
-    _stream(table, rows(0, 1, flights=3), closed=1)
-    log = opened(2)
-    state = log.read()
-    assert (state.settled_until, state.source("flights").offsets) == (START + HOUR, {"flights/0": 7})
-    assert state.source("flights").clocks.base == START + HOUR + RULES.margin
-    assert log.commit(state, entry("a", 1, 2, generation=2), staged(1, flights=4))
-    assert held(table) == {0: 3, 1: 4}
-
-
-def test_a_driver_of_the_append_engine_that_slept_conflicts(table: Folder, opened: Opened) -> None:
-    _stream(table, rows(0, flights=3), closed=1)
-    asleep = DeltaTable(str(table))
-    opened(2)
-    with pytest.raises(CommitFailedError):
-        write_deltalake(
-            asleep,
-            rows(1),
-            mode="append",
-            commit_properties=CommitProperties(app_transactions=[Transaction(APPENDER, 2)]),
-        )
-    marked = DeltaTable(str(table))
-    assert marked.transaction_version(f"{APPENDER}:generation") == 2
-
-
 def test_who_does_not_know_whether_a_commit_was_made_finds_it_by_its_nonce(opened: Opened) -> None:
     log = opened(1)
     state = log.read()
@@ -198,13 +171,3 @@ def test_decisions_of_a_person_count_from_the_newest_settlement_on(table: Folder
     assert state.source("flights").clocks.newest == START + HOUR + RULES.margin
     assert log.commit(state, entry("b", 1, 2), staged(1))
     assert log.read().believed_until is None
-
-
-def _stream(table: Folder, written: pa.Table, closed: int) -> None:
-    until = START + closed * HOUR
-    content = {START + hour * HOUR: Content(1, "1") for hour in range(written.num_rows)}
-    stream = StreamEntry(
-        APPENDER, 1, "l", 1, {}, {"flights/0": 7}, watermark=until, closed_until=until, content=content
-    )
-    properties = entry_properties(stream, Transaction(APPENDER, 1))
-    write_deltalake(DeltaTable(str(table)), written, mode="append", commit_properties=properties)

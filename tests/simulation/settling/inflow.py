@@ -75,7 +75,7 @@ class Inflow:
         return self.raw.position()
 
 
-def first_inflow(code: Any, choices: Choices, now: datetime, *, live: bool, follows: bool) -> Inflow:  # noqa: ANN401
+def first_inflow(code: Any, choices: Choices, now: datetime, *, live: bool) -> Inflow:  # noqa: ANN401
     """Return the only topic of a pipeline, or the first of two.
 
     Args:
@@ -83,15 +83,14 @@ def first_inflow(code: Any, choices: Choices, now: datetime, *, live: bool, foll
         choices: where chance comes from.
         now: our time.
         live: whether records arrive now, or are those of last year.
-        follows: whether a former version read it, which knew neither lookback nor lookahead.
     """
     rules = code.rules.SettlingRules(
         length=LENGTH * MINUTE,
         allowed_lateness=LATENESS * MINUTE,
         arrival_disorder=DISORDER * MINUTE,
         max_advance=MAX_ADVANCE * MINUTE,
-        lookback=0 * MINUTE if follows else choices.pick((0, 7)) * MINUTE,
-        lookahead=0 * MINUTE if follows else choices.pick((0, 4)) * MINUTE,
+        lookback=choices.pick((0, 7)) * MINUTE,
+        lookahead=choices.pick((0, 4)) * MINUTE,
         # It says that arrival times are of now, which those of last year are not.
         idle=IDLE * MINUTE if live and choices.chance(0.5) else None,
     )

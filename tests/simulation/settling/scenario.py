@@ -18,9 +18,8 @@ SEEN = (
     *(f"round: {outcome}" for outcome in ("settled", "waiting", "examining", "raced", "raw_behind")),
     *(f"fault: {fault}" for fault in ("crash", "poison", "new topic", "transaction", "quiet")),
     *("fault: commit is lost", "fault: answer is lost"),
-    *("two topics", "settled past an empty topic"),
+    *("two topics", "settled past an empty topic", "begins late"),
     *("settled", "settled in silence", "marked", "settler: fenced", "backfill: published", "backfill: refused"),
-    *("former version: wrote", "former version: conflict"),
     *("person withdraws", "person confirms", "person refuses"),
 )
 """What a campaign must have seen."""

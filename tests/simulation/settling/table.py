@@ -1,7 +1,7 @@
 """A Delta table and its writers, in memory: what the adapter of a settled table must do, so that it can be done wrong.
 
 `SettledStore.commit` follows the rules of Delta: a commit takes the next version; one that is pinned takes exactly one
-version or none; one that is not conflicts only with a transaction of its own name, or with who wrote the same files.
+version or none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sluice.intervals.carried import Carried
 from sluice.intervals.entries import AttemptEntry, Content, Entry, Logged, SettleEntry
+from sluice.intervals.reach import Reach
 from sluice.settling.ports import SettledState
 from sluice.settling.rules import SettlingRules
 from sluice.settling.state import settled_state
@@ -35,19 +36,11 @@ class StagedRows:
         assert not self.committed, "files that the table's log names are deleted"
 
 
-@dataclass(frozen=True)
-class Commit:
-    """One commit of the table, with the application transactions that it records."""
-
-    logged: Logged
-    transactions: frozenset[str] = field(default_factory=frozenset)
-
-
 class SettledStore:
     """The table. `check` is called after each commit."""
 
     def __init__(self, now: Callable[[], datetime], check: Callable[[], None]) -> None:
-        self.commits: list[Commit] = []
+        self.commits: list[Logged] = []
         self.rows: dict[datetime, list[RecordId]] = {}
         self.written_at: dict[datetime, int] = {}
         self.marked = 0
@@ -59,13 +52,13 @@ class SettledStore:
         return len(self.commits) - 1
 
     def log(self) -> list[Logged]:
-        return [commit.logged for commit in self.commits]
+        return [*self.commits]
 
     def newest_first(self) -> Iterator[Logged]:
-        return (commit.logged for commit in reversed(self.commits))
+        return reversed(self.commits)
 
-    def commit(self, entry: Entry, *, transactions: frozenset[str] = frozenset()) -> None:
-        self.commits.append(Commit(Logged(len(self.commits), self._now(), entry), transactions))
+    def commit(self, entry: Entry) -> None:
+        self.commits.append(Logged(len(self.commits), self._now(), entry))
 
     def replace(self, rows: Mapping[datetime, list[RecordId]], since: datetime, until: datetime) -> None:
         """Replace all rows of the intervals in `[since, until)`."""
@@ -88,27 +81,26 @@ class SettledDelta:
         store: the table.
         generation: of the settler.
         rules: of each topic that the pipeline reads.
-        ousted: the app id under which a former version appended; empty if none did.
+        beginning: what it never reads of them.
     """
 
     def __init__(
-        self, store: SettledStore, generation: int, rules: Mapping[str, SettlingRules], ousted: str = ""
+        self, store: SettledStore, generation: int, rules: Mapping[str, SettlingRules], beginning: Mapping[str, Reach]
     ) -> None:
         self._store = store
         self.generation = generation
         self._rules = rules
-        self._ousted = ousted
+        self._beginning = beginning
 
     def open(self) -> None:
         self._check_fence()
         if self._store.marked < self.generation:
-            ousted = frozenset({self._ousted} - {""})
-            self._store.commit(AttemptEntry("settle:flights", self.generation), transactions=ousted)
+            self._store.commit(AttemptEntry("settle:flights", self.generation))
             self._store.marked = self.generation
 
     def read(self) -> SettledState:
         self._check_fence()
-        return settled_state(self._store.newest_first(), self._store.version, self._rules)
+        return settled_state(self._store.newest_first(), self._store.version, self._rules, self._beginning)
 
     def commit(self, state: SettledState, entry: SettleEntry, rows: StagedRows | None) -> bool:
         if self._store.version != state.version:
@@ -121,7 +113,7 @@ class SettledDelta:
         return True
 
     def holds(self, state: SettledState, entry: SettleEntry) -> bool:
-        after = [commit.logged.entry for commit in self._store.commits[state.version + 1 : state.version + 2]]
+        after = [commit.entry for commit in self._store.commits[state.version + 1 : state.version + 2]]
         return any(isinstance(other, SettleEntry) and other.nonce == entry.nonce for other in after)
 
     def _check_fence(self) -> None:

@@ -23,7 +23,7 @@ from tests.simulation.choices import Choices
 from tests.simulation.code import Code
 from tests.simulation.crew import Actor, Crew
 from tests.simulation.settling.inflow import Inflow, clock_of, first_inflow, second_inflow
-from tests.simulation.settling.source import EPOCH, Below, Index, Record, RecordId, bounds_of, is_below
+from tests.simulation.settling.source import EPOCH, Below, RecordId, bounds_of, is_below
 from tests.twins.clock import ManualClock
 
 SETTLER = "settle:flights"
@@ -71,20 +71,19 @@ class World:
         """Whether records arrive now, or are those of last year."""
         self.loses = loses
         """Whether records are lost before they are read."""
-        self.follows = choices.chance(0.3) and not loses
-        """Whether a former version appended to the table before."""
+        self.begins_late = choices.chance(0.3) and not loses
+        """Whether there are records that the pipeline never examines, because it begins behind them."""
+        self.beginning: dict[str, Reach] = {}
+        """Where it begins in each topic."""
         self.ending = False
         self.inflows = self._topics()
         """The topics that the pipeline reads."""
-        self.known_before = Index(self.inflows[0].rules)
-        """What the former version had read."""
         self.store = code.table.SettledStore(self.clock.now, self.check)
         self.enabled: frozenset[str] = frozenset()
         self.actors: list[Actor] = []
         self.generation = 1
         self.opened = 0
         """The newest generation that has opened the table."""
-        self.appended: list[Record] = []
         self.withdrawn: list[tuple[datetime, dict[str, Below]]] = []
         """From when on intervals were withdrawn, and what was examined of each topic then."""
         self.excused = False
@@ -92,8 +91,8 @@ class World:
 
     def _topics(self) -> tuple[Inflow, ...]:
         now, choices = self.clock.now(), self.choices
-        first = first_inflow(self.code, choices, now, live=self.live, follows=self.follows)
-        if self.follows or not choices.chance(0.72):
+        first = first_inflow(self.code, choices, now, live=self.live)
+        if not choices.chance(0.72):
             return (first,)
         self.say("two topics")
         return first, second_inflow(self.code, choices, now, live=self.live)
@@ -187,8 +186,7 @@ class World:
             self._compare(row, held, bounds_of(row.current.reach), "its records below its own reach")
             if examined is not None and not row.marks:
                 self._compare(row, held, examined, "the records that were examined", missing_only=True)
-        if not self.follows:
-            self._check_states()
+        self._check_states()
         if examined is not None and not self.excused:
             self._check_lossy(examined)
 
@@ -208,7 +206,7 @@ class World:
 
     def _compare(self, row: LedgerRow, held: list[Any], below: Below, what: str, *, missing_only: bool = False) -> None:
         start = row.interval.start
-        expected = sorted({*self.rows(start, below), *self.known_before.rows(start, below)})
+        expected = self.rows(start, below)
         wrong = [each for each in expected if each not in held] if missing_only else held != expected
         if wrong:
             raise BreachError(f"{start:%H:%M} holds {held}; {what} are {expected}, and it is not marked")
@@ -228,11 +226,6 @@ class World:
                 late = newest is None or inflow.rules.complete_until(newest) < entry.settled_until
                 if late and inflow.rules.idle is None:
                     raise BreachError(f"settled until {entry.settled_until} by what was examined before {since}")
-
-    @property
-    def raw_knows_history(self) -> bool:
-        """Whether the raw table holds what the former version had read; what it never had, nobody can settle."""
-        return {record.id for record in self.appended} <= {record.id for record in self.inflows[0].raw.stored}
 
     # What persons and other writers do
 

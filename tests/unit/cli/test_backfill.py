@@ -17,7 +17,6 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.raw_parity import RawParity
 from sluice.intervals.backfill.request import Mode, Request
-from sluice.intervals.entries import DirtyEntry
 from tests.twins.departures_project import DeparturesProject, hour
 
 DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-01")
@@ -27,8 +26,8 @@ DAY = ("departures", "--from", "2013-01-01", "--to", "2013-01-01")
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
     """Four closed hours; the third is dirty."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
-    place.stream(4, {0: 2, 1: 3, 3: 5})
-    place.commit(DirtyEntry("departures", 1, 4, {"flights/0": 4}, (hour(2),), "dropped"))
+    place.settle(4, {0: 2, 1: 3, 3: 5})
+    place.soil(2)
     return place
 
 
@@ -67,7 +66,8 @@ def test_a_plan_says_what_is_taken_in_which_chunks_and_why_the_rest_is_left(comm
 def test_people_see_ranges_with_reasons() -> None:
     said = " ".join(sluice_backfill("plan", *DAY).stdout.split())
     assert "verify departures, 2013-01-01T00:00Z to 2013-01-02T00:00Z: processes 3 intervals in 1 chunk." in said
-    assert "- 2013-01-01T02:00Z to 2013-01-01T03:00Z dirty: dropped; a repair recomputes it" in said
+    assert "- 2013-01-01T02:00Z to 2013-01-01T03:00Z dirty: records on time came after" in said
+    assert "had settled it; a repair recomputes it" in said
     assert "- 2013-01-01T04:00Z to 2013-01-02T00:00Z open: the stream may still write it" in said
 
 

@@ -12,11 +12,12 @@ from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode, Request
-from sluice.intervals.entries import Content, DirtyEntry, Entry, SettleEntry
+from sluice.intervals.entries import Content, Entry, SettleEntry
 from sluice.project.chains import ChainState, chain_states, downstream_of
 from sluice.project.project import Project
 from sluice.settings import Settings
 from sluice.specs.catalog.graph import graph_of
+from tests.settlements import lacking
 from tests.unit.specs.chain import DAYS, QUERY, chained_project
 
 START, HOUR, DAY = datetime(2013, 1, 1, tzinfo=UTC), timedelta(hours=1), timedelta(days=1)
@@ -40,7 +41,7 @@ def project(tmp_path: Path) -> Project:
         bench.write(f"include/pipelines/{name}.yaml", DAYS.replace("days", name).replace("sales", read))
         bench.write(f"spark_jobs/transforms/{name}.sql", QUERY)
     opened = Project.open_strict(Settings(home=bench.home, state=tmp_path / "state", deployment="prod"))
-    dirty = DirtyEntry("w", 1, 1, {"orders/0": 5}, (START + 3 * HOUR,), "dropped")
+    dirty = lacking(START + 2 * DAY, START + 3 * HOUR, read={"orders/0": 5})
     written(opened, "sales", settled(HOUR, 48), dirty)
     written(opened, "days", settled(DAY, 2))
     return opened

@@ -13,20 +13,21 @@ from typer.testing import CliRunner
 
 from sluice.cli import control, intervals
 from sluice.errors import SpecError
-from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, VerifiedEntry
+from sluice.intervals.entries import BackfillEntry, Content, VerifiedEntry
+from tests.settlements import SETTLER
 from tests.twins.departures_project import DeparturesProject, hour
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeparturesProject:
-    """Six hours: two closed by the stream, one stale, one dirty, one corrected after a verify, one still to close."""
+    """Four settled hours: a stale one, a sound one, a dirty one, and one that was corrected after a verify."""
     place = DeparturesProject.create(tmp_path, monkeypatch)
-    place.stream(1, {0: 2}, code="other code")
-    place.stream(4, {1: 3, 3: 5})
+    place.settle(1, {0: 2}, code="other code")
+    place.settle(4, {1: 3, 3: 5})
+    place.soil(2)
     code = place.project.code_of("departures")
     corrected = Content(6, "42")
     place.commit(
-        DirtyEntry("departures", 1, 4, {"flights/0": 4}, (hour(2),), "batch 4 dropped records of it"),
         VerifiedEntry("departures-verify", (hour(3),), code, as_of=9),
         BackfillEntry(
             "departures-correct",
@@ -87,7 +88,7 @@ def test_people_see_rows_owner_version_and_the_counts() -> None:
 def test_intervals_without_rows_are_one_line_and_a_long_list_says_how_to_see_more(
     place: DeparturesProject,
 ) -> None:
-    place.stream(876_576, {5: 1})
+    place.settle(876_576, {5: 1})
     found = listed()
     assert [interval["intervals"] for interval in found["intervals"]] == [1, 1, 1, 1, 1, 1, 876_570]
     assert found["intervals"][-1]["to"] == "2113-01-01T00:00:00+00:00"
@@ -112,15 +113,15 @@ def test_an_unknown_state_is_refused_with_the_known_ones() -> None:
         sluice_intervals("list", "--state", "dirrty")
 
 
-@pytest.mark.usefixtures("place")
-def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
+def test_everything_about_an_interval_is_shown_base_and_current_apart(place: DeparturesProject) -> None:
     found = json.loads(sluice_intervals("show", "departures", "2013-01-01T03:59", "-o", "json").stdout)
-    assert (found["base"]["owner"], found["base"]["rows"], found["base"]["late"]) == ("departures", 5, False)
+    assert (found["base"]["owner"], found["base"]["rows"], found["base"]["late"]) == (SETTLER, 5, False)
     assert (found["current"]["owner"], found["current"]["rows"], found["current"]["late"]) == (
         "departures-correct",
         6,
         True,
     )
+    assert found["base"]["code"] == found["current"]["code"] == place.project.code_of("departures")
     assert found["verified"]["backfill"] == "departures-verify"
     said = sluice_intervals("show", "departures", "2013-01-01T03:00Z").stdout
     for part in (
@@ -129,8 +130,14 @@ def test_everything_about_an_interval_is_shown_base_and_current_apart() -> None:
         "checksum 42",
         "flights/0 < 4",
         "verified by departures-verify",
+        f"{place.project.code_of('departures')} (today's)",
     ):
         assert part in said
+
+
+@pytest.mark.usefixtures("place")
+def test_other_code_than_todays_is_shown_as_it_is() -> None:
+    assert "other code\n" in sluice_intervals("show", "departures", "2013-01-01T00:00").stdout
 
 
 @pytest.mark.usefixtures("place")
@@ -168,7 +175,7 @@ def test_an_unreadable_log_shows_the_index_with_a_note_and_fails(place: Departur
 def test_an_index_of_another_table_is_not_shown_but_the_log_and_a_rebuild_mends_it(place: DeparturesProject) -> None:
     listed()
     place.table.rename(place.table.with_name("old"))
-    place.stream(2, {1: 9})
+    place.settle(2, {1: 9})
     answer = sluice_intervals("list", "-o", "json")
     assert answer.exit_code == 0
     assert "the index of departures was not refreshed" in answer.stderr

@@ -41,7 +41,7 @@ class Bench(FlightsUnit):
         self.monkeypatch = monkeypatch
         self.transform = place.home / "spark_jobs" / "transforms" / "departures.py"
         self.project.streams.life("flights").start("ada", "launch")
-        place.stream(4, {0: 2, 1: 3, 3: 5})
+        place.settle(4, {0: 2, 1: 3, 3: 5})
         self.say_codes(1)
 
     def say_codes(self, generation: int, *, kept: bool = True) -> None:
@@ -302,7 +302,7 @@ def test_code_that_is_put_back_is_promoted_like_any_other_and_what_it_wrote_is_f
     bench.say_codes(2)
     said = words("--rollback")
     assert "5. Run that command, `sluice backfill run … --mode recompute --only stale`" in said
-    bench.place.stream(6, {4: 2, 5: 1})
+    bench.place.settle(6, {4: 2, 5: 1})
 
     bench.transform.write_text(former, encoding="utf-8")
     found = as_json()["pipelines"]["departures"]

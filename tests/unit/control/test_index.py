@@ -21,14 +21,15 @@ from sluice.intervals.entries import (
     AttemptEntry,
     BackfillEntry,
     Content,
-    DirtyEntry,
     Entry,
     Logged,
-    StreamEntry,
+    SettleEntry,
     VerifiedEntry,
+    WithdrawnEntry,
 )
 from sluice.intervals.ledger import State, fold
 from sluice.intervals.reach import RawPosition, Reach
+from tests.settlements import SETTLER, lacking, settlement
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -39,19 +40,9 @@ def hour(number: int) -> datetime:
     return MIDNIGHT + number * HOUR
 
 
-def closing(until: int, *, wrote: Mapping[int, int], generation: int = 1) -> StreamEntry:
-    return StreamEntry(
-        writer="departures",
-        generation=generation,
-        lineage="l1",
-        batch_id=until,
-        start={"flights/0": 10 * until - 10},
-        end={"flights/0": 10 * until},
-        watermark=hour(until),
-        closed_until=hour(until),
-        code=CODE,
-        content={hour(number): Content(rows, str(7 * rows)) for number, rows in wrote.items()},
-    )
+def settled(since: int, until: int, wrote: Mapping[int, int], *, code: str = CODE, generation: int = 1) -> SettleEntry:
+    rows, read = {hour(number): own for number, own in wrote.items()}, {"flights/0": 10 * until}
+    return settlement(hour(since), hour(until), rows, read=read, code=code, generation=generation)
 
 
 def published(*numbers: int, mode: str = "recompute", backfill: str = "departures-1") -> BackfillEntry:
@@ -68,8 +59,8 @@ def published(*numbers: int, mode: str = "recompute", backfill: str = "departure
     )
 
 
-def dirty(*numbers: int) -> DirtyEntry:
-    return DirtyEntry("departures", 1, 7, {"flights/0": 40}, tuple(map(hour, numbers)), "batch 7 dropped records")
+def dirty(*numbers: int, end: int = 40) -> SettleEntry:
+    return lacking(hour(3), *map(hour, numbers), read={"flights/0": end})
 
 
 def verified(*numbers: int, as_of: int) -> VerifiedEntry:
@@ -98,7 +89,7 @@ class Log:
 
 @pytest.fixture
 def log() -> Log:
-    return Log(AttemptEntry("departures", 1, CODE), closing(3, wrote={0: 2, 2: 1}))
+    return Log(AttemptEntry(SETTLER, 1), settled(0, 3, {0: 2, 2: 1}))
 
 
 @pytest.fixture
@@ -110,9 +101,15 @@ numbers = st.integers(0, 5)
 histories = st.lists(
     st.one_of(
         st.builds(
-            lambda until, wrote, generation: closing(until, wrote=wrote, generation=generation),
-            st.integers(1, 6),
+            lambda bounds, wrote, code, generation: settled(
+                *sorted(bounds),
+                {n: rows for n, rows in wrote.items() if min(bounds) <= n < max(bounds)},
+                code=code,
+                generation=generation,
+            ),
+            st.tuples(numbers, st.integers(1, 6)),
             st.dictionaries(numbers, st.integers(1, 3), max_size=3),
+            st.sampled_from(["c1", "c2"]),
             st.integers(1, 2),
         ),
         st.builds(
@@ -120,9 +117,10 @@ histories = st.lists(
             st.sets(numbers, min_size=1),
             st.sampled_from(["correct", "recompute"]),
         ),
-        st.builds(lambda n: dirty(*n), st.sets(numbers, min_size=1)),
+        st.builds(lambda n, end: dirty(*n, end=end), st.sets(numbers, min_size=1), st.integers(0, 70)),
         st.builds(lambda n, as_of: verified(*n, as_of=as_of), st.sets(numbers, min_size=1), st.integers(0, 12)),
-        st.just(AttemptEntry("departures", 2, "c2", "c1", hour(2))),
+        st.builds(lambda number: WithdrawnEntry(hour(number), "ada", "wrong"), numbers),
+        st.just(AttemptEntry(SETTLER, 2)),
     ),
     max_size=10,
 )
@@ -146,7 +144,7 @@ def test_whatever_the_history_and_when_it_was_checked_the_index_is_the_fold_of_t
 
 def test_only_entries_that_are_new_are_read_and_only_rows_that_change_are_written(index: LedgerIndex, log: Log) -> None:
     first = index.refresh(PIPELINE)
-    log.add(closing(4, wrote={3: 5}))
+    log.add(settled(3, 4, {3: 5}))
     second = index.refresh(PIPELINE)
     third = index.refresh(PIPELINE)
     assert [(found.entries, found.changed) for found in (first, second, third)] == [(2, 3), (1, 1), (0, 0)]
@@ -176,19 +174,21 @@ def test_the_state_in_sql_does_not_depend_on_todays_code(
     }
 
 
-def test_a_position_of_the_raw_table_that_is_older_than_the_indexed_one_opens_nothing_again(
+def test_a_position_of_the_raw_table_that_is_older_than_the_indexed_one_leaves_no_repair_waiting(
     index: LedgerIndex, log: Log
 ) -> None:
-    index.refresh(PIPELINE)
-    log.raw = RawPosition(0, Reach({"flights/0": 0}))
-    assert index.refresh(PIPELINE).ledger.closed_until == hour(3)
+    log.add(dirty(1, end=40))
+    assert index.refresh(PIPELINE).ledger.ahead == frozenset()
+    log.raw = RawPosition(0, Reach({"flights/0": 39}))
+    assert index.refresh(PIPELINE).ledger.ahead == frozenset()
 
 
-def test_what_the_stream_closed_before_the_raw_table_has_it_is_not_closed_yet(index: LedgerIndex, log: Log) -> None:
-    log.raw = RawPosition(0, Reach({"flights/0": 29}))
-    assert index.refresh(PIPELINE).ledger.rows == {}
-    log.raw = RawPosition(1, Reach({"flights/0": 30}))
-    assert len(index.refresh(PIPELINE).ledger.rows) == 3
+def test_what_a_dirty_interval_lacks_is_ahead_until_the_raw_table_has_it(index: LedgerIndex, log: Log) -> None:
+    log.add(dirty(1, end=40))
+    log.raw = RawPosition(0, Reach({"flights/0": 39}))
+    assert index.refresh(PIPELINE).ledger.ahead == {hour(1)}
+    log.raw = RawPosition(1, Reach({"flights/0": 40}))
+    assert index.refresh(PIPELINE).ledger.ahead == frozenset()
 
 
 @pytest.mark.parametrize("commits", [[], [Logged(1, hour(1), dirty(1))]], ids=["shorter", "another"])
@@ -259,7 +259,7 @@ def test_a_hundred_years_without_records_are_one_row_and_are_counted_one_by_one(
     index: LedgerIndex, log: Log, engine: Engine, deployment: str
 ) -> None:
     log.raw = RawPosition(1, Reach({"flights/0": 10 * CENTURY}))
-    log.add(closing(CENTURY, wrote={4: 1}))
+    log.add(settled(3, CENTURY, {4: 1}))
     assert index.refresh(PIPELINE).ledger == index.ledger(PIPELINE)
     assert stored(engine, deployment) == 6
     assert index.overview()[PIPELINE].counts == {State.CLOSED: CENTURY}
@@ -273,7 +273,7 @@ def test_rows_that_were_stored_one_by_one_become_ranges_with_the_next_refresh(
     index: LedgerIndex, log: Log, engine: Engine, deployment: str
 ) -> None:
     log.raw = RawPosition(1, Reach({"flights/0": 20_000}))
-    log.add(closing(2_000, wrote={4: 1}))
+    log.add(settled(3, 2_000, {4: 1}))
     ledger = index.refresh(PIPELINE).ledger
     singles = [single for row in ledger.spans for single in row.each()]
     with transaction(engine) as connection:  # as it was done before there were ranges

@@ -20,7 +20,7 @@ KEEP = {"balances": 3 * DAY}
 def row(days_ago: int, before: str, after: str) -> LedgerRow:
     start = NOW - days_ago * DAY
     carried = Carried({"balances": before} if before else {}, {"balances": after})
-    written = Written("settle:x", 1, 1, start, {}, ("c",), Content(1, "1"), carried=carried)
+    written = Written("settle:x", 1, 1, start, {}, "c", Content(1, "1"), carried=carried)
     return LedgerRow(Interval(start, start + DAY), written, written)
 
 

@@ -99,6 +99,14 @@ class Chain:
         return taken
 
 
+def test_an_interval_without_rows_that_leaves_a_state_is_like_no_other() -> None:
+    left = Carried(NO_STATE.digests, state("a"))
+    sources = {"flights": ExaminedSource({"flights/0": 1}, ("f",))}
+    entry = SettleEntry("settle:x", 1, "n", NOON, hour(5), sources, carried={hour(2): left})
+    ledger = fold([Logged(0, NOON, entry)], HOUR)
+    assert [(row.count, row.carried) for row in ledger.spans] == [(2, None), (1, left), (2, None)]
+
+
 def test_an_interval_continues_the_newest_before_it_that_has_left_a_state() -> None:
     chain = Chain()
     for letter in ("a", "", "c"):

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.arrivals import ArrivalSpan
-from sluice.intervals.entries import BackfillEntry, Content, DirtyEntry, Entry, Logged, SettleEntry
+from sluice.intervals.entries import BackfillEntry, Content, Entry, Logged, SettleEntry
 from sluice.intervals.ledger import Ledger, fold
 from sluice.settling.rules import SettlingRules
 from sluice.settling.upstream import examined_table, resting_on_dirty
+from tests.settlements import lacking
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 START = datetime(2013, 1, 1, tzinfo=UTC)
@@ -115,7 +116,7 @@ def test_hours_over_days_are_marked_by_the_day() -> None:
 
 
 def test_what_rests_on_dirty_intervals_is_known_as_long_as_it_does() -> None:
-    dirty = DirtyEntry("w", 1, 1, {"flights/0": 5}, (hour(30),), "dropped")
+    dirty = lacking(hour(48), hour(30), read={"flights/0": 5})
     upstream = ledger(settled(0, 48), dirty)
     own = fold([Logged(0, START, SettleEntry("d", 1, "n", START, START + 2 * DAY, {}))], DAY)
     assert resting_on_dirty(own, upstream, RULES) == {hour(24)}

@@ -22,7 +22,7 @@ INTERVALS = {"kind": "intervals", "table": "t", "time_column": "hour", "window":
 
 
 def row(start: int, end: int, code: str, *, dirty: tuple[str, ...] = ()) -> LedgerRow:
-    written = Written("stream", 1, 1, MIDNIGHT, {"t/0": 1}, (code,), Content(0, "0"))
+    written = Written("stream", 1, 1, MIDNIGHT, {"t/0": 1}, code, Content(0, "0"))
     bounds = Interval(MIDNIGHT + start * HOUR, MIDNIGHT + end * HOUR)
     return LedgerRow(bounds, base=written, current=written, dirty=dirty, count=end - start)
 
@@ -63,14 +63,14 @@ def test_only_outputs_with_state_leave_open_whether_it_fits() -> None:
 @pytest.mark.parametrize(
     ("running", "written", "before", "changed"),
     [
-        ("old", ("older",), "old", True),
-        ("new", ("old",), "new", False),
-        (None, ("older", "old"), "old", True),
-        (None, (), None, None),
+        ("old", "older", "old", True),
+        ("new", "old", "new", False),
+        (None, "old", "old", True),
+        (None, None, None, None),
     ],
 )
 def test_code_is_compared_with_what_runs_and_else_with_what_wrote_last(
-    running: str | None, written: tuple[str, ...], before: str | None, changed: bool | None
+    running: str | None, written: str | None, before: str | None, changed: bool | None
 ) -> None:
     found = PipelineUpgrade("p", "new", running, written)
     assert (found.before, found.changed) == (before, changed)

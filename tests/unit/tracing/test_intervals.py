@@ -27,7 +27,7 @@ NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 RULES = SettlingRules(HOUR, allowed_lateness=HOUR)
 RECORD = FoundRecord(RecordAddress("orders", 0, 7), StoredRow("t", NOON, None, b"{}", (), NOON + HOUR / 2, NOON))
 GOOD, LATE, BAD = (Judgement(each) for each in (Outcome.GOOD, Outcome.LATE, Outcome.QUARANTINED))
-TAKEN = Written("settle:sales", 1, 3, NOON, {"orders/0": 8}, ("code",), Content(2, "5"), topics=("t",))
+TAKEN = Written("settle:sales", 1, 3, NOON, {"orders/0": 8}, "code", Content(2, "5"), topics=("t",))
 
 
 def ledger(rows: Mapping[datetime, Written], closed_until: datetime | None = None) -> Ledger:
@@ -92,7 +92,7 @@ def days(tmp_path: Path) -> PipelineSpec:
 
 def test_an_interval_over_a_table_says_whether_it_was_made_of_the_rows_of_now(days: PipelineSpec) -> None:
     day, length = datetime(2013, 1, 1, tzinfo=UTC), timedelta(days=1)
-    made = Written("settle:days", 1, 1, NOON, {"table:sales/0": 4}, ("code",), Content(1, "1"), topics=("s",))
+    made = Written("settle:days", 1, 1, NOON, {"table:sales/0": 4}, "code", Content(1, "1"), topics=("s",))
     own = Ledger(Rows([LedgerRow(Interval(day, day + length), made, made)]), day + length)
 
     def rests(version: int | None, at: datetime = NOON) -> list[tuple[datetime, bool | None]]:

@@ -82,7 +82,7 @@ def _show(project: Project, unit: Unit, healing: Healing) -> None:
 
 def _lines(table: str, poisoned: Poisoned) -> Iterator[str]:
     first = f"version {poisoned.version} of {poisoned.at:%F %R} UTC"
-    yield f"{table} (intervals): since {first} a watermark of {poisoned.watermark:%F %R} UTC has closed its intervals"
+    yield f"{table} (intervals): since {first} its intervals are closed until {poisoned.until:%F %R} UTC"
     yield f"  {poisoned.opened:,} intervals without rows, from {poisoned.since:%F %R} UTC on, become open"
     for row in poisoned.beyond:
         yield f"  {row.interval.start:%F %R} UTC holds rows: it becomes dirty, and a repair applies today's rules"
@@ -104,7 +104,7 @@ def _as_json(unit: str, healing: Healing, freed: int) -> dict[str, Any]:
         "tables": {
             name: {
                 "version": poisoned.version,
-                "watermark": poisoned.watermark.isoformat(),
+                "until": poisoned.until.isoformat(),
                 "since": poisoned.since.isoformat(),
                 "opened": poisoned.opened,
                 "beyond": [row.interval.start.isoformat() for row in poisoned.beyond],

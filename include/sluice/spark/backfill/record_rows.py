@@ -152,7 +152,7 @@ class _Without:
             found = list(islice(self._differences(taken, staging), limit + 1))
         finally:
             remove_folder(staging)
-        codes = {code for each in taken if each.holds and each.row.current for code in each.row.current.codes}
+        codes = {each.row.current.code for each in taken if each.holds and each.row.current}
         return RecordRows(
             differences=tuple(found[:limit]),
             assumed=frozenset(each.interval.start for each in taken if not each.holds),

@@ -371,7 +371,7 @@ def _ranges(spark: SparkSession, streams: Mapping[str, DataFrame], upstream: Map
 def _refuse_state(checkpoint: Path, stream: str) -> None:
     if (checkpoint / "state").exists():
         raise IncompatibleStateError(
-            f"{checkpoint} holds the state of a query that appended to the table, and {stream} settles it now.",
-            fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: what is closed "
-            "stays, and what is open is computed from the raw table.",
+            f"{checkpoint} holds the state of other outputs, from when {stream} had no interval table.",
+            fix=f"stop the unit and run `sluice streams reset` with `--stream {stream} --to earliest`: the interval "
+            "table is computed from the raw table.",
         )

@@ -73,8 +73,6 @@ _OTHER_TYPES = {
 _YES, _NO = ("yes", "y", "on", "true"), ("no", "n", "off", "false")
 _ONE_WORD, _DIGITS = re.compile(r"[\w.:-]+"), re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _OTHERWISE = "found {found}: {message}."
-_WITHDRAWN_KEYS = {"engine": "remove it: every interval table is settled, and none is appended to any more."}
-"""Keys that specs had, and what to do about them."""
 _RENAMED_KEYS = {"tell": "notify"}
 """Keys that specs had, and what they are called now."""
 _WIDTH = 60
@@ -184,7 +182,7 @@ def _fix_of_key(key: str, known: list[str]) -> str:
         return f"it is called `{renamed[0]}` now."
     if key in known:  # of another form of the same mapping
         return "it does not go together with another key that is here; remove one of the two."
-    return _WITHDRAWN_KEYS.get(key) or nearest(key, known)
+    return nearest(key, known)
 
 
 def _fix_of_type(kind: str, value: object) -> str:

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for i
 from sluice.delta.log import append_entry, read_log
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.request import Mode, Only
-from sluice.intervals.entries import Content, DirtyEntry
+from sluice.intervals.entries import Content
 from sluice.intervals.ledger import State
 from sluice.spark.backfill.results import ResultFolder
 from sluice.spark.records.pipeline import PipelineCode
@@ -32,6 +32,7 @@ from tests.editing import edit
 from tests.integration.spark.backfill.backfills import FIRST, LAST, RANGE, Drained
 from tests.integration.spark.conftest import TRANSFORM, DriverPlace
 from tests.oracle import flights
+from tests.settlements import lacking
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -114,7 +115,7 @@ def test_a_trial_finds_exactly_the_rows_that_new_code_changes_and_publishes_noth
 def test_other_code_that_gives_the_same_is_identical_also_where_late_records_are_in(drained: Drained) -> None:
     drained.run(Mode.CORRECT)
     before = published(drained)
-    append_entry(drained.table, DirtyEntry("departures", 1, 999, {"flights/0": 1}, (RANGE.start,), "a test"))
+    append_entry(drained.table, lacking(drained.ledger.closed_until, RANGE.start, read={"flights/0": 10**9}))
     tried = drained.run(Mode.TRY, code=replace(drained.code, code_hash="other"))
     assert (tried.outcome, tried.why) == ("identical", "")
     assert tried.report is not None

@@ -33,8 +33,8 @@ def test_what_was_settled_before_an_upgrade_is_stale_and_nothing_is_the_work_of_
     assert upgraded.returncode == ExitCode.STOPPED, upgraded.stdout[-2000:]
 
     rows = own.project().tables.ledger("departures").rows
-    codes = {start: row.base.codes for start, row in rows.items() if row.base is not None}
-    assert codes == {start: (old,) if start < settled else (new,) for start in codes}
+    codes = {start: row.base.code for start, row in rows.items() if row.base is not None}
+    assert codes == {start: old if start < settled else new for start in codes}
     assert min(codes) < settled < max(codes)
     assert {row.state(new) for start, row in rows.items() if start < settled} == {State.STALE}
     assert {row.state(new) for start, row in rows.items() if start >= settled} == {State.CLOSED}

@@ -1,4 +1,4 @@
-"""Drivers that settle a table: drained, killed, fenced, over an empty topic, and over a table that was appended to."""
+"""Drivers that settle a table: drained, killed, fenced, over an empty topic, and after other outputs with a state."""
 
 from __future__ import annotations
 
@@ -10,24 +10,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
 from sluice.delta.log import append_entry, read_log
-from sluice.delta.table import ensure_table
-from sluice.delta.writer_log import WriterLog
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.intervals.backfill.parity import ParityOutcome
 from sluice.intervals.backfill.request import Mode
-from sluice.intervals.entries import SettleEntry, StreamEntry
-from sluice.intervals.ledger import fold
-from sluice.intervals.writers import writer_id
+from sluice.intervals.entries import SettleEntry
 from sluice.settling.status import SettlingStatus
-from sluice.spark.driver.pipeline_code import pipeline_code
-from sluice.spark.records.content import content_of
-from sluice.spark.records.kafka_source import KafkaTopic, read_between
-from sluice.spark.records.pipeline import result_rows
 from sluice.spark.settling.computation import RawComputation
-from sluice.spark.sinks.raw import raw_rows
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.life.driver_files import settling_status
 from sluice.streams.position.checkpoint import Checkpoint
@@ -89,42 +79,17 @@ def test_a_settled_table_equals_the_oracle_and_its_own_batch(
     assert_exact(place, two_days)
 
 
-def append_first_day(place: DriverPlace, spark: SparkSession) -> None:
-    """Fill a state folder as versions did that appended closed windows: rows, an entry, a checkpoint with state."""
-    project = place.project()
-    code = pipeline_code(project, spark, project.catalog.pipelines["departures"])
-    with project.kafka.administration() as administration:
-        topic_id = administration.describe(["flights"])["flights"].topic_id
-        ends = {f"flights/{number}": end for number, end in administration.ends("flights").items()}
-    topic = KafkaTopic(project.kafka.bootstrap(), "flights", topic_id)
-    records = read_between(spark, topic, {}, ends)
-    rows = result_rows({"flights": records}, code).where(F.col("hour") < F.lit(SECOND_DAY))
-    later = F.col("arrival_time") >= F.lit(SECOND_DAY + timedelta(hours=5))
-    unread = raw_rows(records, code.sources["flights"].topic).where(later)
-    for partition, offset in unread.groupBy("partition").agg(F.min("offset")).collect():
-        ends[f"flights/{partition}"] = offset
-    table = place.state / "tables" / "departures"
-    ensure_table(table, rows.schema.json(), partition_by=["hour"])
-    log = WriterLog(table, writer_id("departures", topic_id), 1)
-    log.open(code=code.code_hash)
-    entry = StreamEntry(log.writer, 1, "appending", 3, {}, ends, watermark=SECOND_DAY, closed_until=SECOND_DAY)
-    log.append(rows.toArrow(), replace(entry, code=code.code_hash, content=content_of(rows, "hour")), 1)
-    (place.state / "checkpoints" / "departures" / "state").mkdir(parents=True)
-
-
 @pytest.mark.verify
 @pytest.mark.usefixtures("two_days")
-def test_a_table_that_was_appended_to_is_settled_on(place: DriverPlace, spark: SparkSession) -> None:
-    append_first_day(place, spark)
-    before = fold(read_log(place.state / "tables" / "departures"), timedelta(hours=1))  # there is no raw table yet
-    assert len(before.rows) > 10
-    assert place.finish(spark, generation=5) == ExitCode.STOPPED
+def test_a_pipeline_whose_outputs_had_a_state_settles_its_new_table_from_another_checkpoint(
+    place: DriverPlace, spark: SparkSession
+) -> None:
+    """Without an interval table its stream, of the same name, kept the state of its other outputs there."""
+    (place.state / "checkpoints" / "departures" / "state").mkdir(parents=True)
+    assert place.finish(spark, generation=1) == ExitCode.STOPPED
     assert [epoch.to for epoch in place.project().streams.epochs("departures").all()] == ["earliest", "open intervals"]
     assert differences(place.table("departures"), departures(*EXPECTED)) == []
-    after = place.project().tables.ledger("departures").rows
-    assert {start: after[start].current for start in before.rows} == {s: r.current for s, r in before.rows.items()}
-    assert settlements(place)[0].since == SECOND_DAY
-    assert place.finish(spark, generation=4) == ExitCode.FENCED
+    assert not any(row.dirty for row in place.project().tables.ledger("departures").spans)
 
 
 @pytest.mark.verify

@@ -31,8 +31,8 @@ class Bench(FlightsUnit):
     def __init__(self, place: DeparturesProject, monkeypatch: pytest.MonkeyPatch) -> None:
         self.place = place
         super().__init__(place, monkeypatch)
-        place.stream(3, {0: 2, 2: 1})
-        place.stream(FAR_HOUR, {3: 4})
+        place.settle(3, {0: 2, 2: 1})
+        place.settle(FAR_HOUR, {3: 4})
         live = pa.table({"hour": pa.array([hour(4), FAR], pa.timestamp("us", tz="UTC")), "flights": [1, 1]})
         write_deltalake(str(self.project.folder.table("departures_live")), live)
         for stream in ("departures", "departures_live"):
@@ -72,6 +72,7 @@ def test_closings_are_withdrawn_streams_begin_again_and_the_next_steps_are_print
     assert bench.closed_until == FAR
     bench.stop()
     said = " ".join(heal("--yes").stdout.split())
+    assert "its intervals are closed until 2100-01-01 00:00 UTC" in said
     assert f"{FAR_HOUR - 4:,} intervals without rows, from 2013-01-01 04:00 UTC on, become open" in said
     assert "departures: its watermark is 2100-01-01 00:00 UTC" in said
     assert "departures_live (latest): 1 rows of later windows will be removed" in said

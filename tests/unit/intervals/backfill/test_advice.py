@@ -15,7 +15,7 @@ from sluice.intervals.raw_floor import RawFloor, WholeFrom
 HOUR = timedelta(hours=1)
 START = datetime(2013, 1, 1, tzinfo=UTC)
 END = START + HOUR
-STREAMED = Written("s", 1, 3, START, {"t/0": 9}, ("c1",), Content(5, "7"))
+STREAMED = Written("s", 1, 3, START, {"t/0": 9}, "c1", Content(5, "7"))
 CORRECTED = replace(STREAMED, owner="b1", generation=None, late=True)
 VERIFIED = Verified("b0", "c1", START)
 NEVER = LedgerRow(Interval(START, END))
@@ -27,7 +27,7 @@ CLOSED = replace(NEVER, base=STREAMED, current=STREAMED)
     [
         (NEVER, Mode.RECOMPUTE, Only.ALL),
         (replace(CLOSED, dirty=("dropped",)), Mode.RECOMPUTE, Only.DIRTY),
-        (replace(CLOSED, current=replace(STREAMED, codes=("c0",))), Mode.RECOMPUTE, Only.STALE),
+        (replace(CLOSED, current=replace(STREAMED, code="c0")), Mode.RECOMPUTE, Only.STALE),
         (CLOSED, Mode.VERIFY, Only.ALL),
         (replace(CLOSED, verified=replace(VERIFIED, code="c0")), Mode.VERIFY, Only.ALL),
         (replace(CLOSED, verified=VERIFIED), Mode.CORRECT, Only.ALL),

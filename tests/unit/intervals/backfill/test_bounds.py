@@ -16,7 +16,7 @@ from sluice.intervals.record_positions import RecordPositions
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
-BASE = Written("stream", 1, 1, MIDNIGHT, {"t/0": 7}, ("today",), Content(1, "1"), topics=("first",))
+BASE = Written("stream", 1, 1, MIDNIGHT, {"t/0": 7}, "today", Content(1, "1"), topics=("first",))
 NEVER = LedgerRow(Interval(MIDNIGHT, MIDNIGHT + HOUR))
 STREAMED = replace(NEVER, base=BASE, current=BASE)
 CORRECTED = replace(STREAMED, current=replace(BASE, generation=None, offsets={"t/0": 9}, late=True))

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 def row(hour: int, *dirty: str, version: int = 1) -> LedgerRow:
     start = DAY + hour * HOUR
-    written = Written("departures", 1, version, NOW, {"flights/0": 9}, ("code",), Content(1, "1"))
+    written = Written("departures", 1, version, NOW, {"flights/0": 9}, "code", Content(1, "1"))
     return LedgerRow(Interval(start, start + HOUR), written, written, dirty)
 
 

@@ -25,7 +25,7 @@ def at(hour: int) -> datetime:
 
 
 def row(hour: int, *, code: str = "today", dirty: tuple[str, ...] = ()) -> LedgerRow:
-    written = Written("stream", 1, 1, MIDNIGHT, {"t/0": 1}, (code,), Content(1, "1"))
+    written = Written("stream", 1, 1, MIDNIGHT, {"t/0": 1}, code, Content(1, "1"))
     return LedgerRow(Interval(at(hour), at(hour + 1)), base=written, current=written, dirty=dirty)
 
 

@@ -94,13 +94,6 @@ def test_keys_that_mean_nothing_together_are_refused(tmp_path: Path, lines: list
     assert any(words in fault.message for fault in bench.scan().faults)
 
 
-@pytest.mark.parametrize("engine", ["append", "settle"])
-def test_a_spec_from_before_is_told_to_leave_the_engine_away(tmp_path: Path, engine: str) -> None:
-    (fault,) = faults(tmp_path, "F.window('ordered_at', '1 hour')", f"engine: {engine}")
-    assert fault.startswith("output.engine: ")
-    assert "remove it: every interval table is settled" in fault
-
-
 def test_a_row_of_a_live_table_goes_when_it_is_settled_whether_or_not_a_window_is_declared(tmp_path: Path) -> None:
     bench = sound_project(tmp_path)
     settled = "{kind: intervals, table: sales, time_column: hour, interval: hour}"
