@@ -11,13 +11,18 @@ from sluice.secrecy.secret_values import COMMAND, read_so_far
 from sluice.specs.deployments.secrecy import is_secret
 
 HIDDEN = "***"
+_QUOTES = "\"'"
 _SHORTEST = 4
 """A shorter secret cannot be distinguished from ordinary text: hiding it would hide half of every sentence."""
 
-_CREDENTIALS = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)@")
-"""User and password of a URL; a password may hold unencoded `@` and `:`."""
-_ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*["']?)([^\s"',;&]+)""")
-"""A name and its value, as in properties, JSON, query strings and command lines."""
+_CREDENTIALS = re.compile(r"(?<=://)([^/\s:@]*):([^\s]+)@")
+"""User and password of a URL; a password may hold unencoded `@`, `:` and `/`, as databases take it."""
+_ASSIGNMENT = re.compile(r"""([\w.\-]+)(["']?\s*[=:]\s*)("[^"\n]*"|'[^'\n]*'|["']?[^\s"',;&]+)""")
+"""A name and its value, as in properties, JSON, query strings and command lines; in quotes it goes to their end."""
+_AUTHORIZATION = re.compile(
+    r"(\bauthorization['\"]?\s*[:=]\s*['\"]?\w+\s+|\bbearer\s+(?=\S*\d))([^\s'\",]+)", re.IGNORECASE
+)
+"""What a request shows to be let in."""
 
 
 class Redaction:
@@ -44,7 +49,14 @@ class Redaction:
         if (known := _pattern(self._secrets.union(self._later()))) is not None:
             text = known.sub(HIDDEN, text)
         text = _CREDENTIALS.sub(rf"\1:{HIDDEN}@", text)
-        return _ASSIGNMENT.sub(lambda m: f"{m[1]}{m[2]}{HIDDEN}" if is_secret(m[1]) else m[0], text)
+        text = _AUTHORIZATION.sub(rf"\1{HIDDEN}", text)
+        return _ASSIGNMENT.sub(lambda m: f"{m[1]}{m[2]}{_hidden(m[3])}" if is_secret(m[1]) else m[0], text)
+
+
+def _hidden(value: str) -> str:
+    """Return what is shown instead of a value, in its quotes."""
+    begin = value[0] if value[0] in _QUOTES else ""
+    return f"{begin}{HIDDEN}{begin if len(value) > 1 and value.endswith(begin) else ''}"
 
 
 @lru_cache(maxsize=8)
@@ -74,4 +86,4 @@ def secrets_in(name: str, value: str) -> Iterator[str]:
         yield from {match[2], unquote(match[2])}
     for match in _ASSIGNMENT.finditer(value):
         if is_secret(match[1]):
-            yield match[3]
+            yield match[3].strip(_QUOTES)

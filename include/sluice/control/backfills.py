@@ -37,7 +37,7 @@ class SqlBackfills(DeploymentRecords):
     def submit(self, request: Request, key: str, *, alive: Callable[[str], bool]) -> Backfill:
         """Put a backfill on record as SUBMITTED, or take up the one that has this key."""
         with transaction(self._engine, write=True) as connection:
-            take_turns(connection, f"backfills of {self._deployment}")
+            self._take_turns(connection)
             own = self._one(connection, backfill.c.key == key)
             if own is not None and goes_on_running(request, own, alive):
                 return own
@@ -54,7 +54,7 @@ class SqlBackfills(DeploymentRecords):
     ) -> Backfill:
         """Put a backfill on record as RUNNING, or take up the one that has this key."""
         with transaction(self._engine, write=True) as connection:
-            take_turns(connection, f"backfills of {self._deployment}")
+            self._take_turns(connection)
             own = self._one(connection, backfill.c.key == key)
             if submitted:
                 refuse_withdrawn(own)
@@ -78,6 +78,7 @@ class SqlBackfills(DeploymentRecords):
     def end(self, backfill_id: str, state: BackfillState, *, outcome: str, why: str) -> Backfill:
         """Record the end; repeating it keeps the first record."""
         with transaction(self._engine, write=True) as connection:
+            self._take_turns(connection)
             self._end(connection, backfill_id, state, outcome=outcome, why=why)
             return self._existing(connection, backfill_id)
 
@@ -88,6 +89,7 @@ class SqlBackfills(DeploymentRecords):
         asked = and_(self._of(backfill_id), backfill.c.cancel_requested_by == "")
         running = and_(asked, backfill.c.state == BackfillState.RUNNING)
         with transaction(self._engine, write=True) as connection:
+            self._take_turns(connection)  # whoever claims it has read what this changes
             gone = connection.execute(update(backfill).where(waiting).values(cancel_requested_by=by, **ended)).rowcount
             connection.execute(update(backfill).where(running).values(cancel_requested_by=by))
             found = self._one(connection, backfill.c.id == backfill_id)
@@ -124,6 +126,9 @@ class SqlBackfills(DeploymentRecords):
         newest_first = (backfill.c.claimed_at.desc(), backfill.c.id.desc())
         query = select(backfill).where(wanted).order_by(*newest_first).limit(limit)
         return tuple(map(_backfill, self._read(query)))
+
+    def _take_turns(self, connection: Connection) -> None:
+        take_turns(connection, f"backfills of {self._deployment}")
 
     def _put(
         self, connection: Connection, request: Request, key: str, own: Backfill | None, state: BackfillState

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from statistics import median
 from typing import Any, cast
 
@@ -50,7 +51,9 @@ class Bounds:
     strict_high: bool = False
 
     def admits(self, value: float) -> bool:
-        """Whether a number lies within."""
+        """Whether a number lies within; what is no number does nowhere."""
+        if isnan(value):
+            return False
         if self.low is not None and (value <= self.low if self.strict_low else value < self.low):
             return False
         return self.high is None or (value < self.high if self.strict_high else value <= self.high)
@@ -84,8 +87,9 @@ def bounds_from(history: HistoricalBounds, values: Sequence[float]) -> Bounds | 
     """Return the bounds that earlier values give; None while there are too few.
 
     They lie around the median: an outlier among the values moves it no further than to its neighbour, so a bad day that
-    was published does not make the next one acceptable.
+    was published does not make the next one acceptable. What is no number says nothing.
     """
+    values = [value for value in values if not isnan(value)]
     if len(values) < history.at_least:
         return None
     middle = median(values)

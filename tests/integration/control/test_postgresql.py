@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Barrier, Lock
+from threading import Barrier, Event, Lock
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -27,7 +27,9 @@ from sluice.control.registry import SqlRegistry
 from sluice.control.snapshots import SqlSnapshotStore
 from sluice.control.tables import metadata
 from sluice.errors import SluiceError, SpecError
-from sluice.intervals.backfill.backfills import Backfills
+from sluice.intervals.alignment import Interval
+from sluice.intervals.backfill.backfills import Backfills, BackfillState
+from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.entries import Logged
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
@@ -175,6 +177,35 @@ def test_a_url_that_is_of_no_postgresql_is_refused_and_not_repeated() -> None:
     with pytest.raises(SpecError, match="of sqlite, not of PostgreSQL") as refused:
         connect("sqlite:///hunter2.db", "serving")
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_backfill_that_is_cancelled_while_its_process_claims_it_is_asked_to_stop(url: str) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def asked_for(hours: int) -> Request:
+        span = Interval(start, start + timedelta(hours=hours))
+        return Request(pipeline="p", range=span, mode=Mode.RECOMPUTE, by="ada", why="late records")
+
+    engine = open_database(url)
+    migrate(engine)
+    backfills, others = SqlBackfills(engine, "local"), SqlBackfills(open_database(url), "local")
+    backfills.claim(asked_for(5), "dead", alive=lambda _: False)
+    waiting = backfills.submit(asked_for(6), "new", alive=lambda _: False)
+    begun, cancelling = Event(), Event()
+
+    def slow_launcher(_: str) -> bool:
+        begun.set()
+        cancelling.wait(1)  # it is not, if it has to wait for this
+        return False
+
+    with ThreadPoolExecutor(2) as pool:
+        claimed = pool.submit(backfills.claim, asked_for(6), "new", alive=slow_launcher, submitted=True)
+        assert begun.wait(30)
+        cancelled = others.ask_cancel(waiting.id, "bob")
+        cancelling.set()
+        assert claimed.result().state is BackfillState.RUNNING
+    assert (cancelled.state, cancelled.cancel_requested_by) == (BackfillState.RUNNING, "bob")
+    assert others.get(waiting.id).cancel_requested_by == "bob"
 
 
 def test_several_that_refresh_the_index_of_a_growing_log_arrive_at_the_ledger(url: str) -> None:

@@ -36,6 +36,12 @@ def test_the_form_that_stands_in_a_url_is_hidden_too() -> None:
         ('{"token": "abc", "topic": "flights"}', '{"token": "***", "topic": "flights"}'),
         ("ssl.truststore.password: hunter2, retries: 3", "ssl.truststore.password: ***, retries: 3"),
         ("fs.s3a.secret.key=abc;x=1", "fs.s3a.secret.key=***;x=1"),
+        ("postgresql+psycopg://sluice:aB3/xYz9@db/sluice failed", "postgresql+psycopg://sluice:***@db/sluice failed"),
+        ('password="correct horse battery" next', 'password="***" next'),
+        ("{'sasl.password': 'x y z', 'acks': 'all'}", "{'sasl.password': '***', 'acks': 'all'}"),
+        ('password="cut off', 'password="*** off'),
+        ("Authorization: Bearer eyJabc.def-123 Host: x", "Authorization: Bearer *** Host: x"),
+        ("sent with bearer tok-12345678", "sent with bearer ***"),
     ],
 )
 def test_passwords_in_urls_and_settings_that_say_so_are_hidden(text: str, shown: str) -> None:
@@ -48,6 +54,7 @@ def test_passwords_in_urls_and_settings_that_say_so_are_hidden(text: str, shown:
         "flights: partitions is 2, declared 4.",
         "Could not check http://127.0.0.1:8080/dags/topics: timed out",
         "ssl.keystore.password.file=/run/secrets/keystore",
+        "The bearer authentication of this listener is off.",
         "",
     ],
 )
@@ -62,6 +69,8 @@ def test_what_is_no_secret_is_left_as_it_is(text: str) -> None:
         ("AWS_SECRET_ACCESS_KEY", "abc123", {"abc123"}),
         ("AIRFLOW_CONN_DB", "postgresql://me:hunter2@db", {"postgresql://me:hunter2@db", "hunter2"}),
         ("SLUICE_CONTROL_URL", "postgresql://me:p%40ss@db", {"p%40ss", "p@ss"}),
+        ("SLUICE_CONTROL_URL", "postgresql://me:a/b@c@db:5432/x", {"a/b@c"}),
+        ("OPTS", "--set sasl.password='a long one'", {"a long one"}),
         ("JAVA_OPTS", "-Dkey.password=hunter2 -Xmx1g", {"hunter2"}),
         ("POSTGRES_PASSWORD_FILE", "/run/secrets/postgres", set()),
         ("PATH", "/usr/bin:/bin", set()),

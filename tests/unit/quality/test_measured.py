@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,10 +19,10 @@ NUMBERS = st.floats(-1e9, 1e9)
     [
         (Bounds(3, 7), (3, 5, 7), (2.9, 7.1), "at least 3 and at most 7"),
         (Bounds(3, 7, strict_low=True, strict_high=True), (3.1, 6.9), (3, 7), "more than 3 and less than 7"),
-        (Bounds(low=3), (3, 1e12), (2,), "at least 3"),
-        (Bounds(high=7), (-1e12, 7), (8,), "at most 7"),
+        (Bounds(low=3), (3, 1e12, inf), (2, nan), "at least 3"),
+        (Bounds(high=7), (-1e12, 7), (8, nan), "at most 7"),
         (Bounds(4, 4), (4,), (3, 5), "exactly 4"),
-        (Bounds(), (0,), (), "anything"),
+        (Bounds(), (0,), (nan,), "anything"),
     ],
 )
 def test_bounds_admit_what_lies_within(
@@ -77,3 +79,9 @@ def test_the_median_itself_always_holds(values: list[float]) -> None:
     found = bounds_from(HistoricalBounds(intervals=50), values)
     assert found is not None
     assert found.admits(sorted(values)[len(values) // 2]) or len(values) % 2 == 0
+
+
+def test_what_was_no_number_is_not_in_the_history() -> None:
+    rule = HistoricalBounds(intervals=10, at_least=3)
+    assert bounds_from(rule, [1.0, nan, 2.0, nan, 3.0]) == bounds_from(rule, [1.0, 2.0, 3.0])
+    assert bounds_from(rule, [1.0, nan, 2.0]) is None
