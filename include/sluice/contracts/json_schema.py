@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, isfinite
 
 from sluice.contracts.breach import Loc, UnreadableSchemaError
 from sluice.contracts.shapes import (
@@ -35,6 +35,8 @@ _OF_TYPE: Mapping[str, frozenset[str]] = {
     "array": frozenset({"items", "minItems", "maxItems"}),
     "object": frozenset({"properties", "required", "additionalProperties"}),
 }
+_DEEPEST = 200
+"""So many keys and positions lead to a schema at most, those of what it is referred from included."""
 _JUDGED = frozenset({"type", "enum", "const", "anyOf", "oneOf", "$ref"}).union(*_OF_TYPE.values())
 
 
@@ -51,8 +53,11 @@ def read_json_schema(document: Mapping[str, Json]) -> Schema:
 class _Reader:
     document: Mapping[str, Json]
     following: tuple[str, ...] = ()
+    depth: int = 0
 
     def schema(self, node: Json, loc: Loc) -> Schema:
+        if self.depth + len(loc) > _DEEPEST:
+            raise UnreadableSchemaError(loc[:8], f"below it are more than {_DEEPEST} levels.", "make it flatter.")
         if node is True:
             node = {}
         if not isinstance(node, Mapping):
@@ -96,7 +101,7 @@ class _Reader:
         definitions = self.document.get(match[1])
         if not isinstance(definitions, Mapping) or match[2] not in definitions:
             raise UnreadableSchemaError(loc, f"there is no {target}.", "correct the name.")
-        inner = _Reader(self.document, (*self.following, str(target)))
+        inner = _Reader(self.document, (*self.following, str(target)), self.depth + len(loc))
         return inner.schema(definitions[match[2]], (match[1], match[2]))
 
     def _shape(self, name: str, node: Mapping[str, Json], loc: Loc) -> Shape:
@@ -143,6 +148,8 @@ def _types(node: Mapping[str, Json], loc: Loc) -> Sequence[str]:
     if declared is None:
         return _TYPES
     names = declared if isinstance(declared, list) else [declared]
+    if not names:
+        raise UnreadableSchemaError((*loc, "type"), "it has no type, so it takes no value.", "name one.")
     for name in names:
         if name not in (*_TYPES, "integer"):
             raise UnreadableSchemaError(
@@ -170,7 +177,18 @@ def _number(node: Mapping[str, Json], loc: Loc, *, whole: bool) -> Number:
 def _numeric(value: Json, loc: Loc) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnreadableSchemaError(loc, f"found {value!r} where a number is needed.", "write a plain number.")
+    if not _is_finite(value):
+        raise UnreadableSchemaError(loc, f"found {value!r}, which no number reaches.", "write a smaller number.")
     return value
+
+
+def _is_finite(value: Json) -> bool:
+    """Whether no number in a value is infinite, or none."""
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def _text(node: Mapping[str, Json], loc: Loc) -> Text:
@@ -204,6 +222,8 @@ def _among(node: Mapping[str, Json], schema: Schema, loc: Loc) -> Schema:
     listed = node["enum"] if key == "enum" else [node["const"]]
     if not isinstance(listed, list) or not listed:
         raise UnreadableSchemaError((*loc, key), "it needs a list of values.")
+    if not _is_finite(listed):
+        raise UnreadableSchemaError((*loc, key), "one of its numbers is infinite, or none.", "write a finite number.")
     return (Values(tuple(value for value in listed if takes(schema, value))),)
 
 

@@ -153,6 +153,19 @@ def test_each_break_is_named(writer: dict[str, Any], reader: dict[str, Any], sai
         assert any(each.startswith(said) for each in found), found
 
 
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = TEXT
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+def chained(levels: int) -> dict[str, Any]:
+    """Return a schema whose definitions lead from one to the next."""
+    steps = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(levels)}
+    return {"$ref": "#/$defs/d0", "$defs": {**steps, f"d{levels}": TEXT}}
+
+
 @pytest.mark.parametrize(
     ("schema", "loc", "said"),
     [
@@ -171,6 +184,12 @@ def test_each_break_is_named(writer: dict[str, Any], reader: dict[str, Any], sai
         (record(a={"type": "integer", "minimum": "1"}), ("properties", "a", "minimum"), "where a number is needed"),
         ({"type": "object", "additionalProperties": INT}, ("additionalProperties",), "cannot be compared"),
         ({"enum": []}, ("enum",), "needs a list of values"),
+        ({"type": []}, ("type",), "takes no value"),
+        ({"type": "integer", "minimum": float("inf")}, ("minimum",), "no number reaches"),
+        ({"type": "number", "exclusiveMaximum": float("nan")}, ("exclusiveMaximum",), "no number reaches"),
+        ({"enum": [[{"a": float("inf")}]]}, ("enum",), "infinite"),
+        (nested(400), ("items",) * 8, "more than 200 levels"),
+        (chained(400), ("$defs", "d66"), "more than 200 levels"),
         ({"type": "array", "items": 3}, ("items",), "where a schema is needed"),
     ],
 )
