@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from sluice.alerts.alert import Alert
 from sluice.alerts.incidents import Incident, Key
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.catalog.dag_ids import backfill_dag_id, quality_dag_id, unit_of
+from sluice.specs.catalog.dag_ids import backfill_dag_id, mirror_unit, quality_dag_id, unit_of
 from sluice.specs.catalog.objectives import declared_objectives
 from sluice.specs.model.model import PipelineSpec
 
@@ -41,9 +41,9 @@ def _declared(alert: Alert, catalog: Catalog) -> bool:
             return any(each.name == name for each in declared_objectives(catalog))
         case "pipeline":
             return _has_alert(catalog.pipelines.get(name), detail)
-        case "DAG" if name.startswith((backfill_dag_id(""), quality_dag_id(""))):
-            pipelines = catalog.interval_pipelines
-            return name in {*map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines)}
+        case "DAG" if name.startswith((backfill_dag_id(""), quality_dag_id(""), mirror_unit(""))):
+            pipelines, mirrors = catalog.interval_pipelines, map(mirror_unit, catalog.mirrors)
+            return name in {*map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines), *mirrors}
         case _:
             return True
 

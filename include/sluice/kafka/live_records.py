@@ -40,6 +40,8 @@ class KafkaLiveRecords:
         with KafkaPythonAdministration(bootstrap, client, patience_seconds=5) as cluster:
             extent = cluster.extent(topic)
         each = MAX_RECORDS // max(1, len(extent.ends))
+        starts = {p: max(extent.beginnings[p], end - each) for p, end in extent.ends.items()}
+        self._partial = any(start > extent.beginnings[p] for p, start in starts.items())
         self._partitions = {p: TopicPartition(topic, p) for p in extent.ends}
         self._behind = {p: end for p, end in extent.ends.items() if end > extent.beginnings[p]}
         self._seen = Deduplication()
@@ -48,8 +50,8 @@ class KafkaLiveRecords:
             # What was deleted meanwhile is passed over.
             self._consumer = open_consumer(bootstrap, client, fetch_max_wait_ms=200, metadata_max_age_ms=_METADATA_MS)
             self._consumer.assign(list(self._partitions.values()))
-            for p, end in extent.ends.items():
-                self._consumer.seek(self._partitions[p], max(extent.beginnings[p], end - each))
+            for p, start in starts.items():
+                self._consumer.seek(self._partitions[p], start)
         except KafkaError as error:
             raise self._unreachable(error) from error
 
@@ -70,7 +72,7 @@ class KafkaLiveRecords:
             raise self._unreachable(error) from error
         records = (record for part in polled.values() for record in part)  # a key is always in the same partition
         rows, unreadable = _rows(deduplicated(records, self._seen))
-        return SourceRead(rows, unreadable=unreadable, caught_up=not self._behind)
+        return SourceRead(rows, unreadable=unreadable, caught_up=not self._behind, partial=self._partial)
 
     def close(self) -> None:
         """See the port."""

@@ -124,7 +124,8 @@ class Follower:
             self._notify(self.rules.gone(key, now))
         if batch.caught_up and not self.condition.caught_up:
             self.condition.caught_up = True
-            self._notify(self.rules.complete(self.values.keys_held(), now))
+            if not batch.partial and not self.values.forgotten:  # else a key that is not held may have a value
+                self._notify(self.rules.complete(self.values.keys_held(), now))
         if self.values.number != before:
             self.wake()
 

@@ -51,21 +51,33 @@ class _State:
         suppressed: keys for which it holds, beyond the limit: they share one alert.
         times: when the alerts of the last hour were.
         limited: whether that one alert is open.
+        unread: whether it may be about keys from before a restart that were not read yet.
     """
 
     alerted: set[Key] = field(default_factory=set)
     suppressed: set[Key] = field(default_factory=set)
     times: deque[datetime] = field(default_factory=deque)
     limited: bool = False
+    unread: bool = False
+
+    @classmethod
+    def after_restart(cls, keys: Iterable[Key]) -> _State:
+        """Return it by the keys with an open alert; the empty one is the alert that several share."""
+        alerted = set(keys)
+        limited = () in alerted
+        return cls(alerted - {()}, limited=limited, unread=limited)
 
 
 class RuleWatch:
-    """Watches the rules about one output. `known` are the keys with an open alert, by rule: from the journal."""
+    """Watches the rules about one output.
+
+    `known` are the keys with an open alert, by rule, from the journal: the empty key of the alert that several share.
+    """
 
     def __init__(self, rules: Iterable[DataAlert], known: Mapping[str, Iterable[Key]] | None = None) -> None:
         self._rules = tuple(rules)
         before = known or {}
-        self._states = {rule.name: _State(alerted=set(before.get(rule.name, ()))) for rule in self._rules}
+        self._states = {rule.name: _State.after_restart(before.get(rule.name, ())) for rule in self._rules}
         self.faults: dict[str, str] = {}
 
     def holding(self, rule: str) -> int:
@@ -76,8 +88,10 @@ class RuleWatch:
     def changed(self, value: Value, now: datetime) -> Iterator[RuleEvent]:
         """Yield the transitions that a new value causes."""
         for rule in self._rules:
-            state = self._states[rule.name]
-            if not self._holds(rule, value):
+            state, holds = self._states[rule.name], self._holds(rule, value)
+            if holds is None:
+                continue
+            if not holds:
                 yield from _over(rule, state, value.key, value, now)
             elif value.key not in state.alerted and value.key not in state.suppressed:
                 yield from _begins(rule, state, value, now)
@@ -88,17 +102,25 @@ class RuleWatch:
             yield from _over(rule, self._states[rule.name], key, None, now)
 
     def complete(self, keys: frozenset[Key], now: datetime) -> Iterator[RuleEvent]:
-        """Yield the ends of keys that no longer exist: they were removed while this process did not run."""
+        """Yield the ends of keys that no longer exist: they were removed while this process did not run.
+
+        Args:
+            keys: all that there are.
+            now: the present (UTC).
+        """
         for rule in self._rules:
             state = self._states[rule.name]
+            state.unread = False
+            yield from _shared_over(rule, state, now)
             for key in sorted((state.alerted | state.suppressed) - keys):
                 yield from _over(rule, state, key, None, now)
 
-    def _holds(self, rule: DataAlert, value: Value) -> bool:
+    def _holds(self, rule: DataAlert, value: Value) -> bool | None:
+        """Return whether a rule holds for a value; None if that cannot be judged: it neither begins nor ends then."""
         fault = condition_fault(rule.when, value)
         if fault:
             self.faults[rule.name] = fault
-            return False
+            return None
         self.faults.pop(rule.name, None)
         return all(within(value.fields[column], bound) for column, bound in rule.when.items())
 
@@ -152,9 +174,13 @@ def _begins(rule: DataAlert, state: _State, value: Value, now: datetime) -> Iter
 
 def _over(rule: DataAlert, state: _State, key: Key, value: Value | None, now: datetime) -> Iterator[RuleEvent]:
     state.suppressed.discard(key)
-    if state.limited and not state.suppressed:
-        state.limited = False
-        yield RuleEvent(rule, Transition.RESOLVED, (), None, now)
+    yield from _shared_over(rule, state, now)
     if key in state.alerted:
         state.alerted.discard(key)
         yield RuleEvent(rule, Transition.RESOLVED, key, value, now)
+
+
+def _shared_over(rule: DataAlert, state: _State, now: datetime) -> Iterator[RuleEvent]:
+    if state.limited and not state.suppressed and not state.unread:
+        state.limited = False
+        yield RuleEvent(rule, Transition.RESOLVED, (), None, now)

@@ -30,12 +30,14 @@ class SourceRead:
         whole: whether these are all rows of the output: every other key is gone.
         unreadable: how many records were left out because they are no rows.
         caught_up: whether nothing is left to read at this moment.
+        partial: whether the source was opened behind its beginning: a key that was not read may have a value.
     """
 
     rows: Sequence[Row] = ()
     whole: bool = False
     unreadable: int = 0
     caught_up: bool = True
+    partial: bool = False
 
 
 class LiveSource(Protocol):

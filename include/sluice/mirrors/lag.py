@@ -79,12 +79,14 @@ class MirrorVerdict:
         why: a sentence that stays the same as long as the state does: an alert is news by it.
         what_to_do: empty if nothing.
         detail: a sentence with what changes from check to check; empty if nothing does.
+        rests: whether no process of it runs, as was asked for.
     """
 
     health: Health
     why: str
     what_to_do: str = ""
     detail: str = ""
+    rests: bool = False
 
     @property
     def said(self) -> str:
@@ -107,9 +109,12 @@ def judge(spec: MirrorSpec, status: UnitStatus, lag: MirrorLag | str, now: datet
         now: the present (UTC).
     """
     if status.never_requested:
-        return MirrorVerdict(Health.STOPPED, f"It was never started; `sluice mirror start {spec.name}` starts it.")
+        why = f"It was never started; `sluice mirror start {spec.name}` starts it."
+        return MirrorVerdict(Health.STOPPED, why, rests=True)
     if status.stop_requested and not status.alive and status.desired is not None:
-        return MirrorVerdict(Health.STOPPED, f"{status.desired.by} requested the stop ({status.desired.why}).")
+        complete = status.attempt is None or status.ended
+        why = f"{status.desired.by} requested the stop ({status.desired.why})."
+        return MirrorVerdict(Health.STOPPED, why, rests=complete)
     if not status.alive:
         return _without_process(spec, status, now)
     if isinstance(lag, str):

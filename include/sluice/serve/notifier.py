@@ -59,13 +59,13 @@ class AlertNotifier:
             log.error("%s alerts wait already; this one is dropped: %s", MAX_WAITING, alert.what)  # noqa: TRY400 - it has no traceback
 
     def known(self, pipeline: PipelineSpec) -> Mapping[str, Iterable[Key]]:
-        """Return the keys with an open alert, by rule."""
+        """Return the keys with an open alert, by rule: the empty one is that of the alert that several share."""
         keys: dict[str, list[Key]] = {}
         for subject, alert_class in open_incidents(self._dispatcher().read()):
             if alert_class is AlertClass.DATA:
                 for rule in pipeline.alerts:
                     prefix = _prefix(pipeline, rule)
-                    if subject.startswith(prefix) and (key := _key_in(subject.removeprefix(prefix))):
+                    if subject.startswith(prefix) and (key := _key_in(subject.removeprefix(prefix))) is not None:
                         keys.setdefault(rule.name, []).append(key)
         return keys
 
@@ -147,9 +147,10 @@ def _prefix(pipeline: PipelineSpec, rule: DataAlert) -> str:
     return f"pipeline {pipeline.name}, alert {rule.name} "
 
 
-def _key_in(text: str) -> Key:
+def _key_in(text: str) -> Key | None:
+    """Return a key; None if this is none."""
     try:
         key = json.loads(text)
     except ValueError:
-        return ()
-    return tuple(map(str, key)) if isinstance(key, list) else ()
+        return None
+    return tuple(map(str, key)) if isinstance(key, list) else None

@@ -100,9 +100,11 @@ def test_what_a_crash_has_repeated_is_no_news_and_what_is_no_row_is_counted(
 def test_of_a_long_topic_the_newest_records_are_read(
     broker: BrokerProcess, topic: str, source: Callable[[], KafkaLiveRecords], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert not source().read(0.1).partial
     monkeypatch.setattr(module, "MAX_RECORDS", 4)
     send(broker, topic, *({"v": number} for number in range(10)))
     assert [row.fields["v"] for row in read_all(source())[0]] == [8, 9]
+    assert source().read(0.1).partial
 
 
 def test_a_topic_that_is_not_there_is_refused(broker: BrokerProcess, topic_name: str) -> None:

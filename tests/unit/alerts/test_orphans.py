@@ -38,6 +38,7 @@ OURS = [
 ALWAYS = [
     {"dag_id": "topics"},
     {"dag_id": "reconcile_streams"},
+    {"dag_id": "keep_mirrors"},
     {"subject": "topic flights", "dag_id": "topic_drift", "alert_class": AlertClass.DRIFT},
     {"subject": "plan 3f", "dag_id": "topics", "alert_class": AlertClass.APPROVAL},
     {"dag_id": ""},
@@ -55,8 +56,14 @@ def test_what_is_declared_is_not_over_and_what_is_declared_no_more_is(fields: di
     assert over(GONE, **fields)
 
 
-def test_a_mirror_that_was_removed_is_over() -> None:
-    fields = {"subject": "mirror standby", "dag_id": "keep_mirrors", "alert_class": AlertClass.DEADLINE}
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"subject": "mirror standby", "dag_id": "keep_mirrors", "alert_class": AlertClass.DEADLINE},
+        {"dag_id": "mirror_standby"},
+    ],
+)
+def test_a_mirror_that_was_removed_is_over(fields: dict[str, object]) -> None:
     mirror = MirrorSpec(name="standby", source="local", target="compose", topics=("flights",))
     assert not over(Catalog(mirrors={"standby": mirror}), **fields)
     assert over(GONE, **fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -74,6 +74,24 @@ def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> N
     assert told.turns() == []
     follower.take(batch())
     assert told.turns() == [(Transition.RESOLVED, ("JFK",))]
+
+
+def test_a_source_that_was_not_read_from_its_beginning_proves_no_end() -> None:
+    told = Told()
+    follower = make(told, nowhere, known=("JFK", "EWR"))
+    follower.take(replace(batch(("EWR", 61)), partial=True))
+    assert told.turns() == []
+    follower.take(replace(batch(("JFK", 1)), partial=True))
+    assert told.turns() == [(Transition.RESOLVED, ("JFK",))]
+
+
+def test_a_key_whose_value_was_forgotten_has_not_gone() -> None:
+    told = Told()
+    follower = make(told, nowhere, known=("JFK",))
+    follower.values = LiveValues(["origin"], most=1)
+    follower.take(batch(("JFK", 61), ("EWR", 1)))
+    assert follower.values.forgotten == 1
+    assert told.turns() == []
 
 
 def test_a_row_without_its_key_is_counted() -> None:

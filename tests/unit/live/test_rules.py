@@ -72,6 +72,38 @@ def test_what_was_told_before_a_restart_is_not_told_again_and_its_end_is() -> No
     assert turns(over) == [(Transition.RESOLVED, ("LGA",))]
 
 
+SHARED = {"long_delays": [("A",), ("B",), ()]}
+
+
+def test_the_shared_alert_of_before_a_restart_is_over_once_all_is_read_and_no_more_keys_hold() -> None:
+    watch = RuleWatch([LONG], SHARED)
+    assert watch.holding("long_delays") == 2
+    assert heard(watch, *(value(key, delay=1) for key in "ABCD")) == [
+        (Transition.RESOLVED, ("A",)),
+        (Transition.RESOLVED, ("B",)),
+    ]
+    assert turns(list(watch.complete(frozenset({("A",)}), NOW))) == [(Transition.RESOLVED, ())]
+    assert turns(list(watch.complete(frozenset(), NOW))) == []
+
+
+def test_the_shared_alert_goes_on_after_a_restart_while_more_keys_hold() -> None:
+    watch = RuleWatch([LONG], SHARED)
+    heard(watch, *(value(key, delay=61) for key in "ABCDE"))
+    keys = frozenset((key,) for key in "ABCDE")
+    assert turns(list(watch.complete(keys, NOW))) == []
+    assert heard(watch, value("E", delay=1)) == [(Transition.RESOLVED, ())], "C and D have alerts of their own now"
+
+
+def test_a_row_that_cannot_be_judged_ends_nothing() -> None:
+    watch = RuleWatch([LONG])
+    heard(watch, *(value(key, delay=61) for key in "ABC"))
+    for key in "ABC":
+        assert heard(watch, Value((key,), {"Delay": 1}, NOW, 1), value(key, delay="late")) == []
+    assert watch.holding("long_delays") == 3
+    assert watch.faults
+    assert heard(watch, value("A", delay=1)) == [(Transition.RESOLVED, ("A",))]
+
+
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [({"delay": "late"}, "'late', which is no number"), ({"delay": True}, "True, which is no number")],

@@ -88,12 +88,18 @@ class MirrorBench:
         """Return the fail-over of its unit."""
         return Failover(self.mirrors, "standby", self.project.catalog.unit("flights"))
 
-    def begin(self) -> None:
-        """Put on record that each stream reads the source's topic from its beginning."""
+    def begin(self, topic_id: str = "") -> None:
+        """Put on record that each stream reads the source's topic, or an earlier one, from its beginning."""
+        epoch = Epoch(0, topic_id or self.identity, {}, "earliest", "the spec", "start", NOON)
+        self._record(epoch)
+
+    def continue_here(self, offsets: Mapping[str, int]) -> None:
+        """Put on record that each stream goes on in the source's topic, which is a copy of the one before."""
+        self._record(Epoch(1, self.identity, offsets, "the copy", "ada", "lost", NOON, continues=True))
+
+    def _record(self, epoch: Epoch) -> None:
         for stream in STREAMS:
-            self.project.streams.epochs(stream).record(
-                Epoch(0, self.identity, {}, "earliest", "the spec", "start", NOON)
-            )
+            self.project.streams.epochs(stream).record(epoch)
 
     def raw_position(self, offsets: Mapping[str, int]) -> RawPosition:
         """Return what a raw table says that holds so much of the source."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.intervals.reach import RawPosition, Reach
 from sluice.project.mirroring.failover import units_of
 from sluice.project.mirroring.mirrors import ProjectMirrors
 from sluice.project.tables import ProjectTables
@@ -202,3 +203,25 @@ def test_a_target_with_foreign_records_is_refused(bench: MirrorBench) -> None:
 def test_a_mirror_that_does_not_exist_is_named_with_those_that_do(bench: MirrorBench) -> None:
     with pytest.raises(SpecError, match="there is no mirror 'standbye'; include/mirrors has standby"):
         ProjectMirrors(bench.project).spec("standbye")
+
+
+QUIET = [({}, ("X",)), ({"flights/0": 5, "flights/1": 5}, ("X",)), ({"flights/0": 9}, ("X", "here")), ({}, ())]
+
+
+@pytest.mark.parametrize(("held", "topics"), QUIET)
+def test_a_raw_stream_without_records_since_a_fail_over_goes_back_from_where_that_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: dict[str, int], topics: tuple[str, ...]
+) -> None:
+    bench = MirrorBench(tmp_path)
+    bench.send(10)
+    bench.copy(*range(10))
+    bench.copy(*range(10), partition=1)
+    bench.begin("X")
+    bench.continue_here({"flights/0": 9, "flights/1": 10})
+    ids = tuple(bench.identity if each == "here" else each for each in topics)
+    monkeypatch.setattr(ProjectTables, "raw_position", lambda _self, _topic: RawPosition(1, Reach(held, ids)))
+    report = bench.failover().rehearse()
+    for stream in report.streams:
+        positions = {key: (one.position, one.waiting) for key, one in stream.partitions.items()}
+        assert positions == {"flights/0": (9, 1), "flights/1": (10, 0)}, stream.stream
+        assert stream.offsets == {"flights/0": 18, "flights/1": 20}

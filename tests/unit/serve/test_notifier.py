@@ -106,6 +106,17 @@ def test_each_is_told_in_its_order_and_what_is_open_is_known_after_a_restart(tmp
     assert known == {"long_delays": [VALUE.key], "long": [VALUE.key]}
 
 
+def test_the_alert_that_keys_share_is_known_after_a_restart_and_a_torn_subject_is_not(tmp_path: Path) -> None:
+    clock = ManualClock()
+    dispatcher = recording_in(Journal(tmp_path), clock)
+    more = alert_of(PIPELINE, RuleEvent(LONG_DELAYS, Transition.RATE_LIMITED, (), None, START), PAGE, clock)
+    for subject in (more.subject, f"{more.subject}]", more.subject.replace("[]", "7")):
+        dispatcher.notify(replace(more, id=subject, subject=subject))
+    notifier = AlertNotifier(lambda: dispatcher, lambda _pipeline, _output: PAGE, clock)
+    assert notifier.known(PIPELINE) == {"long_delays": [()]}
+    notifier.stop()
+
+
 def turn(number: int) -> Alert:
     """Return the alert of the record with this number: every other one ends what the one before began."""
     value = replace(VALUE, at=START + timedelta(seconds=number))

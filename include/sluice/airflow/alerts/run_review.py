@@ -16,7 +16,7 @@ from sluice.alerts.dispatch import AlertDispatcher
 from sluice.alerts.incidents import Incident, Key, newest_about, open_incidents
 from sluice.alerts.runs import RunCount, review, successes_before
 from sluice.project.project import Project
-from sluice.specs.catalog.dag_ids import EVERYWHERE, backfill_dag_id, quality_dag_id, unit_of
+from sluice.specs.catalog.dag_ids import EVERYWHERE, backfill_dag_id, mirror_unit, quality_dag_id, unit_of
 from sluice.specs.model.alerting import AlertClass
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,8 @@ class Reviewed:
 def watched_dags(project: Project) -> Sequence[str]:
     """Return the DAGs whose failed runs are counted. The conditions of a unit's streams cover its runs."""
     pipelines = project.catalog.interval_pipelines
-    return (*EVERYWHERE, *map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines))
+    of_pipelines = (*map(backfill_dag_id, pipelines), *map(quality_dag_id, pipelines))
+    return (*EVERYWHERE, *of_pipelines, *map(mirror_unit, project.catalog.mirrors))
 
 
 def review_runs(history: AlertHistory, watched: Collection[str], runs: Runs, dispatcher: AlertDispatcher) -> Reviewed:

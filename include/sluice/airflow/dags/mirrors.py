@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable, Param
@@ -13,25 +14,26 @@ from airflow.sdk.exceptions import AirflowFailException
 from sluice.airflow import runtime
 from sluice.airflow.alerts.alerting import FailureNotifier
 from sluice.airflow.alerts.failure import printable
+from sluice.airflow.alerts.recoveries import Recovered, notify_recoveries
 from sluice.airflow.batches.backfill_tasks import run_of
 from sluice.airflow.dags.conventions import Tag, give_form, is_parsed, reason_param, sluice_dag
 from sluice.airflow.dags.specs import scan_for_dags
-from sluice.airflow.dags.topic_drift import notify_recoveries
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.project_operator import ProjectOperator
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.streams.stream_request import NO_REASON
 from sluice.alerts.alert import Level
-from sluice.clock import SystemClock
+from sluice.alerts.incidents import Key
 from sluice.errors import SluiceError
+from sluice.mirrors.alerting import class_of_verdict, ends
+from sluice.mirrors.lag import MirrorVerdict
 from sluice.project.mirroring.failover import Failover, units_of
-from sluice.project.mirroring.mirrors import ProjectMirrors
+from sluice.project.mirroring.mirrors import MirrorStanding, ProjectMirrors
 from sluice.settings import settings
 from sluice.specs.catalog.dag_ids import KEEP_MIRRORS, mirror_unit
 from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.reading.kinds import Kind
-from sluice.streams.health.health import Health
 from sluice.streams.life.reconcile import ActionKind, reconcile
 
 log = logging.getLogger(__name__)
@@ -42,12 +44,6 @@ ACTIONS: Mapping[str, str] = {
     "stop": "Stop it, and keep it stopped",
 }
 _STOP_SECONDS = 60.0
-_CLASSES: Mapping[Health, AlertClass] = {
-    Health.LAGGING: AlertClass.DEADLINE,
-    Health.STALLED: AlertClass.STALLED,
-    Health.REWOUND: AlertClass.REWOUND,
-    Health.UNKNOWN: AlertClass.UNKNOWN,
-}
 
 
 def build_mirror_dags() -> list[DAG]:
@@ -90,31 +86,56 @@ class MirrorTrigger(RoundTrigger):
     def round(self, ti: AskedOfAirflow) -> Found:
         """Return the arguments of one `KeepMirrorOperator` per mirror with something to do; report what is over."""
         _ = ti
+        found: Found = []
+        standings = dict[str, MirrorStanding]()
         with retried_only_if_unknown():
             mirrors = ProjectMirrors(runtime.open_project())
-            found = [todo for name in sorted(mirrors.project.catalog.mirrors) if (todo := _todo(mirrors, name))]
-        notify_recoveries({str(each["subject"]) for each in found if each["why"]}, SystemClock(), KEEP_MIRRORS)
+            for name in sorted(mirrors.project.catalog.mirrors):
+                match _looked_at(mirrors, name):
+                    case ActionKind() as action:
+                        found.append(_argument(name, action=action.value))
+                    case MirrorStanding() as standing:
+                        standings[f"mirror {name}"] = standing
+                        found += [_red(name, standing.verdict)] if standing.verdict.alerts else []
+        clock = mirrors.project.clock
+        notify_recoveries(KEEP_MIRRORS, partial(_proof, standings, clock.now()), clock)
         return found
 
 
-def _todo(mirrors: ProjectMirrors, name: str) -> dict[str, str] | None:
-    """Return what is to be done about a mirror; None if nothing is. `why` is empty where nobody has to look."""
-    said = {"mirror": name, "subject": f"mirror {name}", "action": "", "why": "", "fix": "", "alert_class": ""}
+def _looked_at(mirrors: ProjectMirrors, name: str) -> ActionKind | MirrorStanding | None:
+    """Return what is to be done with a mirror's process, else its verdict; None if nothing is known."""
     try:
-        status = mirrors.life(name).record_end()
-        action = reconcile(status, watched=True, now=mirrors.project.clock.now())
+        action = reconcile(mirrors.life(name).record_end(), watched=True, now=mirrors.project.clock.now())
         if action.kind in {ActionKind.START, ActionKind.STOP}:
             log.info("%s: %s, because %s", name, action.kind, action.why)
-            return {**said, "action": action.kind.value}
-        verdict, _ = mirrors.verdict(name)
+            return action.kind
+        standing = mirrors.standing(name)
     except SluiceError as error:
         log.error("%s: not looked at: %s", name, error)  # noqa: TRY400 - the message says it all
         return None
-    log.info("%s: %s: %s", name, verdict.health, verdict.said)
-    if not verdict.alerts:
+    log.info("%s: %s: %s", name, standing.verdict.health, standing.verdict.said)
+    return standing
+
+
+def _argument(name: str, **given: str) -> dict[str, str]:
+    """Return the arguments of one operator. `why` is empty where nobody has to look."""
+    nothing = dict.fromkeys(("action", "why", "fix", "alert_class"), "")
+    return {"mirror": name, "subject": f"mirror {name}", **nothing, **given}
+
+
+def _red(name: str, verdict: MirrorVerdict) -> dict[str, str]:
+    kind = class_of_verdict(verdict) or AlertClass.STOPPED
+    return _argument(name, why=printable(verdict.why), fix=verdict.what_to_do, alert_class=kind.value)
+
+
+def _proof(standings: Mapping[str, MirrorStanding], now: datetime, key: Key) -> Recovered | None:
+    """Return the proof that an alert about a mirror is over; None of one without a verdict: that proves nothing."""
+    subject, alert_class = key
+    standing = standings.get(subject)
+    if standing is None or not ends(alert_class, standing.verdict, now - standing.since):
         return None
-    kind = _CLASSES.get(verdict.health, AlertClass.STOPPED)
-    return {**said, "why": printable(verdict.why), "fix": verdict.what_to_do, "alert_class": kind.value}
+    verdict = standing.verdict
+    return Recovered(f"It is {verdict.health} now. {verdict.why}", well=not verdict.alerts)
 
 
 class KeepMirrorOperator(BaseOperator):
@@ -239,7 +260,8 @@ _KEEP = """# Mirrors
 
 Each minute it asks, of each mirror, what is desired, whether its process lives, and how far it is behind. A process
 that died is started again, with the backoff of streams; a stop that is not finished is finished. A mirror that is dead
-for good, unknown, or behind more than its spec allows fails by its name, alerts once, and once more when it is over.
+for good, unknown, or behind more than its spec allows fails by its name, alerts once, and once more when it is over:
+it has been well for five minutes, or is stopped on request.
 """
 _MIRROR = """# Mirror `{mirror.name}`
 

@@ -7,8 +7,7 @@ differs in something else, then daily, and once more when it is as declared agai
 from __future__ import annotations
 
 import logging
-import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,16 +16,18 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from sluice.airflow import runtime
 from sluice.airflow.alerts.alerting import FailureNotifier
-from sluice.airflow.alerts.dispatch import airflow_dispatcher
-from sluice.airflow.alerts.failure import dag_url, new_id, printable
+from sluice.airflow.alerts.failure import printable
+from sluice.airflow.alerts.recoveries import Recovered, notify_recoveries
 from sluice.airflow.dags.conventions import Tag, sluice_dag
 from sluice.airflow.failures import retried_only_if_unknown
 from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTrigger
 from sluice.airflow.topics.topic_plans import MAX_NAMES, differences, log_table, plan_of
-from sluice.alerts.alert import Alert, Level
-from sluice.clock import Clock, SystemClock
+from sluice.alerts.alert import Level
+from sluice.alerts.incidents import Key
+from sluice.clock import SystemClock
 from sluice.errors import SluiceError
 from sluice.project.project import Project
+from sluice.provisioning.plans.assignments import PLACEMENT
 from sluice.provisioning.plans.changes import ChangeKind, is_principal
 from sluice.provisioning.plans.plan import Plan
 from sluice.specs.model.alerting import AlertClass
@@ -100,7 +101,7 @@ class DriftTrigger(RoundTrigger):
                 "Absent, and no stream of it was ever started, so there is no alert: %s.", listed(unused, MAX_NAMES)
             )
         reported = to_report({topic: what for topic, what in differences(plan).items() if topic not in unused})
-        notify_recoveries({each["subject"] for each in reported}, SystemClock())
+        notify_recoveries(DAG_ID, proof_of(plan, {each["subject"] for each in reported}), SystemClock())
         return reported
 
 
@@ -157,26 +158,13 @@ def to_report(drifted: Mapping[str, Sequence[str]]) -> Found:
     return reported
 
 
-def notify_recoveries(still: Collection[str], clock: Clock, dag_id: str = DAG_ID) -> None:
-    """Report the end of what alerts of a DAG reported. Raises nothing: the next check reports what this one did not."""
-    dispatcher = airflow_dispatcher(clock)
-    for subject, alert in dispatcher.read().lasting(dag_id).items():
-        if subject not in still:
-            dispatcher.notify_end(_recovery(subject, alert.alert_class, clock, dag_id))
+def proof_of(plan: Plan, still: Collection[str]) -> Callable[[Key], Recovered | None]:
+    """Return what says which incidents a plan ends: those of subjects that it has judged, and finds as declared.
 
-
-def _recovery(subject: str, alert_class: AlertClass, clock: Clock, dag_id: str) -> Alert:
-    return Alert(
-        id=new_id(),
-        at=clock.now(),
-        level=Level.RECOVERY,
-        what=f"{subject[:1].upper()}{subject[1:]} is well again",
-        why=f"The DAG {dag_id} has checked it, and nothing is wrong with it any more.",
-        evidence=(),
-        where=dag_url(dag_id),
-        what_to_do="Nothing.",
-        dag_id=dag_id,
-        host=socket.gethostname(),
-        subject=subject,
-        alert_class=alert_class,
-    )
+    Args:
+        plan: a whole comparison: a cluster that does not answer has none.
+        still: the subjects that differ.
+    """
+    unjudged = {f"topic {kept.subject}" for kept in plan.kept if kept.value == PLACEMENT}
+    proof = Recovered(f"The DAG {DAG_ID} has checked it, and nothing is wrong with it any more.")
+    return lambda key: None if key[0] in {*still, *unjudged} else proof

@@ -10,6 +10,7 @@ from datetime import UTC
 from pathlib import Path
 
 from sluice.errors import RefusedError, SluiceError
+from sluice.intervals.reach import Reach
 from sluice.launch.private import write_private
 from sluice.mirrors.configuration import header_of
 from sluice.mirrors.report import FailoverReport, StreamTranslation
@@ -141,9 +142,7 @@ class Failover:
                     fix="find out whether a topic was created again: a mirror translates positions of the source.",
                 )
         if project.catalog.pipeline_of(stream) is None:
-            reach = project.tables.raw_position(topic_of_raw(stream)).reach
-            of_another = newest is not None and reach.topics and reach.topics[-1] != newest.topic_id
-            return {} if of_another else reach.offsets
+            return _position_of_raw(project.tables.raw_position(topic_of_raw(stream)).reach, newest)
         state = epochs.checkpoint().read()
         return state.start if state.newest is None else state.newest.offsets
 
@@ -258,6 +257,13 @@ class Failover:
             old.unlink()
             old.with_suffix(".md").unlink(missing_ok=True)
         return report
+
+
+def _position_of_raw(reach: Reach, epoch: Epoch | None) -> Mapping[str, int]:
+    """Return how far a raw stream has read the topic of its epoch: a partition without a record stands at its start."""
+    begun = {} if epoch is None else epoch.offsets
+    of_another = epoch is not None and reach.topics and reach.topics[-1] != epoch.topic_id
+    return begun if of_another else {**begun, **reach.offsets}
 
 
 def units_of(mirrors: ProjectMirrors, name: str) -> list[Unit]:

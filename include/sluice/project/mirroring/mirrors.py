@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from sluice.errors import NotConfiguredError, RefusedError, SluiceError, SpecError, UnreachableError
 from sluice.mirrors.configuration import header_of
@@ -23,6 +24,7 @@ from sluice.specs.catalog.dag_ids import mirror_unit
 from sluice.specs.catalog.variables import variables_of_mirror
 from sluice.specs.deployments.mirror import MirrorSpec, matching
 from sluice.specs.rules.connections.mirror_rules import topics_of_mirror
+from sluice.streams.health.verdict import Verdict
 from sluice.streams.life.claimed import Claim
 from sluice.streams.life.life import UnitLife
 from sluice.topics.administration import KafkaAdministration, TopicExtent
@@ -38,6 +40,14 @@ class Cluster:
 
     administration: KafkaAdministration
     reader: RecordReader
+
+
+@dataclass(frozen=True)
+class MirrorStanding:
+    """The verdict on a mirror, and since when (UTC) its process has had the same."""
+
+    verdict: MirrorVerdict
+    since: datetime
 
 
 @dataclass(frozen=True)
@@ -176,6 +186,22 @@ class ProjectMirrors:
         Raises:
             UnreachableError: the control database could not be queried.
         """
+        found, lag, _ = self._judged(name)
+        return found, lag
+
+    def standing(self, name: str) -> MirrorStanding:
+        """Return the verdict on a mirror, and since when it is the same: that is put on record.
+
+        Raises:
+            UnreachableError: the control database could not be queried, or written.
+        """
+        found, _, generation = self._judged(name)
+        unit, registry = mirror_unit(name), self.project.records.registry()
+        registry.record_verdict(unit, name, generation, Verdict(found.health, found.why, found.what_to_do))
+        return MirrorStanding(found, registry.newest_verdicts([unit])[unit][name].at)
+
+    def _judged(self, name: str) -> tuple[MirrorVerdict, MirrorLag | None, int]:
+        """Return the verdict, how far it is behind, and the generation of its process."""
         spec, status = self.spec(name), self.life(name).observe()
         lag: MirrorLag | str = "its process does not run."
         if status.alive:
@@ -184,7 +210,8 @@ class ProjectMirrors:
             except SluiceError as error:
                 lag = str(error)
         found = judge(spec, status, lag, self.project.clock.now())
-        return found, lag if isinstance(lag, MirrorLag) else None
+        generation = 0 if status.attempt is None else status.attempt.generation
+        return found, lag if isinstance(lag, MirrorLag) else None, generation
 
     def _names(self, source: Cluster, name: str) -> tuple[str, ...]:
         return matching(self.patterns(name), source.administration.names())

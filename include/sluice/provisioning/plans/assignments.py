@@ -18,6 +18,10 @@ _Rule: TypeAlias = tuple[str, ...] | None
 """The domains over which replicas are spread, none for even leaders alone; None: wherever they are."""
 
 
+PLACEMENT = "placement"
+"""The value of a topic that says where its replicas are."""
+
+
 @dataclass(frozen=True)
 class Assignments:
     """The planned replicas of topics.
@@ -98,7 +102,7 @@ def _unjudged(declared: Declared, actual: ActualCluster, topic: str, missing: li
     who = f"{_brokers(missing)} {'holds' if len(missing) == 1 else 'hold'} replicas and cannot be seen"
     unchanged = all(len(replicas) == declared.replicas_of(topic) for replicas in actual.settled(topic))
     if unchanged and declared.topics[topic].partitions == actual.topics[topic].partitions:
-        return Kept(topic, "placement", who, "so it is not judged, and stays")
+        return Kept(topic, PLACEMENT, who, "so it is not judged, and stays")
     why = f"{who}, and a move could take the last copy"
     return _refusal(declared, actual, topic, why, "start what is down: replicas move only while all brokers are there")
 
@@ -176,7 +180,7 @@ def _refusal(declared: Declared, actual: ActualCluster, topic: str, why: str, fi
     placement = declared.topics[topic].placement
     wanted = ", ".join(placement.failure_domains) if isinstance(placement, FailureDomains) else placement
     brokers = sorted({broker for replicas in actual.settled(topic) for broker in replicas})
-    return Refused(topic, "placement", f"on {_brokers(brokers)}" if brokers else "absent", wanted, why, fix)
+    return Refused(topic, PLACEMENT, f"on {_brokers(brokers)}" if brokers else "absent", wanted, why, fix)
 
 
 def _brokers(ids: Sequence[int]) -> str:

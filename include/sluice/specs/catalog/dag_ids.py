@@ -10,7 +10,8 @@ PROVE_WEEKLY = "prove_weekly"
 
 UPKEEP = ("repair_intervals", "lift_throttles", "keep_ledger", "compact_tables", "remove_old_records")
 EVERYWHERE = (TOPICS, REPLAY, RECONCILE, PROVE_WEEKLY, *UPKEEP)
-"""Those of every project whose failed runs all alert: `topic_drift` is red as long as a drift lasts."""
+"""Those of every project whose failed runs all alert. `topic_drift` is red as long as a drift lasts, and `keep_mirrors`
+as long as somebody has to look at a mirror."""
 
 
 def stream_dag_id(unit: str) -> str:

@@ -134,6 +134,9 @@ def test_one_that_is_behind_or_unknown_alerts_once_and_once_when_it_is_over(monk
 
     lags(monkeypatch, MirrorLag((replace(late, end=5),)))
     assert keep()[0] == DagRunState.SUCCESS
+    assert len(alerts()) == 1, "it has only just become well"
+    monkeypatch.setattr("sluice.mirrors.alerting.WELL_FOR", timedelta(0))
+    assert keep()[0] == DagRunState.SUCCESS
     assert [each.level for each in alerts()][1:] == [Level.RECOVERY]
 
     lags(monkeypatch, UnreachableError("no broker answers."))

@@ -11,7 +11,9 @@ from sluice.alerts.delivery import DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.alerts.runs import GRACE
 from sluice.errors import NotReadyError
+from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.catalog.dag_ids import EVERYWHERE
+from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.model.alerting import AlertClass
 from tests.unit.airflow.alerts.alerting_airflow import Airflow, TaskInstance, outcomes, still_open
 from tests.unit.alerts.examples import make_alert
@@ -41,6 +43,21 @@ def test_a_failed_run_is_told_once_whichever_of_its_callbacks_come_and_a_later_s
     airflow.rounds(2)
     assert [alert.level for alert in airflow.told()] == [told.level, Level.RECOVERY]
     assert still_open() == set()
+
+
+def test_a_lost_run_of_a_mirror_is_told_and_none_of_the_dag_that_is_red_while_a_mirror_is_behind(
+    airflow: Airflow,
+) -> None:
+    mirror = MirrorSpec(name="standby", source="local", target="compose", topics=("flights",))
+    airflow.twin.catalog = Catalog(mirrors={"standby": mirror})
+    airflow.rounds()
+    for dag_id in ("mirror_standby", "keep_mirrors"):
+        airflow.ends(dag_id, "r1", "failed")
+    airflow.rounds(10)
+    assert [told.concerns for told in airflow.told()] == ["DAG mirror_standby"]
+    airflow.twin.catalog = Catalog()
+    airflow.rounds()
+    assert [told.level for told in airflow.told()] == [Level.DAG, Level.RECOVERY]
 
 
 def test_a_run_that_nothing_tells_of_is_told_of_when_its_callback_has_had_its_time(airflow: Airflow) -> None:
