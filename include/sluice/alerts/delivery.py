@@ -43,7 +43,7 @@ class DeliveryResult:
     Attributes:
         outcome: for all channels together.
         detail: one sentence about it that holds no secret.
-        reached: the connections of the channels whose services all took it.
+        reached: the identities of the channels whose services all took it.
     """
 
     outcome: DeliveryOutcome
@@ -60,7 +60,7 @@ class Delivery(JsonRecord):
         at: when (UTC).
         outcome: how it ended.
         detail: one sentence about it without any secret.
-        reached: the connections whose services all took it, in this attempt or an earlier one.
+        reached: the identities of the channels whose services all took it, in this attempt or an earlier one.
     """
 
     alert_id: str

@@ -110,7 +110,7 @@ class AlertDispatcher:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
         tried = self.read().deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
-        channels = [each for each in self.policy.channels_of(alert) if each.connection not in reached]
+        channels = [each for each in self.policy.channels_of(alert) if each.identity not in reached]
         if not channels:
             return self.conclude(
                 alert, DeliveryResult(DeliveryOutcome.DELIVERED, "every channel has it already.", reached)
