@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome, DeliveryResult
-from sluice.alerts.incidents import Incident, open_incidents, recorded_by_another
+from sluice.alerts.incidents import Incident, ended_incidents, open_incidents, recorded_by_another
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.alerts.redaction import Redaction
@@ -146,6 +146,19 @@ class AlertDispatcher:
         if not self.policy.rule_of(alert).resolve:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy reports no ends."))
         return self.dispatch(alert)
+
+    def dispatch_again(self, alert: Alert, before: AlertHistory) -> Delivery:
+        """Dispatch an alert or an end whose delivery has failed or was cut off.
+
+        Args:
+            alert: on record.
+            before: what was on record when that was decided.
+        """
+        if alert.level is not Level.RECOVERY:
+            return self.dispatch(alert)
+        if alert.key in open_incidents(self.read()):
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "it has begun again since."))
+        return self.dispatch_end(alert, ended_incidents(before).get(alert.key))
 
     def conclude(self, alert: Alert, finding: DeliveryResult) -> Delivery:
         """Record the outcome of a delivery, and return the record."""

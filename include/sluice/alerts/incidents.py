@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -22,10 +22,12 @@ class Incident:
     Attributes:
         alerts: all about it, oldest first; never empty.
         deliveries: the recorded outcome of each.
+        end: the alert that says that it is over; None while it lasts.
     """
 
     alerts: tuple[Alert, ...]
     deliveries: Mapping[str, Delivery]
+    end: Alert | None = None
 
     @property
     def key(self) -> Key:
@@ -66,16 +68,28 @@ class Incident:
 
 def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
     """Return the incidents that are not over, oldest first."""
+    return {incident.key: incident for incident in _newest_incidents(history) if incident.end is None}
+
+
+def ended_incidents(history: AlertHistory) -> dict[Key, Incident]:
+    """Return the newest incident of each subject and class if it is over, oldest first."""
+    return {incident.key: incident for incident in _newest_incidents(history) if incident.end is not None}
+
+
+def _newest_incidents(history: AlertHistory) -> Iterator[Incident]:
     alerts_by_key: dict[Key, list[Alert]] = {}
+    ends: dict[Key, Alert] = {}
     for alert in history.alerts:
         if alert.alert_class is AlertClass.TEST:
             continue
         if alert.level is Level.RECOVERY:
-            alerts_by_key.pop(alert.key, None)
+            ends.setdefault(alert.key, alert)
         else:
+            if ends.pop(alert.key, None):
+                alerts_by_key.pop(alert.key, None)
             alerts_by_key.setdefault(alert.key, []).append(alert)
-    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in alerts_by_key.values())
-    return {incident.key: incident for incident in incidents}
+    for key, alerts in alerts_by_key.items():
+        yield Incident(tuple(alerts), history.deliveries, ends.get(key))
 
 
 def is_repetition(alert: Alert, incident: Incident) -> bool:

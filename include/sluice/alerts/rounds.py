@@ -6,6 +6,7 @@ continues.
 * An alert that was held back, by quiet hours or because the condition had to last, is sent when its time has come, if
   the condition still lasts.
 * An alert that a service did not take is tried again every five minutes for a day, then as often as it is repeated.
+* An end that a service did not take is tried again as often, for a day, unless it has begun again.
 * A condition that lasts is repeated as often as the policy says; a missed deadline as often as its stream's spec says.
 * What could not be checked neither begins nor ends.
 """
@@ -19,7 +20,7 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, under_way
-from sluice.alerts.incidents import Incident, Key, halted_again, open_incidents
+from sluice.alerts.incidents import Incident, Key, ended_incidents, halted_again, open_incidents
 from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 
 TRY_AGAIN_AFTER = timedelta(minutes=5)
@@ -69,7 +70,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Deliver:
-    """An alert that is on record is sent now."""
+    """An alert that is on record is sent now; it may be an end."""
 
     alert: Alert
 
@@ -113,6 +114,9 @@ def steps(
             yield End(incident, over[key])
         else:
             yield from _due(incident, present, policy, now)
+    for key, incident in ended_incidents(history).items():
+        if key not in conditions:
+            yield from _due_end(incident, now)
 
 
 def _again(condition: Condition, incident: Incident, now: datetime) -> bool:
@@ -141,6 +145,19 @@ def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpe
         yield Deliver(newest)
     elif (repeat := _repeat(newest, condition, rule)) and now - incident.notified_at >= repeat:
         yield Repeat(incident, condition)
+
+
+def _due_end(incident: Incident, now: datetime) -> Iterator[Step]:
+    end = incident.end
+    if end is None or abs(now - end.at) >= TRY_FOR:
+        return
+    tried = incident.deliveries.get(end.id)
+    if tried is None:  # its sender was killed, or is at work
+        due = not under_way(end, now)
+    else:
+        due = tried.outcome is DeliveryOutcome.FAILED and abs(now - tried.at) >= TRY_AGAIN_AFTER
+    if due:
+        yield Deliver(end)
 
 
 def _repeat(newest: Alert, condition: Condition | None, rule: AlertRule) -> timedelta | None:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import IN_FLIGHT, AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.incidents import Key, is_repetition, open_incidents
-from sluice.alerts.rounds import TRY_AGAIN_AFTER, Begin, Condition, Deliver, End, Repeat, Step, steps
+from sluice.alerts.rounds import TRY_AGAIN_AFTER, TRY_FOR, Begin, Condition, Deliver, End, Repeat, Step, steps
 from sluice.specs.model.alerting import EVERYTHING_TO_ONE, AlertClass, AlertPolicySpec, AlertRule, Channel, QuietHours
 from tests.unit.alerts.examples import NOW, make_alert
 
@@ -121,6 +121,42 @@ def test_what_no_service_took_is_tried_again_every_five_minutes_for_a_day_and_th
     assert todo(told, tried + timedelta(hours=23)) == []
     assert todo(told, tried + timedelta(days=1)) == [Deliver(alert())]
     assert todo(told, tried + timedelta(days=1), by=policy(repeat=None)) == [Deliver(alert())], "nobody knows of it yet"
+
+
+OVER = alert("a2", at=NOW + timedelta(hours=1), level=Level.RECOVERY)
+
+
+def ended(at: datetime, *later: Alert, **outcomes: DeliveryOutcome) -> AlertHistory:
+    """Return an incident that was delivered and is over, and perhaps what came later."""
+    return history(alert(), OVER, *later, at=at, a1=DeliveryOutcome.DELIVERED, **outcomes)
+
+
+def test_an_end_that_no_service_took_is_tried_again_every_five_minutes_for_a_day() -> None:
+    failed = ended(OVER.at, a2=DeliveryOutcome.FAILED)
+    well = {RISK: "it is well"}
+    assert todo(failed, OVER.at + TRY_AGAIN_AFTER - timedelta(seconds=1), over=well) == []
+    assert todo(failed, OVER.at + TRY_AGAIN_AFTER, over=well) == [Deliver(OVER)]
+    assert todo(failed, OVER.at + TRY_FOR - timedelta(seconds=1)) == [Deliver(OVER)]
+    assert todo(failed, OVER.at + TRY_FOR) == [], "an old end is no news"
+    for outcome in set(DeliveryOutcome) - {DeliveryOutcome.FAILED}:
+        assert todo(ended(OVER.at, a2=outcome), OVER.at + TRY_AGAIN_AFTER) == []
+
+
+def test_an_end_that_was_cut_off_while_it_was_sent_is_sent() -> None:
+    assert todo(ended(NOW), OVER.at + IN_FLIGHT / 2) == []
+    assert todo(ended(NOW), OVER.at + IN_FLIGHT) == [Deliver(OVER)]
+
+
+def test_an_end_is_not_sent_once_it_has_begun_again() -> None:
+    failed = ended(OVER.at, a2=DeliveryOutcome.FAILED)
+    later = OVER.at + TRY_AGAIN_AFTER
+    assert todo(failed, later, {RISK: condition(since=later)}) == [Begin(condition(since=later))]
+    again = alert("a3", at=later)
+    begun = ended(later, again, a2=DeliveryOutcome.FAILED, a3=DeliveryOutcome.DELIVERED)
+    assert todo(begun, later + TRY_AGAIN_AFTER) == []
+    over = alert("a4", at=later, level=Level.RECOVERY)
+    both = ended(later, again, over, a2=DeliveryOutcome.FAILED, a3=DeliveryOutcome.DELIVERED, a4=DeliveryOutcome.FAILED)
+    assert todo(both, later + TRY_AGAIN_AFTER) == [Deliver(over)]
 
 
 def test_what_was_cut_off_while_it_was_sent_is_sent() -> None:
@@ -252,13 +288,14 @@ class Rounds(RuleBasedStateMachine):
                 case Repeat(incident):
                     assert world.now - world.known[incident.key] >= timedelta(hours=3)
                     self.send(self.enter(incident.key, Level.STATE))
+                case Deliver(due) if due.level is Level.RECOVERY:
+                    assert due.key not in world.bad
+                    self.send_end(due)
                 case Deliver(due):
                     self.send(due)
                 case End(incident, _):
                     assert incident.key not in world.bad
-                    ended = self.enter(incident.key, Level.RECOVERY)
-                    world.deliveries[ended.id] = Delivery(ended.id, world.now, DeliveryOutcome.DELIVERED)
-                    world.known.pop(incident.key, None)
+                    self.send_end(self.enter(incident.key, Level.RECOVERY))
 
     def enter(self, key: Key, level: Level) -> Alert:
         entered = alert(
@@ -266,6 +303,13 @@ class Rounds(RuleBasedStateMachine):
         )
         self.world.alerts.append(entered)
         return entered
+
+    def send_end(self, sent: Alert) -> None:
+        world = self.world
+        outcome = DeliveryOutcome.DELIVERED if world.works else DeliveryOutcome.FAILED
+        world.deliveries[sent.id] = Delivery(sent.id, world.now, outcome)
+        if world.works:
+            world.known.pop(sent.key, None)
 
     def send(self, sent: Alert) -> None:
         world = self.world
@@ -281,13 +325,19 @@ class Rounds(RuleBasedStateMachine):
 
     @rule()
     def a_working_day_passes(self) -> None:
-        """With services that work, and two hours of daylight, everybody knows all that is bad and nothing else."""
+        """With services that work, and two hours of daylight, everybody knows all that is bad and nothing else.
+
+        Only an end that no service took for a day is known to nobody.
+        """
         self.world.works = True
         self.world.now = (self.world.now + timedelta(days=1)).replace(hour=8, minute=0)
         for _ in range(120):
             self.world.now += timedelta(minutes=1)
             self.play()
-        assert self.world.known.keys() == self.world.bad
+        newest = {told.key: told for told in self.world.alerts}
+        told_late = {key for key, told in newest.items() if self.world.now - told.at >= TRY_FOR}
+        assert self.world.known.keys() >= self.world.bad
+        assert self.world.known.keys() - self.world.bad <= told_late
 
     @invariant()
     def nobody_is_told_twice_within_a_reminder(self) -> None:

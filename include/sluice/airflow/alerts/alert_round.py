@@ -119,7 +119,7 @@ def _take(
             _begin(condition, dispatcher, project, history)
         case Deliver(alert):
             if dispatcher.claim_delivery(alert, history):
-                dispatcher.dispatch(alert)
+                dispatcher.dispatch_again(alert, history)
         case Repeat(incident, condition):
             if entered := dispatcher.claim(_reminder(incident, condition, dispatcher), _changed(incident.key, history)):
                 dispatcher.dispatch(entered)
