@@ -137,10 +137,10 @@ def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
     """Return the alert that reported the same state of the same subject; None if this is news.
 
     It is news if nothing was reported of the subject, or something else, or its end. An alert that the policy holds
-    back or mutes counts as reported, and so does a recorded one where no service is configured.
+    back or mutes counts as reported, and so does a recorded one where no service is configured. So does one that some
+    channel has not taken: the minute's round tries it again.
     """
     newest = history.lasting(alert.dag_id).get(alert.subject)
     if newest is None or newest.why != alert.why:
         return None
-    delivery = history.deliveries.get(newest.id)
-    return None if delivery is None or delivery.outcome is DeliveryOutcome.FAILED else newest
+    return newest if newest.id in history.deliveries else None

@@ -22,6 +22,8 @@ from sluice.specs.model.alerting import Channel
 
 log = logging.getLogger(__name__)
 
+_TO_NO_CHANNEL = DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel.")
+
 Deliver: TypeAlias = Callable[[Alert, Sequence[Channel]], DeliveryResult]
 """Sends an alert to channels, and raises nothing."""
 
@@ -99,23 +101,27 @@ class AlertDispatcher:
         """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
         rule = self.policy.rule_of(alert)
         if not rule.notify:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))
+            return self.conclude(alert, _TO_NO_CHANNEL)
         if since is None:
             incident = open_incidents(self.read()).get(alert.key)
             since = alert.at if incident is None else incident.since
         now = self.clock.now()
         due = self.policy.spec.time_to_notify(rule, since, now)
-        if due > now and alert.level is not Level.RECOVERY:
+        if due > now:
             held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; sent then if it lasts."
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
+        return self._send(alert, self.policy.channels_of(alert))
+
+    def _send(self, alert: Alert, channels: Sequence[Channel]) -> Delivery:
+        """Send an alert to those of some channels that do not have it yet."""
         tried = self.read().deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
-        channels = [each for each in self.policy.channels_of(alert) if each.identity not in reached]
-        if not channels:
+        lacking = [each for each in channels if each.identity not in reached]
+        if not lacking:
             return self.conclude(
                 alert, DeliveryResult(DeliveryOutcome.DELIVERED, "every channel has it already.", reached)
             )
-        finding = self.deliver(alert, channels)
+        finding = self.deliver(alert, lacking)
         return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
 
     def notify(self, alert: Alert, since: datetime | None = None) -> Delivery:
@@ -140,12 +146,15 @@ class AlertDispatcher:
         return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
     def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send a recorded end if the beginning of its incident was delivered and the policy reports ends."""
-        if incident is None or incident.notified is None:
+        """Send a recorded end to every channel that has the beginning, if one has it and the policy reports ends."""
+        if incident is None or incident.reported is None:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "its beginning was not delivered."))
-        if not self.policy.rule_of(alert).resolve:
+        rule = self.policy.rule_of(alert)
+        if not rule.resolve:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy reports no ends."))
-        return self.dispatch(alert)
+        if not rule.notify:
+            return self.conclude(alert, _TO_NO_CHANNEL)
+        return self._send(alert, self.policy.channels_of_end(alert, incident.reached))
 
     def dispatch_again(self, alert: Alert, before: AlertHistory) -> Delivery:
         """Dispatch an alert or an end whose delivery has failed or was cut off.

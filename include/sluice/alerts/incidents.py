@@ -46,19 +46,47 @@ class Incident:
 
     @property
     def notified(self) -> Alert | None:
-        """The newest alert that was delivered; None if none was."""
+        """The newest alert that was delivered to all of its channels; None if none was."""
         known = (alert for alert in reversed(self.alerts) if self.outcome(alert) in NOTIFIED)
         return next(known, None)
 
     @property
+    def reported(self) -> Alert | None:
+        """The newest alert that was delivered, be it to some of its channels only; None if none was.
+
+        The minute's round tries the other channels again.
+        """
+        known = (a for a in reversed(self.alerts) if self.outcome(a) in NOTIFIED or self._reached(a))
+        return next(known, None)
+
+    @property
+    def reached(self) -> frozenset[str]:
+        """The identities of the channels that have any of its alerts."""
+        return frozenset(identity for alert in self.alerts for identity in self._reached(alert))
+
+    @property
+    def undelivered(self) -> Alert | None:
+        """The newest alert that some channel has not taken, unless a later one was delivered to all; None if none."""
+        for alert in reversed(self.alerts):
+            if (outcome := self.outcome(alert)) in NOTIFIED:
+                return None
+            if outcome is DeliveryOutcome.FAILED:
+                return alert
+        return None
+
+    @property
     def known_as(self) -> Alert:
         """The newest alert that was delivered; if none was, the newest of all."""
-        return self.notified or self.newest
+        return self.reported or self.newest
 
     @property
     def notified_at(self) -> datetime | None:
         """When the newest of them was delivered (UTC)."""
         return None if self.notified is None else self.deliveries[self.notified.id].at
+
+    def _reached(self, alert: Alert) -> tuple[str, ...]:
+        delivery = self.deliveries.get(alert.id)
+        return () if delivery is None else delivery.reached
 
     def outcome(self, alert: Alert) -> DeliveryOutcome | None:
         """Return the outcome of one of its alerts; None if it is not on record."""

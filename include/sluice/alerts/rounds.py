@@ -25,6 +25,7 @@ from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 
 TRY_AGAIN_AFTER = timedelta(minutes=5)
 TRY_FOR = timedelta(days=1)
+_RELYING = frozenset({DeliveryOutcome.FAILED, DeliveryOutcome.WITHHELD})
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,16 @@ def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpe
     since = incident.since if incident.since <= now else now - rule.after
     if not rule.notify or policy.time_to_notify(rule, since, now) > now:
         return
-    outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
+    outcome = incident.outcome(newest)
     if outcome is None and under_way(newest, now):
         return
-    if outcome in {None, DeliveryOutcome.FAILED}:  # without an outcome: its sender was killed
-        every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
+    # An alert that was withheld relies on an earlier one, which some channel may still have to take.
+    unsent = newest if outcome is None else incident.undelivered if outcome in _RELYING else None
+    if unsent is not None:  # without an outcome: its sender was killed
+        tried = incident.deliveries.get(unsent.id)
+        every = TRY_AGAIN_AFTER if abs(now - unsent.at) < TRY_FOR else rule.repeat or TRY_FOR
         if tried is None or abs(now - tried.at) >= every:
-            yield Deliver(newest)
+            yield Deliver(unsent)
     elif incident.notified_at is None or outcome is DeliveryOutcome.HELD:
         yield Deliver(newest)
     elif (repeat := _repeat(newest, condition, rule)) and now - incident.notified_at >= repeat:

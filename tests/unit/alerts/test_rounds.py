@@ -123,6 +123,16 @@ def test_what_no_service_took_is_tried_again_every_five_minutes_for_a_day_and_th
     assert todo(told, tried + timedelta(days=1), by=policy(repeat=None)) == [Deliver(alert())], "nobody knows of it yet"
 
 
+def test_an_alert_that_relies_on_another_one_hides_it_from_no_channel() -> None:
+    second = alert("a2", at=NOW + timedelta(minutes=1))
+    told = history(alert(), second, a1=DeliveryOutcome.FAILED, a2=DeliveryOutcome.WITHHELD)
+    assert todo(told, NOW + TRY_AGAIN_AFTER - timedelta(seconds=1)) == []
+    assert todo(told, NOW + TRY_AGAIN_AFTER) == [Deliver(alert())]
+    third = alert("a3", at=NOW + timedelta(minutes=2))
+    delivered = {"a1": DeliveryOutcome.FAILED, "a2": DeliveryOutcome.DELIVERED, "a3": DeliveryOutcome.WITHHELD}
+    assert todo(history(alert(), second, third, **delivered), NOW + TRY_AGAIN_AFTER) == []
+
+
 OVER = alert("a2", at=NOW + timedelta(hours=1), level=Level.RECOVERY)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sluice.airflow.alerts import alerting
 from sluice.alerts.alert import Level
 from sluice.alerts.delivery import DeliveryOutcome
 from sluice.alerts.dispatch import AlertDispatcher
-from tests.unit.airflow.alerts.alerting_airflow import Airflow
+from tests.unit.airflow.alerts.alerting_airflow import Airflow, Task, TaskInstance
 from tests.unit.airflow.alerts.channels import ADA, BOB, HOOK, Channels, policy_of
 
 
@@ -86,3 +87,90 @@ def test_an_end_is_withheld_if_its_subject_has_begun_again_meanwhile(airflow: Ai
     (end,) = [alert for alert in before.alerts if alert.id == "a2"]
     assert channels.dispatcher().dispatch_again(end, before).outcome is DeliveryOutcome.WITHHELD
     assert channels.took(HOOK) == []
+
+
+@pytest.fixture
+def channels(airflow: Airflow, monkeypatch: pytest.MonkeyPatch) -> Channels:
+    """Two channels that callbacks and rounds use; the second one fails."""
+    channels = Channels(airflow, policy_of(HOOK, ADA))
+    channels.breaks(ADA)
+    monkeypatch.setattr(alerting, "airflow_dispatcher", lambda *_: channels.dispatcher())
+    return channels
+
+
+class DriftTask(Task):
+    """A task about a lasting state."""
+
+    alert_subject = "topic t1"
+
+
+def drift_is_found(airflow: Airflow, run: str, why: str = "partitions is 1, declared 2") -> None:
+    airflow.task_callback(TaskInstance(run, "topic_drift", "report", task=DriftTask()), ValueError(why))
+
+
+def test_a_state_that_each_round_finds_is_one_alert_though_a_channel_is_down(channels: Channels) -> None:
+    for run in range(4):
+        drift_is_found(channels.airflow, f"r{run}")
+        channels.rounds(15)
+    (first, *others) = channels.took(HOOK)
+    assert others == []
+    assert set(channels.took(ADA)) == {first}
+    assert [alert.id for alert in channels.dispatcher().read().alerts] == [first]
+
+    channels.breaks(ADA, "")
+    channels.rounds(6)
+    drift_is_found(channels.airflow, "r4")
+    channels.rounds(6)
+    assert (channels.took(HOOK), channels.took(ADA)) == ([], [first])
+    drift_is_found(channels.airflow, "r5", "partitions is 3, declared 4")
+    assert (len(channels.took(HOOK)), len(channels.took(ADA))) == (1, 1), "this is news"
+
+
+def test_the_deaths_of_a_unit_are_one_alert_though_a_channel_is_down(channels: Channels) -> None:
+    channels.airflow.twin.streams.life("flights").start("ada", "launch")
+    for run in range(3):
+        watch = TaskInstance(f"r{run}", "stream_flights", "watch")
+        channels.airflow.task_callback(watch, ValueError(f"generation {run} died"))
+        channels.rounds(3)
+    (first, *others) = channels.took(HOOK)
+    assert others == []
+    assert set(channels.took(ADA)) == {first}
+
+
+def test_an_end_goes_to_the_channels_that_have_the_beginning_and_to_no_other(channels: Channels) -> None:
+    channels.begins("a1")
+    channels.breaks(ADA, "")
+    assert channels.ends("a2").outcome is DeliveryOutcome.DELIVERED
+    channels.rounds(10)
+    assert (channels.took(HOOK), channels.took(ADA)) == (["a1", "a2"], ["a1"])
+
+
+def test_an_end_goes_to_whoever_has_any_alert_of_its_incident(channels: Channels) -> None:
+    channels.begins("a1")
+    channels.breaks(ADA, "")
+    channels.breaks(HOOK, "503")
+    channels.dispatcher().notify(channels.drift("a2", why="partitions is 3, declared 4"))
+    channels.breaks(HOOK, "")
+    assert channels.ends("a3").outcome is DeliveryOutcome.DELIVERED
+    assert (channels.took(HOOK), channels.took(ADA)) == (["a1", "a2", "a3"], ["a1", "a2", "a3"])
+
+
+def test_an_end_follows_a_beginning_whose_rule_or_channel_has_changed_since(channels: Channels) -> None:
+    channels.begins("a1")
+    channels.policy = channels.policy.model_copy(update={"rules": policy_of(HOOK, ADA, notify=("c1",)).rules})
+    assert channels.ends("a2").outcome is DeliveryOutcome.DELIVERED
+    assert (channels.took(HOOK), channels.took(ADA)) == (["a1", "a2"], ["a1"])
+    channels.policy = policy_of(HOOK)
+    channels.begins("b1")
+    channels.policy = policy_of(BOB)
+    assert channels.ends("b2").outcome is DeliveryOutcome.DELIVERED
+    assert (channels.took(HOOK), channels.took(BOB)) == (["b1"], ["b2"]), "the policy has the first one no more"
+
+
+@pytest.mark.parametrize("rule", [{"resolve": False}, {"notify": ()}])
+def test_an_end_that_the_policy_does_not_send_goes_to_no_channel(channels: Channels, rule: dict[str, object]) -> None:
+    channels.begins("a1")
+    channels.policy = channels.policy.model_copy(update={"rules": policy_of(HOOK, ADA, **rule).rules})
+    assert channels.ends("a2").outcome is DeliveryOutcome.MUTED
+    channels.rounds(10)
+    assert (channels.took(HOOK), channels.took(ADA)) == (["a1"], ["a1"])
