@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from sluice.alerts.incidents import Incident, ended_incidents, open_incidents, r
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.alerts.redaction import Redaction
+from sluice.alerts.rounds import due_at
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.settings import environment, settings
@@ -97,16 +97,14 @@ class AlertDispatcher:
         )
         return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
 
-    def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
+    def dispatch(self, alert: Alert) -> Delivery:
+        """Send a recorded alert, or hold it back, as the policy says of what has been so since its incident began."""
         rule = self.policy.rule_of(alert)
         if not rule.notify:
             return self.conclude(alert, _TO_NO_CHANNEL)
-        if since is None:
-            incident = open_incidents(self.read()).get(alert.key)
-            since = alert.at if incident is None else incident.since
+        incident = open_incidents(self.read()).get(alert.key)
         now = self.clock.now()
-        due = self.policy.spec.time_to_notify(rule, since, now)
+        due = due_at(alert.began_at if incident is None else incident.since, rule, self.policy.spec, now)
         if due > now:
             held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; sent then if it lasts."
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
@@ -124,9 +122,9 @@ class AlertDispatcher:
         finding = self.deliver(alert, lacking)
         return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
 
-    def notify(self, alert: Alert, since: datetime | None = None) -> Delivery:
+    def notify(self, alert: Alert) -> Delivery:
         """Put an alert on record and dispatch it."""
-        return self.dispatch(self.enter(alert), since)
+        return self.dispatch(self.enter(alert))
 
     def notify_end(self, alert: Alert) -> Delivery:
         """Record an end (level recovery), and send it if its beginning was delivered and the policy reports ends."""

@@ -36,8 +36,8 @@ class Incident:
 
     @property
     def since(self) -> datetime:
-        """When its first alert was (UTC)."""
-        return self.alerts[0].at
+        """Since when it is so, as its first alert says; if that is not on record, when that alert was (UTC)."""
+        return self.alerts[0].began_at
 
     @property
     def newest(self) -> Alert:

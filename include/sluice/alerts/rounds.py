@@ -129,11 +129,17 @@ def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
     return policy.rule_for(alert.alert_class, alert.concerns, alert.owner)
 
 
+def due_at(since: datetime, rule: AlertRule, policy: AlertPolicySpec, now: datetime) -> datetime:
+    """Return when an alert may be sent about what has been so for a while: now, or later (UTC).
+
+    A record from the future was made before the clock was set back: it has lasted long enough.
+    """
+    return policy.time_to_notify(rule, since if since <= now else now - rule.after, now)
+
+
 def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
     rule, newest = rule_of(incident.newest, policy), incident.newest
-    # A record from the future was made before the clock was set back: it has lasted long enough.
-    since = incident.since if incident.since <= now else now - rule.after
-    if not rule.notify or policy.time_to_notify(rule, since, now) > now:
+    if not rule.notify or due_at(incident.since, rule, policy, now) > now:
         return
     outcome = incident.outcome(newest)
     if outcome is None and under_way(newest, now):

@@ -104,6 +104,13 @@ def test_what_was_held_is_told_when_the_night_is_over() -> None:
     assert todo(told, late + timedelta(hours=7), by=nightly) == [Deliver(alert(at=late))]
 
 
+def test_how_long_it_has_lasted_counts_from_when_it_began_and_not_from_when_it_was_noticed() -> None:
+    held = alert(at=NOW + timedelta(minutes=6), since=NOW)
+    told = history(held, at=held.at, a1=DeliveryOutcome.HELD)
+    assert todo(told, NOW + timedelta(minutes=9), by=policy(after="10 min")) == []
+    assert todo(told, NOW + timedelta(minutes=10), by=policy(after="10 min")) == [Deliver(held)]
+
+
 def test_the_second_alert_of_a_night_hides_the_first_from_nobody() -> None:
     late = NOW.replace(hour=23)
     second = alert("a2", at=late + timedelta(hours=1))

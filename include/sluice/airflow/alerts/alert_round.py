@@ -142,7 +142,7 @@ def _begin(condition: Condition, dispatcher: AlertDispatcher, project: Project |
     if lasts // _MINUTE % 60 > 1 and alert.id not in {known.id for known in dispatcher.read().alerts}:
         log.warning("The journal cannot be written, so it is sent each hour only: %s", alert.what)
         return
-    dispatcher.dispatch(alert, condition.since)
+    dispatcher.dispatch(alert)
 
 
 def _beginning(condition: Condition, dispatcher: AlertDispatcher, project: Project | None) -> Alert:

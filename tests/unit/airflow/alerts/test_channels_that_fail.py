@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from sluice.airflow.alerts import alerting
@@ -174,3 +176,16 @@ def test_an_end_that_the_policy_does_not_send_goes_to_no_channel(channels: Chann
     assert channels.ends("a2").outcome is DeliveryOutcome.MUTED
     channels.rounds(10)
     assert (channels.took(HOOK), channels.took(ADA)) == (["a1"], ["a1"])
+
+
+def test_an_alert_is_sent_at_the_time_until_which_it_was_held(airflow: Airflow) -> None:
+    channels = Channels(airflow, policy_of(HOOK, after="15 min"))
+    began = airflow.twin.clock.now()
+    airflow.twin.clock.sleep(600)
+    held = channels.dispatcher().notify(channels.drift("a1", since=began))
+    assert held.outcome is DeliveryOutcome.HELD
+    assert f"held until {began + timedelta(minutes=15):%Y-%m-%d %H:%M:%S} UTC" in held.detail
+    channels.rounds(4)
+    assert channels.took(HOOK) == []
+    channels.rounds()
+    assert channels.took(HOOK) == ["a1"]
