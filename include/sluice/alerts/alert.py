@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import AwareDatetime, JsonValue
@@ -94,6 +95,11 @@ class Alert(JsonRecord):
     def key(self) -> tuple[str, AlertClass]:
         """Its subject and class: while an incident of both is open, it alerts once."""
         return self.concerns, self.alert_class
+
+    @property
+    def began_at(self) -> datetime:
+        """Since when it is so; if that is not on record, when it was noticed (UTC)."""
+        return self.since or self.at
 
     def same_run(self, other: Alert) -> bool:
         """Whether both are about one execution of one run. A run that was cleared is executed again."""

@@ -43,7 +43,7 @@ class DeliveryResult:
     Attributes:
         outcome: for all channels together.
         detail: one sentence about it that holds no secret.
-        reached: the connections of the channels whose services all took it.
+        reached: the identities of the channels whose services all took it.
     """
 
     outcome: DeliveryOutcome
@@ -60,7 +60,7 @@ class Delivery(JsonRecord):
         at: when (UTC).
         outcome: how it ended.
         detail: one sentence about it without any secret.
-        reached: the connections whose services all took it, in this attempt or an earlier one.
+        reached: the identities of the channels whose services all took it, in this attempt or an earlier one.
     """
 
     alert_id: str
@@ -137,10 +137,10 @@ def already_known(alert: Alert, history: AlertHistory) -> Alert | None:
     """Return the alert that reported the same state of the same subject; None if this is news.
 
     It is news if nothing was reported of the subject, or something else, or its end. An alert that the policy holds
-    back or mutes counts as reported, and so does a recorded one where no service is configured.
+    back or mutes counts as reported, and so does a recorded one where no service is configured. So does one that some
+    channel has not taken: the minute's round tries it again.
     """
     newest = history.lasting(alert.dag_id).get(alert.subject)
     if newest is None or newest.why != alert.why:
         return None
-    delivery = history.deliveries.get(newest.id)
-    return None if delivery is None or delivery.outcome is DeliveryOutcome.FAILED else newest
+    return newest if newest.id in history.deliveries else None

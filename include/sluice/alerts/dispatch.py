@@ -5,22 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import TypeAlias
 
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome, DeliveryResult
-from sluice.alerts.incidents import Incident, open_incidents, recorded_by_another
+from sluice.alerts.incidents import Incident, ended_incidents, open_incidents, recorded_by_another
 from sluice.alerts.journal import Journal
 from sluice.alerts.policy import Policy, read_policy
 from sluice.alerts.redaction import Redaction
+from sluice.alerts.rounds import due_at
 from sluice.clock import Clock, SystemClock
 from sluice.errors import SluiceError
 from sluice.settings import environment, settings
 from sluice.specs.model.alerting import Channel
 
 log = logging.getLogger(__name__)
+
+_TO_NO_CHANNEL = DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel.")
 
 Deliver: TypeAlias = Callable[[Alert, Sequence[Channel]], DeliveryResult]
 """Sends an alert to channels, and raises nothing."""
@@ -95,32 +97,34 @@ class AlertDispatcher:
         )
         return self.journal.append_unless(attempt, lambda now: now.deliveries.get(alert.id) != tried)
 
-    def dispatch(self, alert: Alert, since: datetime | None = None) -> Delivery:
-        """Send a recorded alert, or hold it back, as the policy says; it lasts since its first alert, or as given."""
+    def dispatch(self, alert: Alert) -> Delivery:
+        """Send a recorded alert, or hold it back, as the policy says of what has been so since its incident began."""
         rule = self.policy.rule_of(alert)
         if not rule.notify:
-            return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy sends it to no channel."))
-        if since is None:
-            incident = open_incidents(self.read()).get(alert.key)
-            since = alert.at if incident is None else incident.since
+            return self.conclude(alert, _TO_NO_CHANNEL)
+        incident = open_incidents(self.read()).get(alert.key)
         now = self.clock.now()
-        due = self.policy.spec.time_to_notify(rule, since, now)
-        if due > now and alert.level is not Level.RECOVERY:
+        due = due_at(alert.began_at if incident is None else incident.since, rule, self.policy.spec, now)
+        if due > now:
             held = f"held until {due:%Y-%m-%d %H:%M:%S} UTC, as the policy says; sent then if it lasts."
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.HELD, held))
+        return self._send(alert, self.policy.channels_of(alert))
+
+    def _send(self, alert: Alert, channels: Sequence[Channel]) -> Delivery:
+        """Send an alert to those of some channels that do not have it yet."""
         tried = self.read().deliveries.get(alert.id)
         reached = () if tried is None else tried.reached
-        channels = [each for each in self.policy.channels_of(alert) if each.connection not in reached]
-        if not channels:
+        lacking = [each for each in channels if each.identity not in reached]
+        if not lacking:
             return self.conclude(
                 alert, DeliveryResult(DeliveryOutcome.DELIVERED, "every channel has it already.", reached)
             )
-        finding = self.deliver(alert, channels)
+        finding = self.deliver(alert, lacking)
         return self.conclude(alert, replace(finding, reached=(*reached, *finding.reached)))
 
-    def notify(self, alert: Alert, since: datetime | None = None) -> Delivery:
+    def notify(self, alert: Alert) -> Delivery:
         """Put an alert on record and dispatch it."""
-        return self.dispatch(self.enter(alert), since)
+        return self.dispatch(self.enter(alert))
 
     def notify_end(self, alert: Alert) -> Delivery:
         """Record an end (level recovery), and send it if its beginning was delivered and the policy reports ends."""
@@ -140,12 +144,28 @@ class AlertDispatcher:
         return self.dispatch_end(entered, incident) if alert.level is Level.RECOVERY else self.dispatch(entered)
 
     def dispatch_end(self, alert: Alert, incident: Incident | None) -> Delivery:
-        """Send a recorded end if the beginning of its incident was delivered and the policy reports ends."""
-        if incident is None or incident.notified is None:
+        """Send a recorded end to every channel that has the beginning, if one has it and the policy reports ends."""
+        if incident is None or incident.reported is None:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "its beginning was not delivered."))
-        if not self.policy.rule_of(alert).resolve:
+        rule = self.policy.rule_of(alert)
+        if not rule.resolve:
             return self.conclude(alert, DeliveryResult(DeliveryOutcome.MUTED, "the policy reports no ends."))
-        return self.dispatch(alert)
+        if not rule.notify:
+            return self.conclude(alert, _TO_NO_CHANNEL)
+        return self._send(alert, self.policy.channels_of_end(alert, incident.reached))
+
+    def dispatch_again(self, alert: Alert, before: AlertHistory) -> Delivery:
+        """Dispatch an alert or an end whose delivery has failed or was cut off.
+
+        Args:
+            alert: on record.
+            before: what was on record when that was decided.
+        """
+        if alert.level is not Level.RECOVERY:
+            return self.dispatch(alert)
+        if alert.key in open_incidents(self.read()):
+            return self.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, "it has begun again since."))
+        return self.dispatch_end(alert, ended_incidents(before).get(alert.key))
 
     def conclude(self, alert: Alert, finding: DeliveryResult) -> Delivery:
         """Record the outcome of a delivery, and return the record."""

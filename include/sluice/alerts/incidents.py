@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -22,10 +22,12 @@ class Incident:
     Attributes:
         alerts: all about it, oldest first; never empty.
         deliveries: the recorded outcome of each.
+        end: the alert that says that it is over; None while it lasts.
     """
 
     alerts: tuple[Alert, ...]
     deliveries: Mapping[str, Delivery]
+    end: Alert | None = None
 
     @property
     def key(self) -> Key:
@@ -34,8 +36,8 @@ class Incident:
 
     @property
     def since(self) -> datetime:
-        """When its first alert was (UTC)."""
-        return self.alerts[0].at
+        """Since when it is so, as its first alert says; if that is not on record, when that alert was (UTC)."""
+        return self.alerts[0].began_at
 
     @property
     def newest(self) -> Alert:
@@ -44,19 +46,47 @@ class Incident:
 
     @property
     def notified(self) -> Alert | None:
-        """The newest alert that was delivered; None if none was."""
+        """The newest alert that was delivered to all of its channels; None if none was."""
         known = (alert for alert in reversed(self.alerts) if self.outcome(alert) in NOTIFIED)
         return next(known, None)
 
     @property
+    def reported(self) -> Alert | None:
+        """The newest alert that was delivered, be it to some of its channels only; None if none was.
+
+        The minute's round tries the other channels again.
+        """
+        known = (a for a in reversed(self.alerts) if self.outcome(a) in NOTIFIED or self._reached(a))
+        return next(known, None)
+
+    @property
+    def reached(self) -> frozenset[str]:
+        """The identities of the channels that have any of its alerts."""
+        return frozenset(identity for alert in self.alerts for identity in self._reached(alert))
+
+    @property
+    def undelivered(self) -> Alert | None:
+        """The newest alert that some channel has not taken, unless a later one was delivered to all; None if none."""
+        for alert in reversed(self.alerts):
+            if (outcome := self.outcome(alert)) in NOTIFIED:
+                return None
+            if outcome is DeliveryOutcome.FAILED:
+                return alert
+        return None
+
+    @property
     def known_as(self) -> Alert:
         """The newest alert that was delivered; if none was, the newest of all."""
-        return self.notified or self.newest
+        return self.reported or self.newest
 
     @property
     def notified_at(self) -> datetime | None:
         """When the newest of them was delivered (UTC)."""
         return None if self.notified is None else self.deliveries[self.notified.id].at
+
+    def _reached(self, alert: Alert) -> tuple[str, ...]:
+        delivery = self.deliveries.get(alert.id)
+        return () if delivery is None else delivery.reached
 
     def outcome(self, alert: Alert) -> DeliveryOutcome | None:
         """Return the outcome of one of its alerts; None if it is not on record."""
@@ -66,16 +96,28 @@ class Incident:
 
 def open_incidents(history: AlertHistory) -> dict[Key, Incident]:
     """Return the incidents that are not over, oldest first."""
+    return {incident.key: incident for incident in _newest_incidents(history) if incident.end is None}
+
+
+def ended_incidents(history: AlertHistory) -> dict[Key, Incident]:
+    """Return the newest incident of each subject and class if it is over, oldest first."""
+    return {incident.key: incident for incident in _newest_incidents(history) if incident.end is not None}
+
+
+def _newest_incidents(history: AlertHistory) -> Iterator[Incident]:
     alerts_by_key: dict[Key, list[Alert]] = {}
+    ends: dict[Key, Alert] = {}
     for alert in history.alerts:
         if alert.alert_class is AlertClass.TEST:
             continue
         if alert.level is Level.RECOVERY:
-            alerts_by_key.pop(alert.key, None)
+            ends.setdefault(alert.key, alert)
         else:
+            if ends.pop(alert.key, None):
+                alerts_by_key.pop(alert.key, None)
             alerts_by_key.setdefault(alert.key, []).append(alert)
-    incidents = (Incident(tuple(alerts), history.deliveries) for alerts in alerts_by_key.values())
-    return {incident.key: incident for incident in incidents}
+    for key, alerts in alerts_by_key.items():
+        yield Incident(tuple(alerts), history.deliveries, ends.get(key))
 
 
 def is_repetition(alert: Alert, incident: Incident) -> bool:

@@ -3,7 +3,8 @@
 Invariants:
 * a record is on disk when `append` returns, whole, even if other processes write at that moment;
 * a line that a crash has torn costs no other line, and reading says where it is;
-* the files are bounded, and records that were removed are counted in the journal itself;
+* the files are bounded, and alerts that were removed are counted in the journal itself;
+* what open incidents rest on outlasts its file: it is in the next one before the old one is removed;
 * a full disk takes some fifty more records, in the room of a file that is kept for that.
 """
 
@@ -18,10 +19,11 @@ from typing import BinaryIO
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import AlertHistory, Delivery
-from sluice.alerts.record import Forgotten, Torn, line_of, records
+from sluice.alerts.keeping import carried_lines, shortened
+from sluice.alerts.record import CarriedRecord, Forgotten, Record, Torn, line_of, records
 from sluice.alerts.runs import RunCount
 from sluice.clock import Clock, SystemClock
-from sluice.disk import NumberedFiles, append_line, sync_folder
+from sluice.disk import NumberedFiles, append_line, replacing, sync_folder
 from sluice.errors import NotReadyError, UnreachableError
 
 _FILE_BYTES = 1024 * 1024
@@ -47,6 +49,7 @@ class Journal:
     ) -> None:
         self.folder = folder
         self._files = NumberedFiles(folder, "journal", file_bytes, files)
+        self._most_carried = file_bytes // 2
         self._clock = clock or SystemClock()
 
     def append(self, record: Alert | Delivery | RunCount) -> None:
@@ -72,7 +75,7 @@ class Journal:
             with self._locked(fcntl.LOCK_EX):
                 if known is not None and known(self._read()):
                     return False
-                self._write(line_of(record))
+                self._write(record)
         except OSError as error:
             raise NotReadyError(
                 f"The journal of alerts in {self.folder} cannot be written: {error.strerror}.",
@@ -98,33 +101,69 @@ class Journal:
     def _read(self) -> AlertHistory:
         return _history([(path.name, path.read_bytes()) for path in self._files.existing()])
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, record: Alert | Delivery | RunCount) -> None:
         reserve = self.folder / "reserve"
         try:
-            self._append(line)
+            self._append(record)
         except OSError as error:
             if error.errno not in {errno.ENOSPC, errno.EDQUOT} or not reserve.exists():
                 raise
             reserve.unlink()  # a full disk alerts once only if that can be recorded
-            self._append(line)
+            self._append(record)
         else:
             _reserve(reserve)
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, record: Alert | Delivery | RunCount) -> None:
+        line = line_of(record)
+        if isinstance(record, RunCount) and (newest := self._not_much_too_full()) is not None:
+            append_line(newest, line)
+            return
         file, surplus = self._files.current()
+        new = not file.exists()
+        if new and (full := self._shortened()) is not None:
+            file, surplus, new = full, [], False
         for oldest in surplus:
             self._forget(oldest, file)
-        new = not file.exists()
         append_line(file, line)
         if new:
             sync_folder(self.folder)
 
+    def _not_much_too_full(self) -> Path | None:
+        """Return the newest file for a count of runs, which says how many of them the alerts on record name.
+
+        A file that is removed or rewritten to make room for the count would make it wrong.
+        """
+        existing = self._files.existing()
+        return existing[-1] if existing and existing[-1].stat().st_size < 2 * self._files.file_bytes else None
+
     def _forget(self, oldest: Path, following: Path) -> None:
-        """Remove a file. What goes with it is counted on record first, together with what went before."""
-        forgotten = Forgotten.of(records(oldest.name, oldest.read_bytes()))
-        append_line(following, line_of(forgotten))
+        """Remove a file. What is needed of it is put on record anew first, and what goes with it is counted."""
+        removed = list(records(oldest.name, oldest.read_bytes()))
+        place = int(oldest.stem.rpartition("-")[2]) * self._files.file_bytes  # no file has as many lines
+        append_line(following, carried_lines(removed, place, self._read(), self._most_carried))
         sync_folder(self.folder)
         oldest.unlink()
+
+    def _shortened(self) -> Path | None:
+        """Rewrite the newest file without repetitions, and return it; None if that does not halve it.
+
+        A disk that does not take it leaves the file as it is.
+        """
+        existing = self._files.existing()
+        if not existing:
+            return None
+        full = existing[-1]
+        lines = shortened(list(records(full.name, full.read_bytes())), self._read())
+        if len(lines) > self._files.file_bytes // 2:
+            return None
+        try:
+            with replacing(full) as draft:
+                draft.unlink(missing_ok=True)
+                append_line(draft, lines)
+        except OSError:
+            return None
+        sync_folder(self.folder)
+        return full
 
     @contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
@@ -153,27 +192,33 @@ class Journal:
 
 
 def _history(contents: list[tuple[str, bytes]]) -> AlertHistory:
-    alerts: list[Alert] = []
+    """Return what files hold. Carried records come first: they are older than all others."""
+    every = [record for name, content in contents for record in records(name, content)]
+    in_places = sorted((each for each in every if isinstance(each, CarriedRecord)), key=lambda each: each.place)
+    carried = [each.record for each in in_places]
+    known = {record.id for record in carried if isinstance(record, Alert)}
+    # Where a process died before it removed the file, a carried record is there twice.
+    ordered: list[Record] = [*carried, *(each for each in every if not isinstance(each, CarriedRecord))]
+    alerts: dict[int | str, Alert] = {}
     deliveries: dict[str, Delivery] = {}
     notes: list[str] = []
     counts: dict[str, list[RunCount]] = {}
     forgotten = Forgotten()
-    for name, content in contents:
-        for record in records(name, content):
-            match record:
-                case Alert():
-                    alerts.append(record)
-                case Delivery():
-                    deliveries[record.alert_id] = record
-                case RunCount():
-                    counts.setdefault(record.dag_id, []).append(record)
-                case Forgotten():
-                    forgotten = forgotten.plus(record)
-                case Torn():
-                    notes.append(str(record))
+    for place, record in enumerate(ordered):
+        match record:
+            case Alert():
+                alerts.setdefault(record.id if record.id in known else place, record)
+            case Delivery():
+                deliveries[record.alert_id] = record
+            case RunCount():
+                counts.setdefault(record.dag_id, []).append(record)
+            case Forgotten():
+                forgotten = forgotten.plus(record)
+            case Torn():
+                notes.append(str(record))
     if forgotten != Forgotten():
         notes.append(str(forgotten))
-    return AlertHistory(tuple(alerts), deliveries, tuple(notes), counts)
+    return AlertHistory(tuple(alerts.values()), deliveries, tuple(notes), counts)
 
 
 def _reserve(file: Path) -> None:

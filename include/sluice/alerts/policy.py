@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,6 +54,16 @@ class Policy:
     def channels_of(self, alert: Alert) -> list[Channel]:
         """Return the channels that an alert goes to."""
         return [self.spec.channels[name] for name in self.rule_of(alert).notify]
+
+    def channels_of_end(self, end: Alert, reached: Collection[str]) -> list[Channel]:
+        """Return the channels that have the beginning; if the policy has none of them any more, those of its rule.
+
+        Args:
+            end: the alert that says that it is over.
+            reached: the identities of the channels that have the beginning.
+        """
+        known = {each.identity: each for each in self.spec.channels.values() if each.identity in reached}
+        return list(known.values()) or self.channels_of(end)
 
     def complete(self, alert: Alert) -> Alert:
         """Return an alert with its section of the runbook, and with why the declared policy does not hold."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import Delivery
@@ -25,6 +25,19 @@ class Torn:
 
 
 @dataclass(frozen=True)
+class CarriedRecord:
+    """A record of a file that was removed.
+
+    Attributes:
+        record: older than every record that is not carried.
+        place: grows from each record of the journal to the next one; a record keeps it when it is carried again.
+    """
+
+    record: Alert | Delivery | RunCount
+    place: int
+
+
+@dataclass(frozen=True)
 class Forgotten(JsonRecord):
     """Removed records: how many alerts and torn lines, and the times of the first and last alert (ISO)."""
 
@@ -34,15 +47,20 @@ class Forgotten(JsonRecord):
     last: str = ""
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> Forgotten:
-        """Count the records of a file that is removed, including what earlier files counted."""
+    def of(cls, records: Iterable[Record], kept: Collection[str] = ()) -> Forgotten:
+        """Count the records of a file that is removed, including what earlier files counted.
+
+        Args:
+            records: those of the file.
+            kept: the ids of alerts that stay on record elsewhere.
+        """
         total = cls()
         for record in records:
-            match record:
-                case Alert():
-                    total = total.plus(cls(1, 0, record.at.isoformat(), record.at.isoformat()))
-                case Forgotten():
-                    total = total.plus(record)
+            match record.record if isinstance(record, CarriedRecord) else record:
+                case Alert(id=alert_id, at=at) if alert_id not in kept:
+                    total = total.plus(cls(1, 0, at.isoformat(), at.isoformat()))
+                case Forgotten() as earlier:
+                    total = total.plus(earlier)
                 case Torn():
                     total = total.plus(cls(torn=1))
         return total
@@ -58,7 +76,7 @@ class Forgotten(JsonRecord):
         return f"{self.alerts} older alerts, {self.first} to {self.last}, made room for newer ones{torn}."
 
 
-Record: TypeAlias = Alert | Delivery | RunCount | Forgotten | Torn
+Record: TypeAlias = Alert | Delivery | RunCount | CarriedRecord | Forgotten | Torn
 
 _KINDS: Mapping[str, type[Alert | Delivery | RunCount | Forgotten]] = {
     "alert": Alert,
@@ -67,12 +85,20 @@ _KINDS: Mapping[str, type[Alert | Delivery | RunCount | Forgotten]] = {
     "forgotten": Forgotten,
 }
 """The key of a line's object → the record in it."""
+_CARRIED, _PLACE = "carried", "place"
 
 
-def line_of(record: Alert | Delivery | RunCount | Forgotten) -> bytes:
+def line_of(record: Alert | Delivery | RunCount | CarriedRecord | Forgotten) -> bytes:
     """Return a record as one line: JSON escapes every line break within."""
+    values = _values(record.record if isinstance(record, CarriedRecord) else record)
+    if isinstance(record, CarriedRecord):
+        values = {_CARRIED: values, _PLACE: record.place}
+    return json.dumps(values).encode() + b"\n"
+
+
+def _values(record: Alert | Delivery | RunCount | Forgotten) -> dict[str, Any]:
     name = next(name for name, kind in _KINDS.items() if isinstance(record, kind))
-    return json.dumps({name: record.as_dict()}).encode() + b"\n"
+    return {name: record.as_dict()}
 
 
 def records(name: str, content: bytes) -> Iterator[Record]:
@@ -80,19 +106,22 @@ def records(name: str, content: bytes) -> Iterator[Record]:
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line:
             try:
-                yield _record(line)
+                yield _record(json.loads(line))
             except ValueError:
                 yield Torn(name, number)
 
 
-def _record(line: bytes) -> Record:
-    """Return what a line holds.
+def _record(parsed: object) -> Alert | Delivery | RunCount | CarriedRecord | Forgotten:
+    """Return what the JSON of a line holds.
 
     Raises:
         ValueError: it holds no record.
     """
-    parsed = json.loads(line)
-    for name, kind in _KINDS.items():
-        if isinstance(parsed, dict) and isinstance(parsed.get(name), dict):
-            return kind.from_dict(parsed[name])
+    if isinstance(parsed, dict):
+        for name, kind in _KINDS.items():
+            if isinstance(parsed.get(name), dict):
+                return kind.from_dict(parsed[name])
+        carried, place = _record(parsed[_CARRIED]) if _CARRIED in parsed else None, parsed.get(_PLACE)
+        if isinstance(carried, Alert | Delivery | RunCount) and isinstance(place, int):
+            return CarriedRecord(carried, place)
     raise ValueError("no record")

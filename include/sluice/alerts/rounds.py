@@ -6,6 +6,7 @@ continues.
 * An alert that was held back, by quiet hours or because the condition had to last, is sent when its time has come, if
   the condition still lasts.
 * An alert that a service did not take is tried again every five minutes for a day, then as often as it is repeated.
+* An end that a service did not take is tried again as often, for a day, unless it has begun again.
 * A condition that lasts is repeated as often as the policy says; a missed deadline as often as its stream's spec says.
 * What could not be checked neither begins nor ends.
 """
@@ -19,11 +20,12 @@ from typing import TypeAlias
 
 from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import AlertHistory, DeliveryOutcome, under_way
-from sluice.alerts.incidents import Incident, Key, halted_again, open_incidents
+from sluice.alerts.incidents import Incident, Key, ended_incidents, halted_again, open_incidents
 from sluice.specs.model.alerting import AlertClass, AlertPolicySpec, AlertRule
 
 TRY_AGAIN_AFTER = timedelta(minutes=5)
 TRY_FOR = timedelta(days=1)
+_RELYING = frozenset({DeliveryOutcome.FAILED, DeliveryOutcome.WITHHELD})
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Deliver:
-    """An alert that is on record is sent now."""
+    """An alert that is on record is sent now; it may be an end."""
 
     alert: Alert
 
@@ -113,6 +115,9 @@ def steps(
             yield End(incident, over[key])
         else:
             yield from _due(incident, present, policy, now)
+    for key, incident in ended_incidents(history).items():
+        if key not in conditions:
+            yield from _due_end(incident, now)
 
 
 def _again(condition: Condition, incident: Incident, now: datetime) -> bool:
@@ -124,23 +129,45 @@ def rule_of(alert: Alert, policy: AlertPolicySpec) -> AlertRule:
     return policy.rule_for(alert.alert_class, alert.concerns, alert.owner)
 
 
+def due_at(since: datetime, rule: AlertRule, policy: AlertPolicySpec, now: datetime) -> datetime:
+    """Return when an alert may be sent about what has been so for a while: now, or later (UTC).
+
+    A record from the future was made before the clock was set back: it has lasted long enough.
+    """
+    return policy.time_to_notify(rule, since if since <= now else now - rule.after, now)
+
+
 def _due(incident: Incident, condition: Condition | None, policy: AlertPolicySpec, now: datetime) -> Iterator[Step]:
     rule, newest = rule_of(incident.newest, policy), incident.newest
-    # A record from the future was made before the clock was set back: it has lasted long enough.
-    since = incident.since if incident.since <= now else now - rule.after
-    if not rule.notify or policy.time_to_notify(rule, since, now) > now:
+    if not rule.notify or due_at(incident.since, rule, policy, now) > now:
         return
-    outcome, tried = incident.outcome(newest), incident.deliveries.get(newest.id)
+    outcome = incident.outcome(newest)
     if outcome is None and under_way(newest, now):
         return
-    if outcome in {None, DeliveryOutcome.FAILED}:  # without an outcome: its sender was killed
-        every = TRY_AGAIN_AFTER if abs(now - newest.at) < TRY_FOR else rule.repeat or TRY_FOR
+    # An alert that was withheld relies on an earlier one, which some channel may still have to take.
+    unsent = newest if outcome is None else incident.undelivered if outcome in _RELYING else None
+    if unsent is not None:  # without an outcome: its sender was killed
+        tried = incident.deliveries.get(unsent.id)
+        every = TRY_AGAIN_AFTER if abs(now - unsent.at) < TRY_FOR else rule.repeat or TRY_FOR
         if tried is None or abs(now - tried.at) >= every:
-            yield Deliver(newest)
+            yield Deliver(unsent)
     elif incident.notified_at is None or outcome is DeliveryOutcome.HELD:
         yield Deliver(newest)
     elif (repeat := _repeat(newest, condition, rule)) and now - incident.notified_at >= repeat:
         yield Repeat(incident, condition)
+
+
+def _due_end(incident: Incident, now: datetime) -> Iterator[Step]:
+    end = incident.end
+    if end is None or abs(now - end.at) >= TRY_FOR:
+        return
+    tried = incident.deliveries.get(end.id)
+    if tried is None:  # its sender was killed, or is at work
+        due = not under_way(end, now)
+    else:
+        due = tried.outcome is DeliveryOutcome.FAILED and abs(now - tried.at) >= TRY_AGAIN_AFTER
+    if due:
+        yield Deliver(end)
 
 
 def _repeat(newest: Alert, condition: Condition | None, rule: AlertRule) -> timedelta | None:

@@ -70,7 +70,7 @@ def open_(output: OutputOption = Output.TABLE) -> None:
 
 def incident_as_dict(incident: Incident, policy: Policy) -> dict[str, Any]:
     """Return an incident as JSON values: since when, how its delivery ended, and its channels."""
-    newest, outcome = incident.newest, incident.outcome(incident.newest)
+    newest, outcome = incident.newest, incident.outcome(incident.undelivered or incident.newest)
     notified = "unknown" if outcome is None else outcome.value
     if incident.notified_at is not None:
         notified = f"{incident.notified_at:%Y-%m-%d %H:%M}"

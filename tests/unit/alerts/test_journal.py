@@ -16,8 +16,15 @@ from sluice.alerts.alert import Alert
 from sluice.alerts.delivery import AlertHistory, Delivery, DeliveryOutcome
 from sluice.alerts.journal import Journal
 from sluice.errors import NotReadyError, UnreachableError
+from sluice.specs.model.alerting import AlertClass
 from tests.twins.clock import ManualClock
 from tests.unit.alerts.examples import NOW, any_alert, make_alert
+
+
+def passing(name: str) -> Alert:
+    """Return an alert that begins no incident."""
+    return make_alert(name, alert_class=AlertClass.TEST)
+
 
 DELIVERED = Delivery("a1", NOW, DeliveryOutcome.DELIVERED, "delivered to JSON.")
 
@@ -73,10 +80,10 @@ def test_a_line_that_is_no_record_is_told(tmp_path: Path, line: str) -> None:
 
 
 def test_it_is_bounded_and_says_what_made_room(tmp_path: Path) -> None:
-    line = len(json.dumps({"alert": make_alert("a00").as_dict()})) + 1
+    line = len(json.dumps({"alert": passing("a00").as_dict()})) + 1
     journal = Journal(tmp_path, file_bytes=2 * line, files=3)
     for number in range(20):
-        journal.append(make_alert(f"a{number:02}"))
+        journal.append(passing(f"a{number:02}"))
 
     history = journal.read()
     kept = [alert.id for alert in history.alerts]

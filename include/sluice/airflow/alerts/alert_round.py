@@ -119,7 +119,7 @@ def _take(
             _begin(condition, dispatcher, project, history)
         case Deliver(alert):
             if dispatcher.claim_delivery(alert, history):
-                dispatcher.dispatch(alert)
+                dispatcher.dispatch_again(alert, history)
         case Repeat(incident, condition):
             if entered := dispatcher.claim(_reminder(incident, condition, dispatcher), _changed(incident.key, history)):
                 dispatcher.dispatch(entered)
@@ -142,7 +142,7 @@ def _begin(condition: Condition, dispatcher: AlertDispatcher, project: Project |
     if lasts // _MINUTE % 60 > 1 and alert.id not in {known.id for known in dispatcher.read().alerts}:
         log.warning("The journal cannot be written, so it is sent each hour only: %s", alert.what)
         return
-    dispatcher.dispatch(alert, condition.since)
+    dispatcher.dispatch(alert)
 
 
 def _beginning(condition: Condition, dispatcher: AlertDispatcher, project: Project | None) -> Alert:

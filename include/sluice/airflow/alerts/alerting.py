@@ -152,8 +152,8 @@ class FailureNotifier(BaseNotifier):
                 alert,
                 DeliveryResult(DeliveryOutcome.WITHHELD, f"alert {caller.id} is about the same run and was sent."),
             )
-        elif incident is not None and incident.notified is not None and is_repetition(alert, incident):
-            known = incident.notified
+        elif incident is not None and incident.reported is not None and is_repetition(alert, incident):
+            known = incident.reported
             why = f"alert {known.id} reported it at {known.at:%Y-%m-%d %H:%M} UTC, and it is not over."
             dispatcher.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, why))
         else:

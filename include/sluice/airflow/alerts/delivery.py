@@ -76,7 +76,7 @@ def deliver(
     answers = _send_to_all(alert, [service for _, service in usable], seconds)
     failures = [*ways.failures, *ways.missing, *(sentence for sentence in answers if sentence)]
     unreached = {channel for (channel, _), sentence in zip(usable, answers, strict=True) if sentence}
-    reached = tuple(dict.fromkeys(channel.connection for channel, _ in usable if channel not in unreached))
+    reached = tuple(dict.fromkeys(channel.identity for channel, _ in usable if channel not in unreached))
     names = ", ".join(service.name for _, service in usable)
     if failures:
         return DeliveryResult(DeliveryOutcome.FAILED, f"delivery failed: {'; '.join([*failures, *notes])}", reached)

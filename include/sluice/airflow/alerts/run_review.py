@@ -154,8 +154,8 @@ def notify_unreported(unreported: UnreportedRuns, history: AlertHistory, dispatc
         return
     alert = entered
     dispatcher.journal.append(replace(unreported.count, unnamed=alert.id))
-    if incident is not None and incident.notified is not None:
-        known = incident.notified
+    if incident is not None and incident.reported is not None:
+        known = incident.reported
         why = f"alert {known.id} of {known.at:%Y-%m-%d %H:%M} UTC reported that its runs fail, and is still open."
         dispatcher.conclude(alert, DeliveryResult(DeliveryOutcome.WITHHELD, why))
     else:

@@ -68,6 +68,11 @@ class Channel(Spec):
     to: tuple[Annotated[str, StringConstraints(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")], ...] = ()
     """Who gets the mails of an `smtp` connection."""
 
+    @property
+    def identity(self) -> str:
+        """Its connection and recipients: several channels may share a connection, and a policy may rename one."""
+        return " ".join((self.connection, *sorted(set(self.to))))
+
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

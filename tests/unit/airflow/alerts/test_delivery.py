@@ -152,3 +152,15 @@ def test_a_declared_channel_without_its_connection_is_a_failure_and_keeps_the_ot
         DeliveryOutcome.FAILED, "delivery failed: there is no Airflow connection pager", ("mail",)
     )
     assert mail.taken
+
+
+def test_of_two_channels_over_one_connection_only_the_one_whose_recipient_was_refused_is_not_reached() -> None:
+    ada, bob = Channel(connection="smtp", to=("ada@example.org",)), Channel(connection="smtp", to=("bob@example.org",))
+    refused = FakeService("SMTP", failure="550 mailbox unavailable")
+
+    finding = deliver(
+        make_alert(), [ada, bob], find=lambda channel: [refused if channel == bob else FakeService("SMTP")]
+    )
+
+    assert finding.outcome is DeliveryOutcome.FAILED
+    assert finding.reached == ("smtp ada@example.org",)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.specs.model.alerting import DAYS, EVERYTHING_TO_ONE, AlertClass, QuietHours
+from sluice.specs.model.alerting import DAYS, EVERYTHING_TO_ONE, AlertClass, Channel, QuietHours
 from tests.unit.specs.bench import Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
@@ -100,6 +100,13 @@ def test_without_a_policy_everything_is_notified_at_once() -> None:
     rule = EVERYTHING_TO_ONE.rule_for(AlertClass.GATE, "DAG x", "")
     assert (rule.notify, rule.repeat, rule.resolve) == (("everybody",), timedelta(days=1), True)
     assert EVERYTHING_TO_ONE.time_to_notify(rule, now, now) == now
+
+
+def test_a_channel_is_its_connection_and_its_recipients_in_any_order() -> None:
+    ada, bob = "ada@example.org", "bob@example.org"
+    channels = [Channel(connection="smtp", to=to) for to in ((), (ada,), (bob,), (ada, bob))]
+    assert len({channel.identity for channel in channels}) == len(channels)
+    assert Channel(connection="smtp", to=(bob, ada)).identity == channels[-1].identity
 
 
 BERLIN = QuietHours(begin="22:00", end="07:00", zone="Europe/Berlin")
