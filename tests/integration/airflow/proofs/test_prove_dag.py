@@ -41,7 +41,12 @@ class SimulatedProofs:
     asked: list[tuple[str, ProofRequest]] = field(default_factory=list)
 
     def prove(
-        self, project: Project, spec: PipelineSpec, asked: ProofRequest, tell: Tell
+        self,
+        project: Project,
+        spec: PipelineSpec,
+        asked: ProofRequest,
+        tell: Tell,
+        conclude: Callable[[ProofPlace, ProvenRun], object],
     ) -> tuple[ProofPlace, ProvenRun]:
         self.asked.append((spec.name, asked))
         if self.error is not None:
@@ -53,7 +58,9 @@ class SimulatedProofs:
             seen = replace(seen, faults=tuple(replace(fault, evidence="") for fault in seen.faults))
         name = id_of(spec.name, project.clock.now(), uuid.uuid4().hex[:8])
         run = ProvenRun(judge(world.journal, seen), world.journal, seen, ("raw",), ())
-        return ProofPlace(project.folder.proofs / name, {"flights": "prove_1_flights"}, spec.name), run
+        place = ProofPlace(project.folder.proofs / name, {"flights": "prove_1_flights"}, spec.name)
+        conclude(place, run)
+        return place, run
 
 
 @pytest.fixture
