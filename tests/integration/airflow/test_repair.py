@@ -123,7 +123,7 @@ def test_a_ledger_that_cannot_be_read_is_left_alone_and_said(
     soil(project, 3)
     for commit in (project.folder.table("departures") / "_delta_log").glob("*2.json"):
         text = commit.read_text(encoding="utf-8")
-        commit.write_text(text.replace('\\"kind\\":\\"dirty\\"', '\\"kind\\":\\"soiled\\"'), encoding="utf-8")
+        commit.write_text(text.replace('\\"kind\\":\\"settle\\"', '\\"kind\\":\\"soiled\\"'), encoding="utf-8")
 
     assert needed_repairs(project, Runs(), NOW) == []
     assert "departures: not observed, so nothing is done" in caplog.text

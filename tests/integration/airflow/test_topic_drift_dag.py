@@ -6,18 +6,22 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 from airflow.sdk import DagRunState
 
 from sluice.airflow import runtime
+from sluice.airflow.alerts.alert_round import alert_round
+from sluice.airflow.alerts.dispatch import airflow_dispatcher
 from sluice.airflow.dags.topic_drift import CompareOperator, DriftTrigger, build_topic_drift_dag
 from sluice.airflow.rounds import AskedOfAirflow
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.kafka.administration import KafkaPythonAdministration
+from sluice.project.project import Project
 from sluice.provisioning.apply import apply
 from sluice.provisioning.plans.declared import Declared
 from sluice.settings import settings
@@ -26,7 +30,9 @@ from sluice.specs.catalog.stamping import bounded
 from sluice.specs.load import load_catalog
 from sluice.streams.life.attempts import Desired
 from sluice.topics.administration import KafkaAdministration
+from tests.integration.airflow.test_alert_policy import KnownRuns
 from tests.integration.sink import Sink, running_sink
+from tests.twins.clock import ManualClock
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.opened_project import opened_project
 from tests.twins.project import InMemoryProject
@@ -224,7 +230,9 @@ def test_an_unreachable_cluster_is_asked_again_before_it_is_a_failure() -> None:
     assert dag.get_task("drifted").retries == 0
 
 
-def test_a_service_that_is_down_is_tried_again_by_the_next_check(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_down_gets_its_alert_from_the_minutes_round_and_the_next_check_makes_no_other(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
     extra = {"config": {"path": "json://127.0.0.1:1/"}}
     monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
     case.grow("flights", 3)
@@ -233,4 +241,7 @@ def test_a_service_that_is_down_is_tried_again_by_the_next_check(case: Case, mon
         extra = {"config": {"path": sink.address}}
         monkeypatch.setenv("AIRFLOW_CONN_SLUICE_ALERTS", json.dumps({"conn_type": "apprise", "extra": extra}))
         check(case)
+        assert titles(sink) == []
+        later = ManualClock(datetime.now(UTC) + timedelta(minutes=6))
+        alert_round(lambda: cast("Project", InMemoryProject()), KnownRuns(), airflow_dispatcher(later))
         assert titles(sink) == ["Task drifted[flights] of DAG topic_drift failed (topic flights)"]
