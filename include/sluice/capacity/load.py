@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -37,6 +37,11 @@ class LoadWindow:
     cpu_seconds: float
     records: int
     batches: int
+
+    @property
+    def end(self) -> datetime:
+        """When it ended (UTC)."""
+        return self.begin + timedelta(seconds=self.seconds)
 
     @property
     def rate(self) -> float:
@@ -77,11 +82,12 @@ def load_windows(
         warm_up: what is left out of each generation's begin.
         window: the least length of one.
     """
-    found = [
-        replace(each, records=each.records + sum(_reads(logs[name], run[0].generation, each) for name in beside))
-        for run in runs(logs[stream])
-        for each in _windows(run, logs, warm_up, window)
-    ]
+    found = list[LoadWindow]()
+    for run in runs(logs[stream]):
+        others = [_reads(logs[name], run[0].generation) for name in beside]
+        for each in _windows(run, logs, warm_up, window):
+            further = sum(other.between(each.begin, each.end) for other in others)
+            found.append(replace(each, records=each.records + further))
     longest = _REST * median(each.seconds for each in found) if found else 0.0
     return [each for each in found if each.seconds <= longest]
 
@@ -91,7 +97,7 @@ def _windows(
 ) -> Iterator[LoadWindow]:
     own = [batch for log in logs.values() for batch in log if batch.generation == run[0].generation]
     warm = min(batch.at for batch in own) + warm_up
-    numbers = [_Numbers(log, run[0].generation) for log in logs.values()]
+    numbers = [_numbers(log, run[0].generation) for log in logs.values()]
     first: BatchFigures | None = None
     for batch in run:
         if batch.cpu_seconds is None or batch.read is None or batch.at < warm:
@@ -108,15 +114,6 @@ def _windows(
         if cpu >= 0 and records >= 0 and batches > 0:  # a stream that was started again counts from 0
             yield LoadWindow(begin, (end - begin).total_seconds(), cpu, records, batches)
         first = batch
-
-
-def _reads(log: Sequence[BatchFigures], generation: int, window: LoadWindow) -> int:
-    """Return how many records the batches have read that were planned in a window."""
-    end = window.begin + timedelta(seconds=window.seconds)
-    own = sorted((each.at, each.read) for each in log if each.generation == generation and each.read is not None)
-    before = [read for at, read in own if at <= window.begin]
-    until = [read for at, read in own if at <= end]
-    return max(0, (until[-1] if until else 0) - (before[-1] if before else 0))
 
 
 def records_read(log: Sequence[BatchFigures]) -> int:
@@ -138,17 +135,30 @@ def batch_times(log: Sequence[BatchFigures], *, warm_up: timedelta = WARM_UP) ->
     return found
 
 
-class _Numbers:
-    """The numbers of a stream's batches by when they were planned; of many short ones some are not in the log."""
+class _Growth:
+    """A count that grows with a stream's batches, by when they were planned; many short ones are not in the log.
 
-    def __init__(self, log: Sequence[BatchFigures], generation: int) -> None:
-        own = sorted((batch.at, batch.number) for batch in log if batch.generation == generation)
-        self._times, self._numbers = [at for at, _ in own], [number for _, number in own]
+    Args:
+        steps: when a batch was planned, and the count with it.
+        begin: the count before the first of them.
+    """
+
+    def __init__(self, steps: Iterable[tuple[datetime, int]], begin: int) -> None:
+        own = sorted(steps)
+        self._times, self._counts = [at for at, _ in own], [begin, *(count for _, count in own)]
 
     def between(self, begin: datetime, end: datetime) -> int:
-        """Return how many batches were planned in `(begin, end]`."""
-        first, last = bisect_right(self._times, begin), bisect_right(self._times, end)
-        if last == first:
-            return 0
-        before = self._numbers[first - 1] if first else self._numbers[first] - 1
-        return max(0, self._numbers[last - 1] - before)
+        """Return by how much it grew with the batches that were planned in `(begin, end]`."""
+        before, after = (self._counts[bisect_right(self._times, moment)] for moment in (begin, end))
+        return max(0, after - before)
+
+
+def _numbers(log: Sequence[BatchFigures], generation: int) -> _Growth:
+    """Return how the number of a stream's batches grew."""
+    steps = [(batch.at, batch.number) for batch in log if batch.generation == generation]
+    return _Growth(steps, min(steps)[1] - 1 if steps else 0)
+
+
+def _reads(log: Sequence[BatchFigures], generation: int) -> _Growth:
+    """Return how the number of records grew that a stream has read."""
+    return _Growth(((each.at, each.read) for each in log if each.generation == generation and each.read is not None), 0)
