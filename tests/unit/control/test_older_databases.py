@@ -9,6 +9,7 @@ from pathlib import Path
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Engine
 
 from sluice.control.backfills import SqlBackfills
 from sluice.control.database import migrate, open_database, sqlite_url, transaction
@@ -47,6 +48,15 @@ def take_back(file: Path, version: str, statements: Iterable[str]) -> None:
         connection.execute("UPDATE alembic_version SET version_num = ?", (version,))
 
 
+def brought_up_to_date(file: Path) -> Engine:
+    """Open a database as a new version does, and check that it has today's tables."""
+    engine = open_database(sqlite_url(file))
+    migrate(engine)
+    with transaction(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    return engine
+
+
 def test_backfills_of_the_first_release_computed_with_what_is_on_record(tmp_path: Path) -> None:
     file = tmp_path / "control.db"
     engine = open_database(sqlite_url(file))
@@ -57,11 +67,7 @@ def test_backfills_of_the_first_release_computed_with_what_is_on_record(tmp_path
     engine.dispose()
     take_back(file, "0011", AFTER_0011)
 
-    engine = open_database(sqlite_url(file))
-    migrate(engine)
-
-    with transaction(engine) as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine = brought_up_to_date(file)
     found = SqlBackfills(engine, "local", ManualClock()).get(claimed.id)
     assert found == claimed
     assert found.request.static is StaticChoice.RECORDED
@@ -81,11 +87,7 @@ def test_an_index_with_several_codes_of_an_interval_is_filled_anew_from_the_logs
     engine.dispose()
     take_back(file, "0014", AFTER_0014)
 
-    engine = open_database(sqlite_url(file))
-    migrate(engine)
-
-    with transaction(engine) as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine = brought_up_to_date(file)
     index = LedgerIndex(engine, "local", {"sales": source})
     assert index.ledger("sales") == Ledger()
     assert (index.overview(), index.stale({"sales": "c"})) == ({}, {"sales": 0})
