@@ -8,23 +8,19 @@ two changes it parses every twenty minutes. Nothing here runs while a file is pa
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from airflow.dag_processing.bundles.local import LocalDagBundle
 
 from sluice.clock import Clock, SystemClock
+from sluice.project.sources import Files, files_below, project_folders
 from sluice.settings import settings
 
 log = logging.getLogger(__name__)
-
-Files: TypeAlias = frozenset[tuple[str, int, int]]
-"""Path, change time and size of each file."""
 
 LONGEST = timedelta(minutes=20)
 """At most so long nothing is parsed: a DAG that was deleted in Airflow's pages is back by then."""
@@ -39,7 +35,6 @@ with it, so it needs another parse where the two came close together.
 FIRST = ("streams.py", "spec_errors.py", "backfills.py", "quality.py")
 """The files in which a new spec, or its fault, shows: they are parsed before the others."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_PASSED_BY = ("__pycache__",)
 
 
 @dataclass
@@ -129,8 +124,7 @@ class SpecsBundle(LocalDagBundle):
         self._scheduler.check()
 
     def _folders(self) -> Iterable[Path]:
-        home = settings().home
-        return self.path, home / "include", home / "spark_jobs"
+        return self.path, *project_folders(settings().home)
 
     def _parsed(self) -> Mapping[str, datetime]:
         from airflow.models.dag import DagModel  # noqa: PLC0415 - a worker has no use for the models
@@ -158,21 +152,3 @@ class SpecsBundle(LocalDagBundle):
 def in_turn(places: Iterable[str]) -> list[str]:
     """Return files in the order of their requests: the processor puts each in front of those before it."""
     return sorted(places, key=lambda place: (-FIRST.index(place) if place in FIRST else -len(FIRST), place))
-
-
-def files_below(folders: Iterable[Path]) -> Files:
-    """Check all files below some folders, but for hidden ones and bytecode. A folder that is not there has none."""
-    return frozenset(file for folder in folders for file in _files(str(folder)))
-
-
-def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    with suppress(OSError), os.scandir(folder) as entries:  # what is not there, or goes just now, has no files
-        for entry in entries:
-            if entry.name.startswith(".") or entry.name in _PASSED_BY:
-                continue
-            with suppress(OSError):
-                if entry.is_dir():
-                    yield from _files(entry.path)
-                else:
-                    status = entry.stat()
-                    yield entry.path, status.st_mtime_ns, status.st_size

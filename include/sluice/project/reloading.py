@@ -1,29 +1,27 @@
-"""The project as its specs are now, reloaded when one has changed: a triggerer or a server outlives many edits."""
+"""The project as its files are now, reloaded when one has changed: a triggerer or a server outlives many edits."""
 
 from __future__ import annotations
 
 import gc
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
 
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
+from sluice.project.sources import Files, files_below, project_folders
 from sluice.settings import Settings, settings
 from sluice.streams.health.pacing import PollRate
-
-SpecVersion: TypeAlias = tuple[tuple[str, int], ...]
-"""Names and change times of all spec files."""
 
 CHECK_SECONDS = 10.0
 _CHECKS = PollRate(CHECK_SECONDS, share=0.001)
 
 
 class ReloadingProject:
-    """Opens a project once, and again when one of its specs has changed. Safe for several threads."""
+    """Opens a project once, and again when one of its files has changed. Safe for several threads.
+
+    A spec is sound or broken by other files as well: its transform, its sink, the schemas of its topic.
+    """
 
     def __init__(
         self, open_: Callable[[], Project], clock: Clock | None = None, place: Callable[[], Settings] = settings
@@ -33,7 +31,7 @@ class ReloadingProject:
         self._clock = clock or SystemClock()
         self._project: Project | None = None
         self._place: Settings | None = None
-        self._version: SpecVersion = ()
+        self._version: Files = frozenset()
         self._check_at = 0.0
         self._lock = Lock()
 
@@ -44,7 +42,7 @@ class ReloadingProject:
             if self._project is not None and self._place is place and self._clock.monotonic() < self._check_at:
                 return self._project
             begun = time.thread_time()
-            version = _spec_version(place.home / "include")
+            version = files_below(project_folders(place.home))
             self._check_at = self._clock.monotonic() + _CHECKS.period(time.thread_time() - begun)
             if self._project is None or (self._place, self._version) != (place, version):
                 self._project, self._place, self._version = self._open(), place, version
@@ -61,12 +59,3 @@ def set_apart() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-
-
-def _spec_version(include: Path) -> SpecVersion:
-    """Return the version without a path object for each file: there may be ten thousand."""
-    files: list[tuple[str, int]] = []
-    for folder in sorted(path for path in include.iterdir() if path.is_dir()):
-        with os.scandir(folder) as entries:
-            files += [(each.path, each.stat().st_mtime_ns) for each in entries if each.name.endswith(".yaml")]
-    return tuple(sorted(files))

@@ -110,7 +110,7 @@ def scan(
     documents, strays = _read(include, parse, kinds)
     documents.update(unwritten)
     specs, broken = _read_alone(documents, include)
-    reading = Reading(include.parent, include, _catalog(specs), documents)
+    reading = Reading(include.parent, include, _catalog(specs), documents, kinds)
     for finding in chain.from_iterable(rule(reading) for rule in rules):
         broken[finding.key].add(finding.fault)
     faults = {*strays, *(fault for own in broken.values() for fault in own)}

@@ -102,12 +102,13 @@ def _orphaned(project: Project, history: AlertHistory) -> Mapping[Key, str]:
     incidents = list(open_incidents(history).values())
     if not orphaned(incidents, project.catalog):
         return {}
-    if scan(settings().home / "include").faults:
+    present = scan(settings().home / "include")
+    if present.faults:
         return {}
     units = {unit for incident in incidents if (unit := unit_of(incident.newest.dag_id))}
     attempts = project.records.registry().newest_attempts(units)
     alive = {unit for unit, attempt in attempts.items() if attempt.state is not AttemptState.ENDED}
-    return orphaned(incidents, project.catalog, alive)
+    return orphaned(incidents, present.catalog, alive)  # the project may have been opened before a repair
 
 
 def _take(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
 
 from sluice.contracts.breach import Loc
 from sluice.specs.catalog.catalog import Catalog
@@ -57,12 +56,14 @@ class Reading:
         include: the folder of the specs.
         catalog: the specs whose own file is sound; references may lead nowhere yet.
         documents: every file, also the broken ones.
+        kinds: those that were read; of others nobody can say whether a spec exists.
     """
 
     home: Path
     include: Path
     catalog: Catalog
     documents: Mapping[Key, Document]
+    kinds: Collection[Kind]
 
     @property
     def transforms(self) -> Path:
@@ -99,10 +100,6 @@ class Reading:
     def file(self, path: Path) -> str:
         """Return a file's name as faults show it."""
         return path.relative_to(self.home).as_posix()
-
-
-def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and re.match(NAME_PATTERN, value) is not None
 
 
 def _values_at(data: object, path: tuple[str, ...], loc: Loc = ()) -> Iterator[tuple[Loc, object]]:

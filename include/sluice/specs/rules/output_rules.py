@@ -170,6 +170,6 @@ def shape_faults(reading: Reading, shape: TopicShape) -> Iterator[tuple[Loc, str
     for where, _ in shape.written_configs():
         if is_secret(where[-1]):
             yield where, "this is a secret.", "keep it out of the spec."
-    for deployment in shape.deployments:
+    for deployment in shape.deployments if Kind.DEPLOYMENT in reading.kinds else ():
         if (Kind.DEPLOYMENT, deployment) not in reading.documents:
             yield ("deployments", deployment), *reading.absent(Kind.DEPLOYMENT, deployment)

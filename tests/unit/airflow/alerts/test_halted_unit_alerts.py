@@ -77,3 +77,15 @@ def test_an_alert_about_a_stream_that_no_spec_declares_any_more_is_over_unless_t
     airflow.twin.catalog = Catalog()
     airflow.rounds(2)
     assert flights.titles() == ([halted] if broken else [halted, f"Over: {halted}"])
+
+
+def test_an_alert_about_a_unit_is_not_over_because_the_project_was_opened_while_its_spec_was_broken(
+    airflow: Airflow,
+) -> None:
+    flights = Flights(airflow)
+    flights.dies()
+    flights.minutes(2, None)
+    (halted,) = flights.titles()
+    airflow.twin.catalog = Catalog()
+    airflow.rounds(2)
+    assert flights.titles() == [halted], "the spec is sound, and the unit is still halted"

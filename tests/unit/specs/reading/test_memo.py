@@ -14,7 +14,18 @@ from sluice.specs.load import Scan, scan
 from sluice.specs.reading.document import Document, parse_document
 from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.memo import Memo
-from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, Bench
+from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, TOPIC_FILE, Bench
+
+
+LARGE = """\
+name: large
+source: orders
+transform: large:large
+time: {allowed_lateness: 1 hour, future_skew: 5 min}
+outputs:
+- {kind: topic, topic: large, keys: [id], create: {partitions: 2, deployments: {prod: {partitions: 4}}}}
+driver: quick
+"""
 
 
 @pytest.fixture
@@ -124,7 +135,11 @@ def test_a_memo_says_what_the_parser_says(tmp_path_factory: pytest.TempPathFacto
 def test_a_scan_of_some_kinds_agrees_with_a_whole_one_forgets_nothing_and_trusts_no_gate(
     bench: Bench, reader: Reader, file: Path
 ) -> None:
+    bench.edit(TOPIC_FILE, "partitions: 2", "partitions: 2\ndeployments: {prod: {partitions: 3}}")
+    bench.write("include/pipelines/large.yaml", LARGE)
+    bench.write("spark_jobs/transforms/large.py", "def large(orders):\n    return orders.select('id')\n")
     whole = reader.scan()
+    assert not whole.faults
     bench.edit(PIPELINE_FILE, "future_skew: 5 min", "future_skew: 6 min")
     memo = Memo(file)
     part = scan(bench.home / "include", parse=memo.parse, kinds=(Kind.TOPIC, Kind.PIPELINE))
