@@ -29,6 +29,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def project(bench: Bench, clock: ManualClock) -> ReloadingProject:
+    assert bench.home == settings().home
     return ReloadingProject(lambda: Project.open_tolerant(settings()), clock)
 
 

@@ -16,7 +16,6 @@ from sluice.specs.reading.kinds import Kind
 from sluice.specs.reading.memo import Memo
 from tests.unit.specs.bench import PIPELINE, PIPELINE_FILE, TOPIC_FILE, Bench
 
-
 LARGE = """\
 name: large
 source: orders
