@@ -27,6 +27,17 @@ class LiveTableSuite:
         assert [(row.fields["carrier"], row.fields["departed"]) for row in second.rows] == [("AA", 7)]
         followed.close()
 
+    def test_rows_that_expire_after_their_batch_was_read_are_gone(self, place: Place, source: OpenSource) -> None:
+        store = place.store()
+        store.apply(change(10, (5, "AA", 1), (6, "AA", 2)))
+        followed = source()
+        followed.read(READ_SECONDS)
+        store.expire(at(6))
+        again = followed.read(READ_SECONDS)
+        assert again.whole
+        assert [row.fields["departed"] for row in again.rows] == [2]
+        followed.close()
+
     def test_without_a_change_nothing_is_read_again(self, place: Place, source: OpenSource) -> None:
         store = place.store()
         store.apply(change(10, (5, "AA", 1)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.types import TypeEngine
 
@@ -31,7 +31,14 @@ _outputs = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("entry", sa.Text),
 )
-"""Of every table: the generation that owns it, and the batch that it holds. A stream has one line in all its epochs."""
+"""Of every table: the generation that owns it, and the batch that it holds. A stream has one line in all its epochs.
+
+Each transaction that changes rows writes a line of their table, so readers see by its `xmin` that they have changed.
+"""
+_OPENING = 0x51_0C1CE
+"""The advisory lock under which tables are created: two sessions that create one at once fail."""
+_DATA_REFUSED = ("22", "23", "54")
+"""Classes of SQLSTATE: a value that cannot be held, a constraint, and a limit such as that of the size of a key."""
 
 _TYPES: Mapping[pa.DataType, TypeEngine[Any]] = {
     pa.string(): sa.Text(),
@@ -104,6 +111,7 @@ class PostgresLatest:
     def open(self) -> None:
         """See the port."""
         with self._transaction() as connection:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OPENING)))
             _metadata.create_all(connection)
             self._table.metadata.create_all(connection)
             self._add(self._missing_columns(connection), connection)
@@ -130,7 +138,9 @@ class PostgresLatest:
         """See the port."""
         with self._transaction() as connection:
             self._owned(connection)
-            connection.execute(self._table.delete().where(self._table.c[str(self._described.time_column)] < before))
+            time_column = self._table.c[str(self._described.time_column)]
+            if connection.execute(self._table.delete().where(time_column < before)).rowcount:
+                announce(self._table.name, connection)
 
     def _owned(self, connection: sa.Connection) -> StreamEntry | None:
         """Lock our line in the book until the transaction ends, and return the batch that it names."""
@@ -194,12 +204,17 @@ class PostgresLatest:
         return transaction(self._engine)
 
 
+def announce(table: str, connection: sa.Connection) -> None:
+    """Have readers of a table read it again, and lock out its streams until the transaction ends."""
+    connection.execute(_outputs.update().where(_outputs.c.table_name == table).values(entry=_outputs.c.entry))
+
+
 @contextmanager
 def transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Yield a connection in a transaction, which is committed on the way out.
 
     Raises:
-        RefusedError: the database refuses a statement.
+        RefusedError: the database refuses a statement, or a value.
         UnreachableError: it could not be asked.
     """
     where = f"the database {engine.url.render_as_string(hide_password=True)}"
@@ -209,10 +224,23 @@ def transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
     except ProgrammingError as error:  # the statement, or the rights that it needs
         raise RefusedError(f"{where} refuses: {error.orig}", fix="see the message of the database.") from error
     except (DBAPIError, PoolTimeoutError) as error:
+        if _refuses_data(error):
+            raise RefusedError(
+                f"{where} cannot hold the rows: {error.orig}",
+                fix="let the transform leave such values out or replace them: PostgreSQL holds no U+0000 in texts, and "
+                "no key of more than 2,700 bytes. Or keep the output in a Delta table.",
+            ) from error
         cause = getattr(error, "orig", None) or error
         raise UnreachableError(
             f"{where} could not be queried: {cause}", fix="check that it is up and may be written."
         ) from error
+
+
+def _refuses_data(error: DBAPIError | PoolTimeoutError) -> TypeGuard[DBAPIError]:
+    """Whether it is the data that are refused: the same batch is refused again, however often it is tried."""
+    if isinstance(error, DataError | IntegrityError):
+        return True
+    return isinstance(error, DBAPIError) and str(getattr(error.orig, "sqlstate", ""))[:2] in _DATA_REFUSED
 
 
 def _columns(table: LatestTable) -> Iterator[sa.Column[Any]]:

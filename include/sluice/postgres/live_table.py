@@ -1,4 +1,4 @@
-"""A `latest` output in PostgreSQL as a source of newest values: the whole table, whenever a batch has changed it."""
+"""A `latest` output in PostgreSQL as a source of newest values: the whole table, whenever its rows have changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sluice.live.source import Row, SourceRead
 from sluice.live.values import MAX_VALUES
 
 _POLL_SECONDS = 0.25
-_BATCHES = text("SELECT entry FROM sluice_outputs WHERE table_name = :name ORDER BY writer")
+_VERSION = text("SELECT writer, xmin::text FROM sluice_outputs WHERE table_name = :name ORDER BY writer")
 
 
 class PostgresLiveTable:
@@ -22,7 +22,7 @@ class PostgresLiveTable:
     def __init__(self, engine: Engine, table: str) -> None:
         self._engine = engine
         self._name = table
-        self._read: list[str | None] | None = None
+        self._read: list[tuple[str, str]] | None = None
 
     def read(self, seconds: float) -> SourceRead:
         """See the port.
@@ -32,23 +32,23 @@ class PostgresLiveTable:
             RefusedError: the table has more rows than are held.
         """
         until = time.monotonic() + seconds
-        while (batches := self._batches()) == self._read:
+        while (version := self._version()) == self._read:
             if time.monotonic() >= until:
                 return SourceRead()
             time.sleep(_POLL_SECONDS)
         rows = self._rows()
-        self._read = batches
+        self._read = version
         return SourceRead(rows, whole=True)
 
     def close(self) -> None:
         """See the port."""
         self._engine.dispose()
 
-    def _batches(self) -> list[str | None]:
-        """Return what was last written by each stream: it changes with the rows, in one transaction."""
+    def _version(self) -> list[tuple[str, str]]:
+        """Return the last transaction that wrote each line about the table: every change of its rows writes one."""
         try:
             with self._engine.connect() as connection:
-                return list(connection.execute(_BATCHES, {"name": self._name}).scalars())
+                return [(writer, xmin) for writer, xmin in connection.execute(_VERSION, {"name": self._name})]
         except SQLAlchemyError as error:
             raise self._unreachable(error) from error
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import NoSuchTableError
 
 from sluice.errors import NotReadyError
 from sluice.live.rebuilding import HeldRow
-from sluice.postgres.latest import transaction
+from sluice.postgres.latest import announce, transaction
 
 
 class PostgresRebuildStore:
@@ -53,12 +53,14 @@ class PostgresRebuildStore:
         """See the port."""
         table = self._table
         with transaction(self._engine) as connection:
+            announce(self._name, connection)
             connection.execute(table.delete().where(table.c[time_column] > than))
 
     def replace(self, rows: pa.Table, keys: Sequence[str], time_column: str, before: datetime) -> None:
         """See the port."""
         table = self._table
         with transaction(self._engine) as connection:
+            announce(self._name, connection)  # before the rows are locked, as a batch does it
             connection.execute(table.delete().where(table.c[time_column] < before))
             if rows.num_rows:
                 added = insert(table).on_conflict_do_nothing(index_elements=list(keys))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,11 +28,11 @@ from sluice.control.order_breaks import SqlOrderBreaks
 from sluice.control.registry import SqlRegistry
 from sluice.control.snapshots import SqlSnapshotStore
 from sluice.control.tables import metadata
-from sluice.errors import SluiceError, SpecError
+from sluice.errors import RefusedError, SluiceError, SpecError
 from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.backfills import Backfills, BackfillState
 from sluice.intervals.backfill.request import Mode, Request
-from sluice.intervals.entries import Logged
+from sluice.intervals.entries import Logged, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
 from sluice.postgres.latest import PostgresLatest, connect
@@ -41,8 +43,8 @@ from sluice.streams.health.snapshots import SnapshotStore
 from sluice.streams.registry import Registry
 from tests.settlements import settlement
 from tests.suites.backfills_suite import BackfillsSuite
-from tests.suites.latest_suite import LatestSuite, Place, change
-from tests.suites.live_suite import LiveTableSuite, OpenSource
+from tests.suites.latest_suite import TABLE, WRITER, LatestSuite, Place, at, change, rows
+from tests.suites.live_suite import READ_SECONDS, LiveTableSuite, OpenSource
 from tests.suites.order_breaks_suite import OrderBreaksSuite
 from tests.suites.rebuild_suite import OpenRebuilt, RebuildSuite
 from tests.suites.registry_suite import RegistrySuite
@@ -148,6 +150,16 @@ class TestPostgresLiveTable(LiveTableSuite):
     def source(self, url: str) -> OpenSource:
         return lambda: PostgresLiveTable(connect(url, "serving"), "departures_live")
 
+    def test_whoever_follows_sees_what_was_rebuilt(self, place: Place, source: OpenSource, url: str) -> None:
+        place.store().apply(change(10, (1, "UA", 3), (2, "UA", 5)))
+        followed, rebuilt = source(), PostgresRebuildStore(connect(url, "serving"), "departures_live")
+        followed.read(READ_SECONDS)
+        rebuilt.replace(rows((1, "UA", 4)), TABLE.keys, "hour", at(2))
+        assert {row.fields["departed"] for row in followed.read(READ_SECONDS).rows} == {4, 5}
+        rebuilt.remove_later("hour", at(1))
+        assert {row.fields["departed"] for row in followed.read(READ_SECONDS).rows} == {4}
+        followed.close()
+
 
 class TestPostgresRebuildStore(RebuildSuite):
     @pytest.fixture
@@ -171,6 +183,32 @@ class TestPostgresLatest(LatestSuite):
             store.apply(change(20, (1, "UA", 4), (1, None, 5)))  # type: ignore[arg-type]  a key that is null
         assert place.held() == {(1, "UA"): 3}
         assert place.store().latest == change(10).entry
+
+    @pytest.mark.parametrize("carrier", ["U\0A", secrets.token_hex(5000)], ids=["U+0000", "a long key"])
+    def test_a_value_that_it_cannot_hold_is_refused_and_not_taken_for_an_outage(
+        self, place: Place, carrier: str
+    ) -> None:
+        store = place.store()
+        store.apply(change(10, (1, "UA", 3)))
+        with pytest.raises(RefusedError, match="cannot hold the rows"):
+            store.apply(change(20, (1, carrier, 4)))
+        assert place.held() == {(1, "UA"): 3}
+
+    def test_streams_that_open_the_first_tables_at_once_all_succeed(self, url: str) -> None:
+        engines = [connect(url, "serving") for _ in range(6)]
+        at_once = Barrier(len(engines))
+
+        def opened(number: int) -> StreamEntry | None:
+            table = replace(TABLE, name=f"departures_{number % 2}")
+            store = PostgresLatest(engines[number], table, f"{WRITER}{number}", 1)
+            at_once.wait(10)
+            store.open()
+            return store.latest
+
+        with ThreadPoolExecutor(len(engines)) as pool:
+            assert list(pool.map(opened, range(len(engines)))) == [None] * len(engines)
+        for engine in engines:
+            engine.dispose()
 
 
 def test_a_url_that_is_of_no_postgresql_is_refused_and_not_repeated() -> None:
