@@ -36,6 +36,8 @@ TopicIdOption = Annotated[
     typer.Option(metavar="ID", help="Of several topics of this name: which one. Default: the newest with this offset."),
 ]
 
+MaskedOption = Annotated[bool, typer.Option("--masked", help="Mask key, fields and rows: letters as x, digits as 9.")]
+
 
 def trace(
     address: AddressArgument,
@@ -43,7 +45,9 @@ def trace(
     rows: RowsOption = False,
     limit: Annotated[int, typer.Option(min=1, help="With --rows: the number of rows of each pipeline.")] = _ROWS,
     topic_id: TopicIdOption = "",
-    masked: Annotated[bool, typer.Option("--masked", help="Mask key and fields: letters as x, digits as 9.")] = False,
+    masked: Annotated[
+        bool, typer.Option("--masked", help="Mask key, fields and rows: letters as x, digits as 9.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what became of one record: where it is stored, how it was judged, and which intervals are made of it.

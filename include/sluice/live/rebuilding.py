@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import isnan
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -114,10 +115,15 @@ def plan_rebuild(settled: pa.Table, held: Sequence[HeldRow], table: LatestTable,
         rows,
         before,
         missing=len(wanted.keys() - earlier.keys() - later.keys()),
-        different=sum(row != wanted[key] for key, row in earlier.items() if key in wanted),
+        different=sum(_comparable(row) != _comparable(wanted[key]) for key, row in earlier.items() if key in wanted),
         extra=len(earlier.keys() - wanted.keys()),
         later=len(later),
     )
+
+
+def _comparable(row: HeldRow) -> HeldRow:
+    """Return a row that equals itself: a number that is none (NaN) does not."""
+    return {name: "NaN" if isinstance(value, float) and isnan(value) else value for name, value in row.items()}
 
 
 def _by_key(rows: Sequence[HeldRow], keys: Sequence[str]) -> dict[tuple[Any, ...], HeldRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from sluice.cli import trace as command
 from sluice.cli.main import app
-from sluice.cli.views.trace_view import print_trace
+from sluice.cli.views.trace_view import print_trace, trace_as_dict
 from sluice.delta.log import append_entry, entry_properties
 from sluice.delta.table import ensure_table
 from sluice.errors import NotReadyError, SpecError
@@ -23,6 +24,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.acceptance import GATE_FAILED
 from sluice.intervals.backfill.backfills import BackfillState
 from sluice.intervals.backfill.request import Mode, Request
+from sluice.intervals.backfill.trial import RowDifference
 from sluice.intervals.entries import Content, Entry, ExaminedSource, SettleEntry, StreamEntry
 from sluice.intervals.reach import Hole
 from sluice.intervals.record_positions import RecordPositions
@@ -37,7 +39,7 @@ from sluice.topics.deduplication import GENERATION, ID, POSITION
 from sluice.tracing.address import RecordAddress
 from sluice.tracing.intervals import Part
 from sluice.tracing.storage import StorageState
-from sluice.tracing.trace import PipelineTrace, Trace
+from sluice.tracing.trace import PipelineTrace, RecordRows, Trace
 from tests.editing import edit
 from tests.twins.kafka_administration import InMemoryKafkaAdministration
 from tests.twins.topic_records import InMemoryRecords
@@ -317,6 +319,16 @@ def test_the_command_prints_json_and_masks(traced: Traced, monkeypatch: pytest.M
     assert "north" not in masked
     with pytest.raises(NotReadyError, match="the raw table does not hold orders/0/7"):
         CliRunner().invoke(app, ["trace", "orders/0/7", "--rows"], catch_exceptions=False)
+
+
+def test_rows_are_masked_for_people_and_for_programs(traced: Traced, capsys: pytest.CaptureFixture[str]) -> None:
+    found = trace_record(traced.project, RecordAddress("orders", 0, 0))
+    rows = RecordRows((RowDifference(NOON, {"shop": "north"}, 0, 1),), alone=({"shop": "north"},))
+    found = replace(found, pipelines=(replace(found.pipelines[0], rows=rows),))
+    for masked in (False, True):
+        print_trace(found, masked=masked)
+        texts = (capsys.readouterr().out, json.dumps(trace_as_dict(found, masked=masked)))
+        assert ["north" in text for text in texts] == [not masked] * 2
 
 
 def test_one_unreadable_log_hides_nothing_else(traced: Traced) -> None:

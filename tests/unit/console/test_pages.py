@@ -198,7 +198,10 @@ def test_an_interval_is_shown_closely_with_the_command_that_mends_it(visitor: Te
     assert "records were dropped" in said
 
 
-@pytest.mark.parametrize("query", ["month=2013-1", "month=2013-13", "at=yesterday", "page=x"])
+_ENDS = ("month=0001-01", "month=9999-12", "at=0001-01-01T00:00%2B14:00", "at=9999-12-31T23:30Z")
+
+
+@pytest.mark.parametrize("query", ["month=2013-1", "month=2013-13", "at=yesterday", "page=x", *_ENDS])
 def test_a_question_that_nobody_understands_is_refused(visitor: TestClient, query: str) -> None:
     path = "/intervals" if query.startswith("page") else f"/intervals/{pipeline_of(0)}"
     assert visitor.get(f"{path}?{query}").status_code == 422

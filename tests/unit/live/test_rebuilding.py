@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +65,9 @@ def test_a_row_without_its_key_is_refused() -> None:
     without = rows((1, "a", 1)).set_column(1, "carrier", [[None]])
     with pytest.raises(RefusedError, match="have no 'carrier'"):
         plan_rebuild(without.cast(rows().schema), [], TABLE, at(3))
+
+
+def test_a_value_that_is_no_number_is_equal_to_itself() -> None:
+    settled = rows((1, "a", 1)).set_column(3, "delay", pa.array([float("nan")]))
+    assert not plan_rebuild(settled, settled.to_pylist(), TABLE, at(3)).needed
+    assert plan_rebuild(settled, rows((1, "a", 1)).to_pylist(), TABLE, at(3)).different == 1

@@ -148,6 +148,7 @@ def instant(text: str, *, through: bool = False) -> datetime:
 
     Raises:
         ValueError: it is neither.
+        OverflowError: the calendar ends before.
     """
     moment = datetime.fromisoformat(text)
     if len(text) != len("2013-01-01"):
@@ -194,6 +195,6 @@ def _range(form: Mapping[str, Any], partition: str | None, length: timedelta, fa
 def _instant(name: str, text: str, faults: list[str]) -> datetime | None:
     try:
         return instant(text, through=name == "to")
-    except ValueError:
+    except (ValueError, OverflowError):  # the day after the last day of the calendar
         faults.append(f"`{name}` is {text!r}: write a date or a date-time with its offset, such as 2013-01-01T06:00Z")
         return None

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable, Param
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow import runtime
 from sluice.airflow.alerts.alerting import FailureNotifier
@@ -24,7 +24,7 @@ from sluice.airflow.rounds import AskedOfAirflow, Found, RoundOperator, RoundTri
 from sluice.airflow.streams.stream_request import NO_REASON
 from sluice.alerts.alert import Level
 from sluice.alerts.incidents import Key
-from sluice.errors import SluiceError
+from sluice.errors import RefusedError, SluiceError
 from sluice.mirrors.alerting import class_of_verdict, ends
 from sluice.mirrors.lag import MirrorVerdict
 from sluice.project.mirroring.failover import Failover, units_of
@@ -34,6 +34,7 @@ from sluice.specs.catalog.dag_ids import KEEP_MIRRORS, mirror_unit
 from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.reading.kinds import Kind
+from sluice.streams.life.attempts import Desired
 from sluice.streams.life.reconcile import ActionKind, reconcile
 
 log = logging.getLogger(__name__)
@@ -166,6 +167,7 @@ class KeepMirrorOperator(BaseOperator):
 
         Raises:
             AirflowFailException: somebody has to look at it; or it cannot be started, and why.
+            AirflowSkipException: a user was quicker, and it is no longer wanted.
         """
         _ = context
         if self.why:
@@ -173,10 +175,17 @@ class KeepMirrorOperator(BaseOperator):
             raise AirflowFailException(str(found)) from found
         with retried_only_if_unknown():
             life = ProjectMirrors(runtime.open_project()).life(self.mirror)
-            if self.action == ActionKind.STOP:
-                life.finish_stop(_STOP_SECONDS)
-            elif (claim := life.claim(governed=True)).attempt is not None:
-                life.submit(claim.attempt)
+            attempt = None if self.action == ActionKind.STOP else life.claim(governed=True).attempt
+            try:
+                if self.action == ActionKind.STOP:
+                    life.finish_stop(_STOP_SECONDS)
+                elif attempt is not None:
+                    life.submit(attempt)
+            except RefusedError as refusal:
+                desired = life.observe().desired
+                if self.action == ActionKind.STOP and desired is not None and desired.state is Desired.STOPPED:
+                    raise
+                raise AirflowSkipException(str(refusal)) from refusal
 
 
 def build_mirror_dag(mirror: MirrorSpec) -> DAG:

@@ -17,6 +17,7 @@ from sluice.quality.samples import masked as in_form
 from sluice.topics.printable import printable_bytes, printable_line
 from sluice.tracing.intervals import RestingInterval, TracedInterval
 from sluice.tracing.judgement import Judgement
+from sluice.tracing.masking import masked_pipeline
 from sluice.tracing.storage import BatchCommit, StorageState
 from sluice.tracing.trace import PassedOutput, PipelineTrace, RecordRows, Trace
 from sluice.wording import listed, span
@@ -37,12 +38,16 @@ def print_trace(trace: Trace, *, masked: bool) -> None:
     """Print it: the record first, then each pipeline that reads its topic."""
     out_lines.print(f"{trace.address}" + (f" (topic id {trace.topic_id})" if trace.topic_id else ""))
     print_fields(dict(_record_lines(trace, masked=masked)), _WIDTH)
-    for pipeline in trace.pipelines:
+    for pipeline in _shown_pipelines(trace, masked=masked):
         out_lines.print(f"{pipeline.pipeline} (unit {pipeline.unit}): {judgement_in_words(pipeline.judgement)}")
         for line in _pipeline_lines(pipeline):
             out_lines.print(f"  {line}")
     if not trace.pipelines:
         out_lines.print(f"  {'rows':<{_WIDTH}} {_without_pipelines(trace)}")
+
+
+def _shown_pipelines(trace: Trace, *, masked: bool) -> Sequence[PipelineTrace]:
+    return tuple(map(masked_pipeline, trace.pipelines)) if masked else trace.pipelines
 
 
 def _without_pipelines(trace: Trace) -> str:
@@ -276,7 +281,7 @@ def trace_as_dict(trace: Trace, *, masked: bool) -> dict[str, Any]:
         },
         "fields": _fields_in_words(trace, masked=True) if masked else trace.fields,
         "copies": list(trace.copies),
-        "pipelines": [_pipeline_as_dict(each) for each in trace.pipelines],
+        "pipelines": [_pipeline_as_dict(each) for each in _shown_pipelines(trace, masked=masked)],
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -106,8 +107,8 @@ def _spec(project: Project, pipeline: str, visitor: Visitor) -> PipelineSpec:
 def _instant(text: str, example: str = "2013-01-01T05:00Z") -> datetime | None:
     if not text:
         return None
-    try:
+    with suppress(ValueError):
         parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise HTTPException(422, f"{text!r:.60} is not a time such as {example}.") from error
-    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+        if MINYEAR < parsed.year < MAXYEAR:  # so that the months beside it are in the calendar
+            return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    raise HTTPException(422, f"{text!r:.60} is not a time such as {example}.")

@@ -84,14 +84,17 @@ def range_of(start: datetime, end: datetime, length: timedelta) -> Interval:
     """Return the range `[start, end)`.
 
     Raises:
-        SpecError: it is empty, has no time zone, or cuts an interval.
+        SpecError: it is empty, has no time zone, cuts an interval, or reaches the end of the calendar.
     """
     if start.tzinfo is None or end.tzinfo is None:
         raise SpecError(f"{start} to {end} has no time zone.", fix="write the offset, as in 2013-01-01T00:00Z.")
     if end <= start:
         raise SpecError(f"the range {start:%FT%RZ} to {end:%FT%RZ} is empty: the instant `to` is not in it.")
     for name, instant in (("from", start), ("to", end)):
-        held = interval_of(instant, length)
+        try:
+            held = interval_of(instant, length)
+        except OverflowError:
+            raise SpecError(f"`{name}` {instant:%FT%TZ} is too near to an end of the calendar.") from None
         if held.start != instant:
             raise SpecError(
                 f"`{name}` {instant:%FT%TZ} lies inside the interval {held.start:%FT%RZ} to {held.end:%FT%RZ}.",

@@ -81,6 +81,8 @@ def test_every_fault_of_a_form_is_told_at_once(departures: PipelineSpec) -> None
         ({"from": "2013-01-01", "to": "2013-01-02", "only": "dirty"}, "needs `mode: recompute`"),
         ({"from": "2013-01-01", "to": "2013-01-02", "static": "newest"}, "`static: newest` needs `mode: recompute`"),
         ({}, "`from` is missing"),
+        ({"from": "2013-01-01", "to": "9999-12-31"}, "`to` is '9999-12-31': write a date"),
+        ({"from": "2013-01-01", "to": "9999-12-31T23:00Z"}, "too near to an end of the calendar"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(departures: PipelineSpec, form: dict[str, str], fault: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from sluice.airflow import runtime
 from sluice.airflow.alerts.dispatch import airflow_dispatcher
@@ -17,7 +18,7 @@ from sluice.airflow.dags.mirrors import MirrorTrigger
 from sluice.airflow.rounds import AskedOfAirflow, Found
 from sluice.alerts.alert import Alert, Level
 from sluice.alerts.journal import Journal
-from sluice.errors import UnreachableError
+from sluice.errors import RefusedError, UnreachableError
 from sluice.mirrors.alerting import WELL_FOR
 from sluice.mirrors.lag import CopyLag, MirrorLag
 from sluice.project.mirroring.mirrors import ProjectMirrors
@@ -27,6 +28,7 @@ from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.model.alerting import AlertClass
 from sluice.streams.life.attempts import Desired
 from sluice.streams.life.launcher import Job
+from sluice.streams.life.life import UnitLife
 from tests.twins.project import InMemoryProject
 from tests.unit.airflow.alerts.alerting_airflow import still_open
 from tests.unit.alerts.examples import make_alert
@@ -180,3 +182,21 @@ def test_a_mirror_that_is_too_late_for_good_alerts_by_its_class(minutes: Minutes
     (found,) = minutes.pass_(1, minutes.late)
     assert (found["mirror"], found["alert_class"], found["action"]) == ("standby", "deadline", "")
     assert mirror_dags.KeepMirrorOperator(task_id="keep", **found).alert_class is DEADLINE
+
+
+def test_a_stop_that_a_start_has_overtaken_is_skipped_and_one_that_cannot_be_finished_is_red(
+    minutes: Minutes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = {"mirror": "standby", "subject": "mirror standby", "why": "", "fix": "", "alert_class": ""}
+    keep = mirror_dags.KeepMirrorOperator(task_id="keep", action="stop", **stop)
+    with pytest.raises(AirflowSkipException, match="no stop is on record any more"):
+        keep.execute({})
+    assert minutes.project.drivers.alive
+    minutes.project.control.set_desired_state("mirror_standby", Desired.STOPPED, by="ada", why="enough")
+    monkeypatch.setattr(UnitLife, "finish_stop", refuse_lost)
+    with pytest.raises(AirflowFailException, match="trace"):
+        keep.execute({})
+
+
+def refuse_lost(*_: object) -> None:
+    raise RefusedError("the launcher has lost the trace of it.")

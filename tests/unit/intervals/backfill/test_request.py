@@ -30,6 +30,7 @@ def test_a_range_may_be_told_in_any_time_zone() -> None:
         (MIDNIGHT + DAY, MIDNIGHT, "is empty"),
         (MIDNIGHT + HOUR / 2, MIDNIGHT + DAY, "`from` 2013-01-01T00:30:00Z lies inside the interval"),
         (MIDNIGHT, MIDNIGHT + HOUR / 2, "`to` 2013-01-01T00:30:00Z lies inside the interval"),
+        (MIDNIGHT, datetime(9999, 12, 31, 23, tzinfo=UTC), "too near to an end of the calendar"),
     ],
 )
 def test_a_range_that_is_none_is_refused_in_words(start: datetime, end: datetime, words: str) -> None:
