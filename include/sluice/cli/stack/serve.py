@@ -6,13 +6,16 @@ import os
 import socket
 import ssl
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from sluice.alerts.dispatch import AlertDispatcher
+from sluice.audit.recording import remark
 from sluice.cli.stack.console_server import listen
 from sluice.cli.terminal.airflow import airflow_variables
 from sluice.cli.terminal.output import err_lines
@@ -35,7 +38,7 @@ def serve(
     without_login: Annotated[
         bool, typer.Option("--without-login", help="Serve without a login. Only on 127.0.0.1.")
     ] = False,
-) -> None:
+) -> Callable[[], NoReturn] | None:
     """Serve the newest values of `latest` and `topic` outputs until Ctrl-C, and watch the rules about them.
 
     A client presents an Airflow token, and sees the outputs whose streams' DAGs it may read. Alerts are delivered like
@@ -56,8 +59,9 @@ def serve(
     audience = "(no login: only this machine)" if without_login else "for users of Airflow"
     err_lines.print(f"Live values are at {place.url}/ {audience}. Press Ctrl-C to stop.")
     if variables:
-        _in_airflow(place, without_login, variables)
-    _alone(place)
+        remark("the service runs from here on")
+        return partial(_in_airflow, place, without_login, variables)
+    return _alone(place)
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def _refuse_unusable(certificate: Path) -> None:
         ) from error
 
 
-def _in_airflow(place: ServerPlace, without_login: bool, variables: dict[str, str]) -> None:
+def _in_airflow(place: ServerPlace, without_login: bool, variables: dict[str, str]) -> NoReturn:
     """Replace this process by one with Airflow's variables, which Airflow reads while it is imported."""
     place.listening.set_inheritable(True)
     descriptor = place.listening.fileno()

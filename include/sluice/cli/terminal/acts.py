@@ -51,6 +51,8 @@ def _recorded(callback: Callable[..., Any], path: str) -> Callable[..., Any]:
         recorder = ActRecorder.of_project()
         arguments = {name.rstrip("_"): value for name, value in given.items() if name not in _OF_THE_TERMINAL}
         with recorder.recorded(recorder.described(path, Doer(user_name(), "command line"), arguments)):
-            return callback(**given)
+            answer = callback(**given)
+        # A command may return what replaces its process: nothing can be recorded after that.
+        return answer() if callable(answer) else answer
 
     return act

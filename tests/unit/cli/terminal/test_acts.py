@@ -69,7 +69,7 @@ def acts(state: Path) -> tuple[Act, ...]:
     return AuditLog(state / "audit").read().acts
 
 
-def command_of(function: Callable[..., None], path: str) -> Any:  # noqa: ANN401 - typer's own click is private
+def command_of(function: Callable[..., object], path: str) -> Any:  # noqa: ANN401 - typer's own click is private
     """Return a command that is recorded under a path of ours."""
     single = typer.Typer()
     single.command()(function)
@@ -99,6 +99,15 @@ def test_an_act_that_is_refused_is_recorded_and_the_error_is_passed_on(state: Pa
         command_of(start, "streams start").main(["flights"], standalone_mode=False)
     (act,) = acts(state)
     assert (act.outcome, act.detail) == (ActOutcome.REFUSED, "RefusedError: flights runs.")
+
+
+def test_an_act_that_replaces_its_process_has_its_end_on_record_before(state: Path) -> None:
+    def serve() -> Callable[[], None]:
+        return lambda: found.extend(acts(state))
+
+    found: list[Act] = []
+    command_of(serve, "serve").main([], standalone_mode=False)
+    assert [(act.what, act.outcome) for act in found] == [("serve", ActOutcome.DONE)]
 
 
 def test_a_command_that_may_only_show_is_an_act_where_it_does_more(state: Path) -> None:
