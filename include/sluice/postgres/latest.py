@@ -84,6 +84,19 @@ def connect(url: str, connection: str, newest: Callable[[], str] | None = None) 
     return engine
 
 
+def newest_generation(engine: sa.Engine, table: str) -> int:
+    """Return the generation of the newest attempt that has opened a table; 0 if none has.
+
+    Raises:
+        UnreachableError: the database could not be asked.
+    """
+    with transaction(engine) as connection:
+        if not sa.inspect(connection).has_table(_outputs.name):
+            return 0
+        newest = sa.select(sa.func.max(_outputs.c.generation)).where(_outputs.c.table_name == table)
+        return int(connection.execute(newest).scalar_one() or 0)
+
+
 class PostgresLatest:
     """Implements `sluice.live.store.LatestStore`.
 

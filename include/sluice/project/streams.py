@@ -11,9 +11,10 @@ from sluice.clock import Clock
 from sluice.errors import SluiceError
 from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
-from sluice.settings import StateFolder
+from sluice.settings import StateFolder, connection_url
 from sluice.specs.catalog.catalog import Catalog, Unit
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, RowsOutput
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, SinkOutput, WrittenTopic
+from sluice.specs.rules.output_rules import deliveries
 from sluice.storage.objects import objects_in
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.driver_files import spark_ui_address
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 
 def tables_of_unit(catalog: Catalog, unit: Unit) -> frozenset[str]:
     """Return the Delta tables that the driver of a unit marks with its generation."""
-    outputs = [output for name in unit.pipelines for output in catalog.pipelines[name].every_output]
+    outputs = _outputs_of(catalog, unit)
     kept = (IntervalsOutput, RowsOutput)
     tables = {output.table for output in outputs if isinstance(output, kept)}
     tables |= {output.table for output in outputs if isinstance(output, LatestOutput) and output.store == "delta"}
+    tables |= {deliveries(output.topic) for output in outputs if isinstance(output, WrittenTopic)}
+    tables |= {deliveries(output.name) for output in outputs if isinstance(output, SinkOutput)}
     return frozenset(tables | {catalog.topics[topic].raw.table for topic in unit.topics})
+
+
+def _outputs_of(catalog: Catalog, unit: Unit) -> list[Output]:
+    return [output for name in unit.pipelines for output in catalog.pipelines[name].every_output]
 
 
 @dataclass(frozen=True)
@@ -66,12 +73,19 @@ class ProjectStreams:
         )
 
     def _marked(self, unit: str) -> int:
-        """Return the highest generation that the tables of a unit name; 0 for a unit that no spec names."""
+        """Return the highest generation that the tables of a unit name; 0 for a unit that no spec names.
+
+        Raises:
+            NotConfiguredError: this process lacks a connection of its outputs.
+            UnreachableError: a database or bucket of its outputs does not answer.
+        """
         from sluice.delta.log import newest_generation  # noqa: PLC0415 - see `Project`
 
         declared = self.catalog.units().get(unit)
-        tables = () if declared is None else tables_of_unit(self.catalog, declared)
-        return max((newest_generation(self.folder.table(table)) for table in tables), default=0)
+        if declared is None:
+            return 0
+        marks = [newest_generation(self.folder.table(table)) for table in tables_of_unit(self.catalog, declared)]
+        return max([*marks, *map(_marked_in_postgresql, _outputs_of(self.catalog, declared))], default=0)
 
     def lives(self) -> Lives:
         """Return the lives of all units.
@@ -132,3 +146,15 @@ class ProjectStreams:
         except SluiceError:
             return None
         return state.start if state.newest is None else state.newest.offsets
+
+
+def _marked_in_postgresql(output: Output) -> int:
+    if not isinstance(output, LatestOutput) or output.connection is None:
+        return 0
+    from sluice.postgres.latest import connect, newest_generation  # noqa: PLC0415 - not everybody has its driver
+
+    engine = connect(connection_url(output.connection), output.connection)
+    try:
+        return newest_generation(engine, output.table)
+    finally:
+        engine.dispose()

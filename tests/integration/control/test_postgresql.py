@@ -35,7 +35,7 @@ from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.entries import Logged, StreamEntry
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import RawPosition, Reach
-from sluice.postgres.latest import PostgresLatest, connect
+from sluice.postgres.latest import PostgresLatest, connect, newest_generation
 from sluice.postgres.live_table import PostgresLiveTable
 from sluice.postgres.rebuilding import PostgresRebuildStore
 from sluice.provisioning.growth.order_break import OrderBreaks
@@ -193,6 +193,13 @@ class TestPostgresLatest(LatestSuite):
         with pytest.raises(RefusedError, match="cannot hold the rows"):
             store.apply(change(20, (1, carrier, 4)))
         assert place.held() == {(1, "UA"): 3}
+
+    def test_a_lost_record_begins_above_the_generation_that_owns_a_table(self, place: Place, url: str) -> None:
+        engine = connect(url, "serving")
+        assert newest_generation(engine, TABLE.name) == 0
+        place.store(generation=40)
+        assert (newest_generation(engine, TABLE.name), newest_generation(engine, "others")) == (40, 0)
+        engine.dispose()
 
     def test_streams_that_open_the_first_tables_at_once_all_succeed(self, url: str) -> None:
         engines = [connect(url, "serving") for _ in range(6)]

@@ -12,9 +12,19 @@ from deltalake.schema import PrimitiveType
 from sluice.delta.log import append_entry
 from sluice.delta.table import ensure_table
 from sluice.intervals.entries import AttemptEntry
+from sluice.project.streams import tables_of_unit
 from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
+from tests.unit.specs.bench import PIPELINE_FILE, TRANSFORM_FILE, sound_project
+from tests.unit.specs.rules.test_lanes import REALTIME, TRANSFORM
+from tests.unit.specs.rules.test_sinks import OUTPUTS, SINK, SINK_FILE
 
+SENT = """\
+- {kind: topic, topic: news, keys: [shop], create: {partitions: 2}}
+- {kind: dead_letters, topic: refused, create: {partitions: 2}}
+- {kind: latest, table: newest, keys: [shop]}
+- {kind: latest, table: served, keys: [shop], store: postgres, connection: serving}
+"""
 STREAMS = ("departures", "departures_live", "raw_flights")
 
 
@@ -75,3 +85,25 @@ def test_generations_begin_above_the_newest_that_a_table_of_the_unit_names(place
         ensure_table(folder, Schema([Field("n", PrimitiveType("long"))]).to_json())
         append_entry(folder, AttemptEntry(f"{table}:id:0", generation))
     assert life.marked(unit) == 6
+
+
+def test_every_table_in_which_a_driver_leaves_its_generation_is_known(tmp_path: Path) -> None:
+    bench = sound_project(tmp_path / "several")
+    text = (bench.home / PIPELINE_FILE).read_text()
+    before, _, rest = text.partition("output:\n")
+    bench.write(PIPELINE_FILE, f"{before}{OUTPUTS}driver{rest.partition('driver')[2]}")
+    bench.write(SINK_FILE, SINK)
+    bench.edit(PIPELINE_FILE, "- kind: sink", f"{SENT}- kind: sink")
+    catalog = bench.scan().catalog
+    assert tables_of_unit(catalog, catalog.units()["shop"]) == {
+        *("orders_raw", "sales", "newest"),
+        *("crm_deliveries", "news_deliveries", "refused_deliveries"),
+    }
+
+
+def test_so_are_those_of_a_unit_that_only_sends(tmp_path: Path) -> None:
+    bench = sound_project(tmp_path / "realtime")
+    bench.write(PIPELINE_FILE, REALTIME)
+    bench.write(TRANSFORM_FILE, TRANSFORM)
+    catalog = bench.scan().catalog
+    assert tables_of_unit(catalog, catalog.units()["quick"]) == {"large_orders_deliveries"}
