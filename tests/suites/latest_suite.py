@@ -117,6 +117,14 @@ class LatestSuite:
         again.apply(change(40, (5, "UA", 1)))
         assert place.held() == {(5, "UA"): 1}
 
+    def test_it_is_known_in_each_epoch_whether_a_table_was_ever_filled(self, place: Place) -> None:
+        store = place.store()
+        assert not store.filled
+        store.apply(change(10, (1, "UA", 3)))
+        assert store.filled
+        later = place.store(generation=2, epoch=1)
+        assert (later.latest, later.filled) == (None, True)
+
     def test_a_change_without_rows_still_moves_the_position(self, place: Place) -> None:
         place.store().apply(change(10))
         assert place.held() == {}

@@ -33,6 +33,10 @@ class InMemoryLatest:
     generation: int
     latest: StreamEntry | None = None
 
+    @property
+    def filled(self) -> bool:
+        return self.shared.entry is not None
+
     def check(self) -> None:
         columns = {column.name: column.type for column in self.table.schema}
         for name, kind in self.shared.columns.items():

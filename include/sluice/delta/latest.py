@@ -63,6 +63,11 @@ class DeltaLatest:
         """The newest batch in the table, as of `open` and of every `apply` since."""
         return self._log.latest if self._log else None
 
+    @property
+    def filled(self) -> bool:
+        """See the port."""
+        return self._log is not None and self._log.newest is not None
+
     def check(self) -> None:
         """See the port."""
         refuse_unfit(self._folder, self._schema)

@@ -63,6 +63,10 @@ class LatestStore(Protocol):
     def latest(self) -> StreamEntry | None:
         """The newest batch in the table, as of `open` and of every `apply` since; None before the first."""
 
+    @property
+    def filled(self) -> bool:
+        """Whether a batch has ever filled the table, of this epoch of the stream or another: it may hold rows."""
+
     def check(self) -> None:
         """Make sure that the table does not exist or can be opened. Nothing is changed, and no generation is fenced.
 

@@ -111,6 +111,7 @@ class PostgresLatest:
         self.writer = writer
         self.generation = generation
         self.latest: StreamEntry | None = None
+        self.filled = False
         self._engine = engine
         self._described = table
         self._table = sa.Table(table.name, sa.MetaData(), *_columns(table))
@@ -145,7 +146,7 @@ class PostgresLatest:
             if change.rows.num_rows:
                 connection.execute(self._upsert(), change.rows.to_pylist())
             connection.execute(_outputs.update().where(*self._mine()).values(entry=to_json(change.entry)))
-        self.latest = change.entry
+        self.latest, self.filled = change.entry, True
 
     def expire(self, before: datetime) -> None:
         """See the port."""
@@ -165,6 +166,7 @@ class PostgresLatest:
         entry = from_json(line.entry)
         if entry is not None and not isinstance(entry, StreamEntry):
             raise CorruptionError(f"sluice_outputs holds no batch of {self.writer}: {line.entry!r:.200}.")
+        self.filled = entry is not None
         return entry if entry is not None and entry.writer == self.writer else None  # the others are of older epochs
 
     def _mine(self) -> tuple[Any, ...]:

@@ -115,9 +115,9 @@ class LatestRows:
             self._expired_before = settled
 
     def _kept(self, rows: pa.Table, batch: MicroBatch, windows: OpenWindows) -> pa.Table:
-        """Return the rows that may come to the table; of one that an earlier process has filled, any may be held."""
+        """Return the rows that may come to the table; of one that was filled before, in any epoch, any may be held."""
         column = str(self._table.time_column)
-        held = self._held or (_NEVER if self._store.latest is None else _ALWAYS)
+        held = self._held or (_ALWAYS if self._store.filled else _NEVER)
         kept = windows.of(rows, column, batch.end.watermark, held)
         self._held = max(held, pc.max(kept.column(column)).as_py() or held)
         return kept

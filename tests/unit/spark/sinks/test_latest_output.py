@@ -10,6 +10,7 @@ import pytest
 
 from sluice.errors import RefusedError
 from sluice.intervals.coverage import Position
+from sluice.intervals.writers import writer_id
 from sluice.spark.sinks.latest_output import LatestRows, OpenWindows
 from sluice.spark.sinks.sink import MicroBatch
 from tests.suites.latest_suite import TABLE, WRITER, at, rows
@@ -87,11 +88,12 @@ def test_a_window_that_is_closed_by_the_batch_that_changes_it_last_shows_its_las
     assert values(shared) == {18: 16, 20: 3, 25: 1}
 
 
-def test_so_does_one_that_an_earlier_process_has_begun(
-    output: LatestRows, shared: SharedRows, settler: Settler
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_so_does_one_that_an_earlier_process_has_begun_also_in_the_epoch_before(
+    output: LatestRows, shared: SharedRows, settler: Settler, epoch: int
 ) -> None:
     write(output, batch(10, None), (18, "UA", 14), (20, "UA", 3))
-    store = InMemoryLatest(shared, TABLE, WRITER, 2)
+    store = InMemoryLatest(shared, TABLE, writer_id("departures_live", "topic", epoch), 2)
     store.open()
     again = LatestRows(TABLE, store, settler.open_windows())
     write(again, batch(15, at(10)), (19, "UA", 1))
