@@ -44,6 +44,7 @@ _FAMILY_GRACE_SECONDS = 5.0
 _LOG_CHECK_SECONDS = 60.0
 _LOG_BYTES = 64 * 1024**2
 _CANNOT_EXECUTE = 127
+_RESERVED_BYTES = 512
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -52,6 +53,7 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
     _stay_alive()
     _adopt_orphans()
     reached("before_start")
+    exit_record = ReservedRecord(folder / EXIT)
     write_durably(folder / START, {"argv": list(argv), "at": _now()})
     reached("before_driver")
     try:
@@ -59,7 +61,7 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
     except OSError as error:
         with (folder / LOG).open("a", encoding="utf-8") as log:
             log.write(f"{argv[0]} cannot be executed: {error}\n")
-        write_durably(folder / EXIT, {"pid": None, "exit_code": _CANNOT_EXECUTE, "at": _now()})
+        exit_record.write({"pid": None, "exit_code": _CANNOT_EXECUTE, "at": _now()})
         return
     reached("before_pid")
     pid = driver.pid
@@ -67,7 +69,7 @@ def keep(folder: Path, lock: int, argv: Sequence[str], *, reached: Callable[[Poi
     _release_caller()
     _wait_until_it_ends(pid, folder / LOG)
     exit_code = _end_family(pid)
-    write_durably(folder / EXIT, {"pid": pid, "exit_code": exit_code, "at": _now()})
+    exit_record.write({"pid": pid, "exit_code": exit_code, "at": _now()})
 
 
 def start_ticks(pid: int) -> int | None:
@@ -76,17 +78,50 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
+class ReservedRecord:
+    """A small JSON file that is written at the end, in room that is taken at the beginning: a full disk ends drivers.
+
+    Raises:
+        OSError: there is no room now.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._draft = path.with_name(f".{path.name}.{os.getpid()}")
+        with _or_no_draft(self._draft), self._draft.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVED_BYTES)
+            os.fsync(file.fileno())
+
+    def write(self, record: dict[str, object]) -> None:
+        """Write it, whole or not at all."""
+        with self._draft.open("r+b") as file:
+            file.write(json.dumps(record).encode().ljust(_RESERVED_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        _put_in_place(self._draft, self._path)
+
+
 def write_durably(path: Path, record: dict[str, object]) -> None:
     """Write a JSON file that is whole or absent, also after a power cut."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with _or_no_draft(draft), draft.open("w", encoding="utf-8") as file:
+        json.dump(record, file)
+        file.flush()
+        os.fsync(file.fileno())
+    _put_in_place(draft, path)
+
+
+@contextlib.contextmanager
+def _or_no_draft(draft: Path) -> Iterator[None]:
+    """Remove a draft that could not be written: on a full disk, what is left of it would stay for ever."""
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(record, file)
-            file.flush()
-            os.fsync(file.fileno())
+        yield
     except OSError:
-        draft.unlink(missing_ok=True)  # on a full disk, what is left of it would stay for ever
+        draft.unlink(missing_ok=True)
         raise
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
     draft.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:

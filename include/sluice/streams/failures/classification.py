@@ -167,13 +167,18 @@ RULES: Sequence[ErrorPattern] = (
         # the network and the executors
         r"|ConnectException|SocketTimeoutException|SocketException|UnknownHostException|NoRouteToHostException"
         r"|BindException|Connection(Refused|Reset|Aborted)?Error|BrokenPipeError|gaierror|RpcTimeoutException"
-        r"|FetchFailedException|ExecutorLostFailure|ShuffleBlockFetcherIterator",
+        r"|FetchFailedException|ExecutorLostFailure|ShuffleBlockFetcherIterator"
+        # a bucket, as Spark's file system names it; what it refuses for good has names of its own
+        r"|AWS(ServiceThrottled|Status500|ApiCallTimeout|NoResponse)Exception|AWSClientIOException"
+        r"|HttpChannelEOFException|ConnectTimeoutException",
         conditions=r"STREAMING_PYTHON_RUNNER_INITIALIZATION_\w+"
         r"|LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW"
         r"|END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW"
         # An older driver woke up and planned or ended a batch first; who is the older one, is fenced: see `Driver`
         r"|CONCURRENT_STREAM_LOG_UPDATE",
         messages=r"Multiple streaming queries are concurrently using "
+        # delta-rs after its last try: `OSError` or `DeltaError` by name; 429 and 5xx pass by, other answers do not
+        r"|(?s:.{0,300}Generic S3 error(?!.*status code.{0,60}?\b4(?!29)\d\d\b))"
         r"|Job aborted due to stage failure: .*ExecutorLostFailure"
         r"|(Application has been killed\. Reason: )?All masters are unresponsive",
     ),

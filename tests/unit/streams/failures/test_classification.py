@@ -22,6 +22,12 @@ IN_A_BATCH = Thrown(
 KAFKA = "org.apache.kafka.common.errors"
 F = FailureClass
 
+ARROW = "\n   \x1b[31m↳\x1b[0m "
+S3_BUSY = (
+    f"Kernel error -> Generic S3 error{ARROW}Error performing GET http://store/b/t/_delta_log/_last_checkpoint in "
+    f"2.4s, after 10 retries, max_retries{ARROW}10, retry_timeout{ARROW}180s  - Server returned non-2xx status code"
+    f"{ARROW}503 Service Unavailable{ARROW}<Error><Code>SlowDown</Code></Error>\n"
+)
 ONE_EXCEPTION = [
     # another driver
     (F.FENCED, "sluice.delta.writer_log.FencedError", "generation 4 owns departures; this is generation 3."),
@@ -133,6 +139,23 @@ ONE_EXCEPTION = [
     (F.AUTHORISATION, "kafka.errors.TopicAuthorizationFailedError", "[Error 29] TopicAuthorizationFailedError"),
     (F.AUTHORISATION, "kafka.errors.SaslAuthenticationFailedError", "[Error 58] SaslAuthenticationFailedError"),
     (F.AUTHORISATION, "java.nio.file.AccessDeniedException", "s3a://bucket/checkpoints: getFileStatus: Forbidden"),
+    # a bucket that does not answer, and one that refuses
+    (F.TRANSIENT, "OSError", S3_BUSY),
+    (
+        F.TRANSIENT,
+        "_internal.DeltaError",
+        (
+            "Failed to parse parquet: External: Generic S3 error: Error performing PUT http://store/b/t/part-0.parquet "
+            "in 1.2s, after 10 retries, max_retries: 10, retry_timeout: 180s - HTTP error: error sending request"
+        ),
+    ),
+    (
+        F.UNKNOWN,
+        "OSError",
+        S3_BUSY.replace("503 Service Unavailable", "400 Bad Request").replace("SlowDown", "Malformed"),
+    ),
+    (F.TRANSIENT, "sluice.settling.ports.UncertainCommitError", f"a commit may have been made or not: {S3_BUSY}"),
+    (F.TRANSIENT, "org.apache.hadoop.fs.s3a.AWSServiceThrottledException", "getFileStatus on s3a://b/t: Slow Down"),
     (F.AUTHORISATION, "java.io.FileNotFoundException", "/state/tables/raw/x.parquet (Permission denied)"),
     (F.AUTHORISATION, "builtins.PermissionError", "[Errno 13] Permission denied: '/state/progress'"),
     # memory
