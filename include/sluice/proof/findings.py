@@ -40,7 +40,7 @@ class ProofFault(ExplainedEnum):
     STALE = "stale", "the output shows an older record of a key than its newest", _STREAM
     MISJUDGED = (
         "misjudged",
-        "validation makes something else of records than they were made to be: good, late or broken",
+        "validation judged records differently from how they were made: good, late or broken",
         "compare the record with the topic's spec: `sluice feed check` names the rule",
     )
     ROW_DIFFERS = (
