@@ -41,7 +41,7 @@ class ProofFault(ExplainedEnum):
     MISJUDGED = (
         "misjudged",
         "validation judged records differently from how they were made: good, late or broken",
-        "compare the record with the topic's spec: `sluice feed check` names the rule",
+        "compare the record with the topic's spec: `sluice run` on it names the rule",
     )
     ROW_DIFFERS = (
         "row_differs",
