@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from datetime import datetime
 from enum import Enum
@@ -49,9 +50,18 @@ def _sections(group: TyperGroup, path: str, level: int) -> Iterator[str]:
         for paragraph in paragraphs(found.help or ""):
             yield f"{paragraph}\n"
         if isinstance(found, TyperGroup):
+            if found.invoke_without_command:
+                yield from _alone(found, where)
             yield from _sections(found, where, level + 1)
         else:
             yield from _command(found, where)
+
+
+def _alone(group: Any, where: str) -> Iterator[str]:  # noqa: ANN401 - see `_command`
+    """Return what a group does without a command of it."""
+    for paragraph in paragraphs(inspect.getdoc(group.callback) or ""):
+        yield f"{paragraph}\n"
+    yield from _command(group, where)
 
 
 def _command(command: Any, where: str) -> Iterator[str]:  # noqa: ANN401 - typer's own click is private
@@ -69,8 +79,15 @@ def _command(command: Any, where: str) -> Iterator[str]:  # noqa: ANN401 - typer
 
 
 def _argument(parameter: Any) -> str:  # noqa: ANN401 - see `_command`
-    name = (parameter.metavar or parameter.name.upper()).strip("[]")
-    return name if parameter.required else f"[{name}]"
+    name = _bare(parameter.metavar or parameter.name.upper())
+    shown = name if parameter.required else f"[{name}]"
+    return f"{shown}..." if parameter.nargs < 0 else shown
+
+
+def _bare(metavar: str) -> str:
+    """Return the name of a value without brackets around all of it; those of a part of it stay."""
+    name = metavar.removesuffix("...")
+    return name[1:-1] if name.startswith("[") and name.endswith("]") and name.count("[") == 1 else name
 
 
 def _names(parameter: Any) -> str:  # noqa: ANN401 - see `_command`
@@ -88,7 +105,7 @@ def _values(parameter: Any) -> str:  # noqa: ANN401 - see `_command`
         value = ", ".join(code(str(member.value)) for member in kind)
     else:
         value = parameter.metavar or _TYPES.get(kind, "text")
-        value = code(value.strip("[]")) if parameter.metavar and parameter.param_type_name == "option" else value
+        value = code(_bare(value)) if parameter.metavar and parameter.param_type_name == "option" else value
         value = "" if parameter.metavar and parameter.param_type_name == "argument" else value
     low, high = parameter.min, parameter.max
     bounds = f"at least {low}" if low is not None and high is None else f"{low} to {high}" if high is not None else ""

@@ -18,9 +18,8 @@ Made from the code by `make references`. Every error that Sluice raises on purpo
 `SluiceError`. Its message says what was found, where, why it is refused, and after `Fix:` what to do. A command
 prints it on stderr and exits with the code of its class. A traceback is a bug in Sluice.
 
-See also [all words of the output](../codes.md), including [why records are
-quarantined](../codes.md#reasons-of-the-quarantine) and [what a plan risks](../codes.md#risks-of-a-plan); [what to do
-by verdict](../runbook.md).
+See also [all words of the output](../codes.md), including [what a plan risks](../codes.md#risks-of-a-plan); [why
+records are quarantined](../validation.md#reasons); [what to do by verdict](../runbook.md).
 
 ## Classes
 
@@ -31,7 +30,8 @@ _DRIVERS = """
 
 A driver's exit code is kept by its launcher, and its class decides whether the unit is started again by itself
 ([restarts](../streams.md#restarts)). A driver that ended by a signal, or left no record, is `killed`; any other
-number is `unknown`.
+number is `unknown`. [Terms](../codes.md#ends-of-a-driver) says what each class means, and [recover a HALTED
+stream](../how-to/recover-a-halted-stream.md) what to do.
 """
 _SPECS = """
 ## Faults of specs
@@ -49,10 +49,7 @@ def errors_page() -> str:
         ((f"{'&emsp;' * depth}`{error.__name__}`", code(str(error.exit_code)), _when(error), _todo(error, depth))
          for error, depth in _below(SluiceError, 0)),
     )  # fmt: skip
-    drivers = table(
-        ("class", "exit code", "the driver", "what to do"),
-        ((code(kind.value), code(_exit_code(kind)), kind.meaning, kind.what_to_do) for kind in FailureClass),
-    )
+    drivers = table(("class", "exit code"), ((code(kind.value), code(_exit_code(kind))) for kind in FailureClass))
     return f"{_HEAD}\n{classes}\n{_DRIVERS}\n{drivers}\n{_SPECS}"
 
 

@@ -15,6 +15,10 @@ _HEAD = """# Terms
 Made from the code by `make references`. This page lists the terms of Sluice's design, and the values that it prints in
 tables, pages, metrics and logs. `sluice explain <term>` prints the same explanations.
 """
+_ELSEWHERE = {
+    "reasons of the quarantine": "[Validation](validation.md#reasons) has them, in the order in which they are judged."
+}
+"""Kinds whose table is on another page."""
 
 
 def glossary_page() -> str:
@@ -22,7 +26,8 @@ def glossary_page() -> str:
     sections = [_HEAD]
     for kind, group in groupby(entries(), key=lambda entry: entry.kind):
         rows = ((code(entry.term), entry.meaning, entry.what_to_do) for entry in group)
-        sections += [f"## {kind.capitalize()}\n", table(("term", "meaning", "what to do"), rows), ""]
+        content = _ELSEWHERE.get(kind) or table(("term", "meaning", "what to do"), rows)
+        sections += [f"## {kind.capitalize()}\n", content, ""]
     return "\n".join(sections)
 
 

@@ -21,7 +21,7 @@ _SECTIONS = {
     AlertClass.STALLED: "stalled",
     AlertClass.STOPPED: "stopped",
     AlertClass.UNKNOWN: "unknown",
-    AlertClass.DEADLINE: "lagging",
+    AlertClass.DEADLINE: "missed-deadline",
     AlertClass.FAST_BURN: "error-budget",
     AlertClass.SLOW_BURN: "error-budget",
     AlertClass.GATE: "failed-gate",
@@ -33,6 +33,8 @@ _SECTIONS = {
     AlertClass.TEST: "undelivered-alert",
 }
 """The section of the runbook for each class."""
+_SECTIONS_OF_SUBJECTS = {"mirror": "mirror"}
+"""The section for all classes of a subject, by its first word: other steps help than for a stream."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,13 @@ class Policy:
 
     def complete(self, alert: Alert) -> Alert:
         """Return an alert with its section of the runbook, and with why the declared policy does not hold."""
-        section = f"{self.spec.runbook}#{_SECTIONS[alert.alert_class]}"
         notes = (self.note,) if self.note else ()
-        return replace(alert, runbook=section, evidence=(*alert.evidence, *notes))
+        return replace(alert, runbook=f"{self.spec.runbook}#{section_of(alert)}", evidence=(*alert.evidence, *notes))
+
+
+def section_of(alert: Alert) -> str:
+    """Return the section of the runbook that says what to do about an alert."""
+    return _SECTIONS_OF_SUBJECTS.get(alert.concerns.partition(" ")[0]) or _SECTIONS[alert.alert_class]
 
 
 def read_policy(include: Path, deployment: str) -> Policy:

@@ -28,7 +28,7 @@ def advance(
     yes: YesOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show which arrival times a settled table holds back, because nothing bears out such an advance, and decide.
+    """Show which arrival times a settled table holds back, because no other evidence supports them, and decide.
 
     Without --confirm or --refuse it only shows them. A decision counts within seconds, or once a driver runs.
 

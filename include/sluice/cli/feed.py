@@ -40,6 +40,7 @@ from sluice.specs.model.model import TopicSpec
 app = typer.Typer(help="Send reproducible data to a topic, or follow a live source.", no_args_is_help=True)
 
 _DAY = ["%Y-%m-%d"]
+_ZONE = "local for the flights, UTC for files and simulations"
 _INTERRUPTED = 130
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -48,11 +49,11 @@ _SECONDS_BETWEEN_LINES = 5.0
 def send(  # noqa: PLR0917  typer turns each into an option
     name: FeedArgument,
     first: Annotated[
-        datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help="The first local day.")
+        datetime | None, typer.Option("--from", formats=_DAY, metavar="YYYY-MM-DD", help=f"The first day: {_ZONE}.")
     ] = None,
     last: Annotated[
         datetime | None,
-        typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help="The last local day, included."),
+        typer.Option("--to", formats=_DAY, metavar="YYYY-MM-DD", help=f"The last day, included: {_ZONE}."),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="At most this many records per second.")] = None,
     speed: Annotated[float | None, typer.Option(help="Replay speed: seconds of the feed's time per second.")] = None,

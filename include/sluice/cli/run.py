@@ -41,7 +41,7 @@ def run(
         typer.Option(
             formats=["%Y-%m-%dT%H:%M:%S%z"],
             metavar="YYYY-MM-DDTHH:MM:SSZ",
-            help="The broker's time of all lines. Required for `arrival_time: broker`. Default: now.",
+            help="The broker's time of all lines. Required where the topic says `arrival_time: broker`; otherwise now.",
         ),
     ] = None,
     limit: Annotated[

@@ -162,7 +162,7 @@ def _clock(facts: ClusterFacts) -> Iterator[KafkaFinding]:
         return
     readings = [probe.clock for probe in answering if probe.clock is not None]
     if not readings:
-        found = "not compared: only a Kafka with KRaft, from 3.3 on, says the time, to who may describe the cluster"
+        found = "not compared: only a Kafka with KRaft, from 3.3 on, says the time, to users that may describe it"
         yield KafkaFinding("clock", ok=True, found=found)
         return
     yield _judged(min(readings, key=lambda reading: reading.error_seconds))

@@ -40,8 +40,8 @@ class ProofFault(ExplainedEnum):
     STALE = "stale", "the output shows an older record of a key than its newest", _STREAM
     MISJUDGED = (
         "misjudged",
-        "validation makes something else of records than they were made to be: good, late or broken",
-        "compare the record with the topic's spec: `sluice feed check` names the rule",
+        "validation judged records differently from how they were made: good, late or broken",
+        "compare the record with the topic's spec: `sluice run` on it names the rule",
     )
     ROW_DIFFERS = (
         "row_differs",

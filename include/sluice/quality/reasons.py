@@ -81,7 +81,7 @@ class Reason(ExplainedEnum):
     UNEXPECTED = (
         "unexpected",
         "it violates a critical expectation on records",
-        "`sluice feed check` names it; fix the producer, or the expectation in include/expectations",
+        "`sluice quarantine list` names it; fix the producer, or the expectation in include/expectations",
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from shlex import quote
 
 from sluice.cli.stack.console_server import listen
 from sluice.cli.terminal.output import err_lines
 from sluice.errors import NotReadyError
 from sluice.launch.ports import HOST
 from sluice.project.project import Project
-from sluice.settings import environment
+from sluice.settings import environment, settings
 
 _USUAL_PORT = 8086
 _MAIN = "from sluice.cli.main import main; main()"
@@ -30,16 +32,24 @@ class PageServer:
         declared = (name for name, pipeline in self._project.catalog.pipelines.items() if pipeline.page is not None)
         return [f"{self.address}/{name}" for name in sorted(declared)]
 
+    @property
+    def end(self) -> str:
+        """The command that ends the stack of the project; a project beside the current one needs its folder."""
+        home = self._project.settings.home
+        if home == settings().home:
+            return "sluice down"
+        return f"cd {quote(str(home))} && {quote(str(Path(sys.executable).with_name('sluice')))} down"
+
     def start(self) -> None:
         """Serve them from now on, if there is one, and say where."""
         if not self.pages:
             return
-        settings, port = self._project.settings, _free_port()
+        place, port = self._project.settings, _free_port()
         self.address = f"http://{HOST}:{port}"
-        places = {"SLUICE_HOME": str(settings.home), "SLUICE_STATE": str(settings.state)}
+        places = {"SLUICE_HOME": str(place.home), "SLUICE_STATE": str(place.state)}
         self._process = subprocess.Popen(
             [sys.executable, "-c", _MAIN, "serve", "--without-login", "--port", str(port)],
-            env={**environment(), **places, "SLUICE_JARS": str(settings.jars)},
+            env={**environment(), **places, "SLUICE_JARS": str(place.jars)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -50,7 +60,7 @@ class PageServer:
         """Keep the pages until Ctrl-C."""
         if self._process is None:
             return
-        err_lines.print("The pages stay until you press Ctrl-C; the stack stays until `sluice down`.")
+        err_lines.print(f"The pages stay until you press Ctrl-C; the stack stays until `{self.end}`.")
         try:
             self._process.wait()
         except KeyboardInterrupt:

@@ -31,10 +31,10 @@ def import_topics(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write specs for existing topics, so that the next plan has no changes for them. Changes no topic.
+    """Write specs for existing topics, so that the next plan at most bounds their producers' timestamps.
 
-    Partitions, replication, retention and configs are the cluster's. Fields, times and keys are proposed from a sample
-    of records; none of their values is written or shown. No file is overwritten.
+    No topic is changed. Partitions, replication, retention and configs are the cluster's. Fields, times and keys are
+    proposed from a sample of records; none of their values is written or shown. No file is overwritten.
 
     Exit codes: 0 all are written; 2 a spec or an argument is wrong; 3 the stack is not up; 4 no broker answered; 5 some
     were refused, with the reason of each; the others are written.

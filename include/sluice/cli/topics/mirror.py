@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sluice.cli.streams.reset import parse_target
 from sluice.cli.terminal import completion
-from sluice.cli.terminal.arguments import DeadlineOption, UnitArgument, WhyOption, YesOption
+from sluice.cli.terminal.arguments import UnitArgument, WhyOption, YesOption
 from sluice.cli.terminal.output import Output, OutputOption, emit, out, out_lines
 from sluice.cli.terminal.user import confirm, requester
 from sluice.cli.views.claim_view import claim_as_dict, claim_in_words
@@ -85,7 +85,9 @@ def start(name: MirrorArgument, why: WhyOption = _REQUESTED, output: OutputOptio
 def stop(
     name: MirrorArgument,
     why: WhyOption = _REQUESTED,
-    deadline: DeadlineOption = 30,
+    deadline: Annotated[
+        float, typer.Option("--deadline", min=0, help="Seconds after which its process is killed.")
+    ] = 30,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Stop a mirror; it goes on where it was when it is started again, and copies nothing twice.

@@ -83,7 +83,7 @@ EVENT_HUBS = KafkaService(
     placement=Elsewhere("Event Hubs has no brokers that a client could place replicas on", "remove it for Event Hubs"),
     rights=Elsewhere(
         "Event Hubs has no access control lists",
-        "assign Azure roles, or rules of shared access (send, listen), to who connects",
+        "assign Azure roles, or rules of shared access (send, listen), to those who connect",
     ),
     passwords=Elsewhere(
         "Event Hubs has no users of Kafka's", "give each process a connection string of a rule of its own"

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from sluice.specs.model.duration import Duration, format_duration
-from sluice.specs.model.fields import WITH_PARTS, FieldType
+from sluice.specs.model.fields import FieldType
 from sluice.specs.model.outputs import DAY
 from sluice.specs.model.spec import Name, Spec
 
@@ -277,6 +277,12 @@ class StaticSource(Spec):
         return what if self.connection is None else f"{what} of the connection {self.connection}"
 
 
+_STATIC_TYPES = frozenset({FieldType.STRING, FieldType.LONG, FieldType.DOUBLE, FieldType.BOOLEAN, FieldType.TIMESTAMP})
+"""The types that every reader of static inputs has."""
+_STATIC_INSTEAD = {FieldType.INTEGER: FieldType.LONG, FieldType.DECIMAL: FieldType.DOUBLE}
+"""What a column is declared as where a static input has no such type; every other one is a string."""
+
+
 class StaticInput(StaticSource):
     """A small table joined in the transform, versioned by the digest of its content."""
 
@@ -304,8 +310,9 @@ class StaticInput(StaticSource):
     @classmethod
     def _columns_are_flat(cls, columns: dict[str, FieldType]) -> dict[str, FieldType]:
         for name, kind in columns.items():
-            if kind in WITH_PARTS or kind in (FieldType.DECIMAL, FieldType.BINARY):
-                raise ValueError(f"a column of a CSV file is no {kind}; declare {name!r} a string")
+            if kind not in _STATIC_TYPES:
+                instead = _STATIC_INSTEAD.get(kind, FieldType.STRING)
+                raise ValueError(f"a column of a static input is no {kind}; declare {name!r} a {instead}")
         return columns
 
 

@@ -75,7 +75,7 @@ class NoCapacity:
 
 
 class NoCapacityError(RefusedError):
-    """The cluster has no capacity for it now; nothing was submitted."""
+    """The cluster has no capacity for it now; nothing was submitted. Commands that start a unit exit with 3 then."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}.", fix=f"{ADVICE}.")

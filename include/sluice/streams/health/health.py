@@ -14,7 +14,7 @@ class Health(ExplainedEnum):
     STARTING = (
         "STARTING",
         "records are waiting, and the driver is alive but has not committed a batch yet, or is about to be started",
-        "wait: Spark needs up to a minute, the first batch longer if there is much to read; STALLED after ten minutes",
+        "wait: Spark needs a minute, the first batch longer; STALLED after ten minutes (three, once its pace is known)",
     )
     LAGGING = (
         "LAGGING",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 from sluice.cli.scaffold.project import project_files, write_project
 from sluice.cli.stack.example import demo_settings
+from sluice.cli.stack.page_server import PageServer
 from sluice.errors import NotReadyError
+from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.specs.load import load_catalog
 
@@ -50,6 +54,16 @@ def test_another_project_gets_the_example_as_a_project_of_its_own(place: Setting
     assert {path.name for path in (own.home / "dags").iterdir()} >= {"streams.py", "topics.py"}
     after = {file for file in place.home.rglob("*") if file.is_file() and not file.is_relative_to(place.state)}
     assert after == before
+
+
+def test_the_pages_of_a_demo_name_the_command_that_ends_its_stack(place: Settings, example: Path) -> None:
+    assert PageServer(Project.open_strict(settings())).end == "sluice down"
+
+    own = demo_settings(place, example)
+    folder, command = PageServer(Project.open_strict(own)).end.split(" && ")
+
+    assert shlex.split(folder) == ["cd", str(own.home)]
+    assert shlex.split(command) == [str(Path(sys.executable).with_name("sluice")), "down"]
 
 
 def test_a_second_demo_writes_only_what_has_changed(place: Settings, example: Path) -> None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from sluice.specs.model.fields import FieldType, ValueField
 from sluice.specs.model.model import TopicValue
 from sluice.specs.model.sources import StaticInput
+from sluice.static.columns import ARROW
 from tests.unit.specs.bench import TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
@@ -87,9 +88,15 @@ def test_lines_of_text_are_declared_in_full(keys: dict[str, Any], said: str) -> 
     assert said in str(error.value)
 
 
-def test_a_static_column_is_flat() -> None:
-    with pytest.raises(ValidationError, match="a column of a CSV file is no object"):
-        StaticInput.model_validate({"path": "a.csv", "columns": {"a": FieldType.OBJECT}})
+@pytest.mark.parametrize("kind", FieldType)
+def test_the_columns_of_static_inputs_are_of_the_types_that_their_readers_have(kind: FieldType) -> None:
+    declared = {"path": "a.csv", "columns": {"a": kind}}
+    if kind in ARROW and kind is not FieldType.BINARY:  # which the content of `bytes` alone is
+        assert StaticInput.model_validate(declared).column_types == {"a": kind}
+        return
+    instead = {FieldType.INTEGER: FieldType.LONG, FieldType.DECIMAL: FieldType.DOUBLE}.get(kind, FieldType.STRING)
+    with pytest.raises(ValidationError, match=f"a column of a static input is no {kind}; declare 'a' a {instead}"):
+        StaticInput.model_validate(declared)
 
 
 def test_a_field_is_not_nested_without_end() -> None:
