@@ -161,7 +161,8 @@ class Driver:
         failure = self._end_of_all or late
         if failure is not None:
             return self._exit_report.write(*(self._fenced() or failure))
-        if self._last_end is not None and not self._stop.asked:
+        # It rests only while every stream runs: each has got over what it failed by.
+        if self._last_end is not None and not self._stop.asked and self._by_itself is not ExitCode.IDLE:
             return self._exit_report.write(*self._last_end)
         code = ExitCode.STOPPED if self._stop.asked or self._by_itself is None else self._by_itself
         log.info("driver ends", why=code.meaning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -157,6 +157,18 @@ def test_a_stream_that_has_failed_is_not_hidden_by_a_rest() -> None:
     update = after(clock.monotonic() + 3_000, stop, clock)
     driver = Driver(streams([failed, rests]), {}, stop=stop, plan=RunPlan(None, IDLE), update=update)
     assert driver.run(clock=clock) is ExitCode.STOPPED
+
+
+def test_a_driver_that_ends_idle_has_got_over_what_a_stream_failed_by_before() -> None:
+    clock, words = ManualClock(), ExitReport()
+    failing = CalmQuery(clock, lambda _: 3, lasts=clock.monotonic() + 60, error=UnreachableError("no database"))
+    rests = CalmQuery(clock, lambda _: 0)
+    first, again, other = streams([failing, rests, CalmQuery(clock, lambda _: 0)])
+    plan = RunPlan(None, IDLE)
+    driver = Driver([replace(first, opened_again=lambda: again), other], {}, plan=plan, exit_report=words)
+    assert driver.run(clock=clock) is ExitCode.IDLE
+    assert words.failure is None
+    assert clock.monotonic() > IDLE.total_seconds() + 60
 
 
 def test_a_driver_with_a_schedule_reads_what_is_there_and_has_completed(tmp_path: Path) -> None:
