@@ -173,6 +173,7 @@ class StreamRun:
         if self.failure is None or self._again_at is None or self._clock.now() < self._again_at:
             return
         self.failure, self._again_at, self._query = None, None, None
+        self._began_at = self._clock.now()  # an opening that fails is a life of its own, and a short one
         try:
             if self.stream.opened_again is not None:
                 self.stream = self.stream.opened_again()

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from sluice.delta.writer_log import DataLossError
-from sluice.errors import CorruptionError, UnreachableError
+from sluice.errors import CorruptionError, RefusedError, UnreachableError
 from sluice.quality.breaker import SchemaDriftError
 from sluice.spark.driver.driver import Driver
 from sluice.spark.driver.exit_report import ExitReport
@@ -269,6 +269,26 @@ def test_a_stream_that_cannot_be_opened_again_is_tried_later(tmp_path: Path) -> 
     assert len(tries) == 3
     assert tries[2] - tries[1] > tries[1] - tries[0]
     assert unit.queries[-1].batches > 0
+
+
+def test_a_stream_that_cannot_be_opened_again_is_given_up_however_long_it_had_lived(tmp_path: Path) -> None:
+    unit = Unit(tmp_path, batches=8_000)
+    fell_at = unit.clock.now() + timedelta(minutes=11)
+
+    def falls(_rows: object, _batch_id: int) -> None:
+        if unit.clock.now() >= fell_at:
+            raise KeyError("dep_delay")
+
+    def refused() -> Stream:
+        unit.opened += 1
+        raise RefusedError("the table has other columns.")
+
+    unit.fail, unit.open_again = falls, refused  # type: ignore[method-assign]  it falls after a long life
+    assert unit.run() is ExitCode.STOPPED
+    assert unit.clock.now() > fell_at + timedelta(minutes=5)
+    assert unit.opened == 2
+    assert unit.said is not None
+    assert unit.said.again_at is None
 
 
 def test_while_it_waits_its_verdict_says_when_it_is_started_again(tmp_path: Path) -> None:
