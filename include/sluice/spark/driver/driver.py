@@ -99,7 +99,7 @@ class Driver:
 
     def _idle(self, runs: Sequence[StreamRun], clock: Clock) -> bool:
         """Whether nothing has come for so long that it ends."""
-        return self._idleness.over(all(run.at_rest and run.active for run in runs), clock.monotonic())
+        return self._idleness.over(all(run.idle for run in runs), clock.monotonic())
 
     def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
         """Wait until the streams are checked again: for longer at rest, where each check finds what the last one did.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -31,6 +32,11 @@ def _undeclared(spark: SparkSession, preset: Mapping[str, str]) -> dict[str, str
     """Return the settings that no spec has given to the session."""
     declared = spark.sparkContext.getConf()
     return {name: value for name, value in preset.items() if not declared.contains(name)}
+
+
+def _read_something(progress: StreamingQueryProgress) -> bool:
+    """Return whether a trigger had anything to read. A settler's batches have no rows, and move its offsets."""
+    return progress.numInputRows > 0 or any(source.startOffset != source.endOffset for source in progress.sources)
 
 
 def _unowned() -> None:
@@ -110,6 +116,12 @@ class StreamRun:
     def active(self) -> bool:
         """Whether its query runs."""
         return self._query is not None and bool(self._query.isActive)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it runs and has nothing to read: while a batch runs, the newest progress is of a time before it."""
+        query = self._query
+        return self.at_rest and query is not None and query.isActive and not query.status["isDataAvailable"]
 
     @property
     def raised(self) -> bool:
@@ -222,7 +234,7 @@ class StreamRun:
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
-        self.at_rest = progress is not None and progress.numInputRows == 0
+        self.at_rest = progress is not None and not _read_something(progress)
         if progress is None and not self.in_real_time:
             return
         if self._progress is not None and progress is not None:

@@ -364,6 +364,7 @@ class Told:
     """What Spark says of a batch."""
 
     numInputRows: int  # noqa: N815 - Spark's name
+    sources: tuple[()] = ()
     json: str = '{"batchId": 1, "timestamp": "2013-01-01T00:00:00.000Z", "runId": "r", "numInputRows": 0}'
 
 

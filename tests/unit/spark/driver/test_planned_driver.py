@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,11 +28,20 @@ IDLE = timedelta(minutes=5)
 STEP = 10.0
 
 
+@dataclass(frozen=True)
+class SourceRange:
+    """What Spark says that a check has found of one source."""
+
+    startOffset: str = '{"flights":{"0":60}}'  # noqa: N815 - Spark's name
+    endOffset: str = '{"flights":{"0":60}}'  # noqa: N815 - the same
+
+
 @dataclass
 class Progress:
     """What Spark says of the newest check."""
 
     numInputRows: int  # noqa: N815 - Spark's name
+    sources: Sequence[SourceRange] = (SourceRange(),)
 
     @property
     def json(self) -> str:
@@ -76,7 +86,7 @@ class CalmQuery:
 
     @property
     def status(self) -> dict[str, bool]:
-        return {"isTriggerActive": False}
+        return {"isTriggerActive": False, "isDataAvailable": False}
 
     def exception(self) -> Exception | None:
         return self.error
@@ -125,6 +135,38 @@ def test_it_ends_once_no_stream_had_anything_to_read_for_so_long_and_not_before(
     assert ended - last <= IDLE.total_seconds() + 3 * STEP
     assert all(query.stopped for query in queries)
     assert all("processingTime" in query.asked for query in queries)
+
+
+class SettlerQuery(CalmQuery):
+    """A query whose batches are ranges of offsets, of which it reads no row."""
+
+    @property
+    def lastProgress(self) -> Progress:  # noqa: N802 - Spark's name
+        came = self.comes(self.clock.monotonic())
+        return Progress(0, [SourceRange(endOffset=f'{{"flights":{{"0":{60 + came}}}}}')])
+
+
+class SlowQuery(CalmQuery):
+    """A query that says nothing of a batch before its end."""
+
+    @property
+    def lastProgress(self) -> Progress:  # noqa: N802 - Spark's name
+        return Progress(0)
+
+    @property
+    def status(self) -> dict[str, bool]:
+        at_work = bool(self.comes(self.clock.monotonic()))
+        return {"isTriggerActive": at_work, "isDataAvailable": at_work}
+
+
+@pytest.mark.parametrize("kind", [SettlerQuery, SlowQuery])
+def test_a_batch_that_has_no_rows_or_is_not_over_is_no_rest(kind: type[CalmQuery]) -> None:
+    clock = ManualClock()
+    at_work = (clock.monotonic() + 100, clock.monotonic() + 250)
+    query = kind(clock, lambda now: 7 if at_work[0] <= now < at_work[1] else 0)
+    driver = Driver(streams([query]), {}, plan=RunPlan(None, IDLE))
+    assert driver.run(clock=clock) is ExitCode.IDLE
+    assert clock.monotonic() >= at_work[1] + IDLE.total_seconds()
 
 
 def test_a_driver_without_a_plan_goes_on_however_little_comes() -> None:
