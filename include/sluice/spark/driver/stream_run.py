@@ -125,8 +125,8 @@ class StreamRun:
 
     @property
     def raised(self) -> bool:
-        """Whether a batch of it has raised; costs no check of the JVM."""
-        return self._raised is not None
+        """Whether a batch of it has raised, and that is not dealt with yet; costs no check of the JVM."""
+        return self._raised is not None and self.failure is None
 
     @property
     def busy(self) -> bool:
@@ -225,9 +225,13 @@ class StreamRun:
 
     def interrupt(self) -> None:
         """Stop its query, if there is one. What a stop interrupts is no failure, and is replayed at the next start."""
-        self._interrupted = True
-        if self._query is not None:
+        self.give_up()  # Spark interrupts no Python code: a batch that waits there has to end by itself
+        if self._query is None:
+            return
+        try:
             self._query.stop()
+        except Exception:  # Spark waits for its batch for a minute: the others go on, and it ends when that does
+            log.warning("the batch of a stopped stream has not ended yet", stream=self.name, exc_info=True)
 
     def report(self) -> None:
         """Report how it goes, and let outputs do what they have to beside batches; a failure of that ends it."""

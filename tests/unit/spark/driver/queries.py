@@ -17,7 +17,7 @@ class BusyQuery:
     name: str
     batches: int = 0
     error: Exception | None = None
-    lastProgress: None = None  # noqa: N815 - Spark's name
+    lastProgress: Told | None = None  # noqa: N815 - Spark's name
     sink: Callable[[Any, int], None] = lambda *_: None
 
     def foreachBatch(self, sink: Callable[[Any, int], None]) -> BusyQuery:  # noqa: N802 - Spark's name

@@ -20,7 +20,7 @@ from sluice.streams.failures.failure import Failure, FailureClass
 from sluice.streams.life.driver_files import ended_alone
 from sluice.streams.position.fencing import FencedError
 from tests.twins.clock import ManualClock
-from tests.unit.spark.driver.queries import BusyQuery, stream_of
+from tests.unit.spark.driver.queries import BusyQuery, Told, stream_of
 
 
 class Unit:
@@ -197,3 +197,31 @@ def test_a_bounded_driver_lets_the_others_finish_and_fails(tmp_path: Path) -> No
     )
     assert driver.run(available_now=True, clock=ManualClock()) is ExitCode.TRANSIENT
     assert raw.batches == 9
+
+
+@pytest.mark.parametrize("stuck", [False, True], ids=["its batch ends when told", "its batch does not end"])
+def test_what_fails_beside_a_batch_that_waits_ends_its_stream_and_no_other(stuck: bool, tmp_path: Path) -> None:
+    unit, done = Unit(tmp_path, again=False), list[str]()
+
+    class WaitingBatch(BusyQuery):
+        """A query whose batch waits in Python, so that a stop of it takes until that ends."""
+
+        def stop(self) -> None:
+            done.append("stop")
+            if stuck:
+                raise TimeoutError("Stream Execution thread for stream departures failed to stop within 60000 ms.")
+
+    def fails() -> None:
+        raise CorruptionError("offsets/7 is gone.")
+
+    waiting = replace(
+        stream_of(WaitingBatch("departures", lastProgress=Told(0)), lambda *_: None),
+        between_batches=fails,
+        give_up=lambda: done.append("give up"),
+    )
+    driver = Driver([stream_of(unit.raw, unit.keep), waiting], unit.progress, stop=unit.stop, exit_report=unit.words)
+    assert driver.run(clock=unit.clock) is ExitCode.STOPPED
+    assert unit.raw.batches > 20
+    assert done[:2] == ["give up", "stop"]
+    assert unit.said is not None
+    assert unit.said.kind is FailureClass.CORRUPT
