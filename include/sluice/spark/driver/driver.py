@@ -32,7 +32,10 @@ log = get_logger()
 _POLL_SECONDS = 0.25
 _POLLS_AT_REST = 4
 """A check asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
-_DRAIN_SECONDS = 60.0
+_DRAIN_SECONDS = 45.0
+"""Well below what a stop waits until it kills, a minute by default: who is killed repeats a part of a batch."""
+_WAIT_SECONDS = 2.0
+"""Within it a batch that waits for another stream sees what that one has committed last."""
 _OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_OF_MEMORY})
 """What one stream meets and no other escapes."""
 
@@ -145,15 +148,24 @@ class Driver:
         self._last_end = error, run.name
 
     def _drain(self, runs: Sequence[StreamRun], clock: Clock) -> None:
-        """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
-        deadline = clock.monotonic() + _DRAIN_SECONDS
-        while any(run.busy for run in runs) and clock.monotonic() < deadline:
-            if not self._update():
-                break  # no stream is left that could finish it
+        """Let running batches finish, begin no other, then stop. What a stop interrupts is replayed at the next start.
+
+        A batch that waits for another stream waits in vain once no other batch runs: that stream has stopped, too.
+        """
+        for run in runs:
+            run.begin_no_other()
+        begun = at_work = clock.monotonic()
+        left = list(runs)
+        while (left := [run for run in left if not run.finished()]) and self._update():
+            now = clock.monotonic()
+            if not all(run.stream.waits() for run in left):
+                at_work = now
+            if now >= min(begun + _DRAIN_SECONDS, at_work + _WAIT_SECONDS):
+                break
             clock.sleep(0.05)
-        for run in runs:
+        for run in left:
             run.give_up()
-        for run in runs:
+        for run in left:
             run.interrupt()
 
     def _outcome(self, runs: Sequence[StreamRun]) -> ExitCode:

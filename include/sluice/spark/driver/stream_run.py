@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
+from sluice.errors import NotReadyError
 from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
 from sluice.observability.logs import get_logger
 from sluice.spark.driver.progress import ProgressFile
@@ -56,6 +57,7 @@ class Stream:
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         give_up: lets a batch end that waits for something, because the driver stops.
+        waits: whether its batch waits for another stream.
         ended: is given why it has failed, if the driver reads only what is there now and does not start it again.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
@@ -70,6 +72,7 @@ class Stream:
     output_mode: str = "append"
     between_batches: Callable[[], None] = lambda: None
     give_up: Callable[[], None] = lambda: None
+    waits: Callable[[], bool] = lambda: False
     ended: Callable[[Exception], None] = lambda _: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
@@ -97,6 +100,8 @@ class StreamRun:
         self._query: StreamingQuery | None = None
         self._raised: Exception | None = None
         self._interrupted = False
+        self._begins_no_other = False
+        self._newest: StreamingQueryProgress | None = None
         self._began_at = clock.now()
         self._ends: list[StreamEnd] = []
         self._again_at: datetime | None = None
@@ -216,6 +221,21 @@ class StreamRun:
         if self._progress is not None:
             self._progress.end(self.failure)
 
+    def begin_no_other(self) -> None:
+        """Let the batch that may run be its last one: what comes behind it is for the next driver."""
+        self._begins_no_other = True
+        self._newest = None if self._query is None else self._query.lastProgress
+
+    def finished(self) -> bool:
+        """Stop it once its last batch is over; return whether that is so.
+
+        Spark's own sink asks nobody before a batch: the next one may have begun, and is replayed.
+        """
+        if self.busy and self._query is not None and self._query.lastProgress == self._newest:
+            return False
+        self.interrupt()
+        return True
+
     def give_up(self) -> None:
         """Let its batch end, if that waits for something. From now on nothing that ends it is a failure."""
         if self._query is not None and not self.active:
@@ -247,6 +267,10 @@ class StreamRun:
         try:
             self.stream.between_batches()
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            self._fail_by(error)
+
+    def _fail_by(self, error: Exception) -> None:
+        if not self._interrupted:
             self._raised = self._raised or error
 
     def _report_completion(self) -> None:
@@ -268,13 +292,17 @@ class StreamRun:
         stream = self.stream
 
         def run_batch(rows: DataFrame, batch_id: int) -> None:
+            if self._begins_no_other:
+                self._interrupted = True
+                raise NotReadyError(
+                    f"the driver stops before batch {batch_id}.", fix="nothing: the next driver runs it."
+                )
             try:
                 stream.check_fence()
                 sink(rows, batch_id)
                 stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
             except Exception as error:
-                if not self._interrupted:
-                    self._raised = self._raised or error
+                self._fail_by(error)
                 raise
 
         return run_batch

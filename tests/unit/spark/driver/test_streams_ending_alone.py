@@ -90,8 +90,7 @@ def test_what_time_heals_is_started_again_with_its_outputs_read_anew(tmp_path: P
     unit = Unit(tmp_path, UnreachableError("the database is silent."), UnreachableError("still."), batches=4000)
     assert unit.run() is ExitCode.STOPPED
     assert unit.opened == 2
-    assert unit.queries[-1].batches > 0
-    assert unit.queries[-1].error is None
+    assert unit.queries[-1].batches > 3_000
 
 
 def test_a_stream_that_cannot_be_opened_again_is_tried_later(tmp_path: Path) -> None:
