@@ -14,6 +14,7 @@ from sluice.delta.conditions import instant_literal
 from sluice.delta.log import write_no_files
 from sluice.delta.reading import dataset_of
 from sluice.delta.table import ensure_table, refuse_unfit
+from sluice.delta.upkeep import UNCOMMITTED_HOURS, vacuumed
 from sluice.delta.writer_log import WriterLog
 from sluice.intervals.entries import StreamEntry
 from sluice.live.store import Change, LatestTable
@@ -27,15 +28,18 @@ if TYPE_CHECKING:
 log = get_logger()
 
 _KEPT_HOURS = 1
+_REMOVALS_KNOWN_HOURS = 6
 NEWEST_VALUES: Mapping[str, str] = {
     "delta.logRetentionDuration": f"interval {_KEPT_HOURS} hours",
-    "delta.deletedFileRetentionDuration": f"interval {_KEPT_HOURS} hours",
+    "delta.deletedFileRetentionDuration": f"interval {_REMOVALS_KNOWN_HOURS} hours",
     "delta.enableExpiredLogCleanup": "false",
 }
 """A table of newest values changes with every batch, and no user asks for last month's. The log is cut short here only,
-where the newest batch is in it: after a quiet hour, any commit could take away the entry that says how far it goes."""
+where the newest batch is in it: after a quiet hour, any commit could take away the entry that says how far it goes. It
+names a file that left the table for longer than that is kept: any commit may be the one whose checkpoint forgets it."""
 
 _CHANGES_BETWEEN_VACUUMS = 200
+"""Also the first change of each process is followed by one: a driver may end after a few."""
 
 
 class DeltaLatest:
@@ -56,7 +60,7 @@ class DeltaLatest:
         self._table = table
         self._schema = schema
         self._log: WriterLog | None = None
-        self._changes = 0
+        self._changes = -1
 
     @property
     def latest(self) -> StreamEntry | None:
@@ -118,12 +122,16 @@ class DeltaLatest:
             write_no_files(table, properties)
 
     def _vacuum(self) -> None:
-        """Remove the files of old versions, of which every change leaves one; readers have an hour to finish."""
+        """Remove the files of old versions, of which every change leaves one; readers have an hour to finish.
+
+        No version has had the files of a merge that was killed, or that another commit has forestalled.
+        """
         try:
             table = DeltaTable(str(self._folder))
             table.create_checkpoint()
             table.cleanup_metadata()
-            table.vacuum(_KEPT_HOURS, dry_run=False, enforce_retention_duration=False)
+            vacuumed(self._folder, _KEPT_HOURS)
+            vacuumed(self._folder, UNCOMMITTED_HOURS, all_files=True)
         except DeltaError as error:  # the next one does it
             log.warning("old files are left", table=str(self._folder), why=str(error))
 

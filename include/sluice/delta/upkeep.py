@@ -31,7 +31,7 @@ COMPACT = WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROU
 """How files are written that stay for long."""
 _FEWEST_FILES = 16
 """Small files that are worth a commit."""
-_UNCOMMITTED_HOURS = 7 * 24
+UNCOMMITTED_HOURS = 7 * 24
 """Delta's own: a writer that was asleep for less may still commit its files."""
 
 
@@ -157,12 +157,12 @@ def _compacted(table: DeltaTable) -> dict[str, Any]:
 
 def _remove_old_files(folder: Folder, now: datetime, policy: UpkeepPolicy) -> int:
     """Remove what no version has had for longer than the policy says, and what killed writers have left long ago."""
-    for draft in old_drafts(folder, now - timedelta(hours=_UNCOMMITTED_HOURS)):
+    for draft in old_drafts(folder, now - timedelta(hours=UNCOMMITTED_HOURS)):
         remove_folder(draft)
-    return _vacuumed(folder, policy.hours_kept) + _vacuumed(folder, _UNCOMMITTED_HOURS, all_files=True)
+    return vacuumed(folder, policy.hours_kept) + vacuumed(folder, UNCOMMITTED_HOURS, all_files=True)
 
 
-def _vacuumed(folder: Folder, hours: int, *, all_files: bool = False) -> int:
+def vacuumed(folder: Folder, hours: int, *, all_files: bool = False) -> int:
     """Remove files that left the table so many hours ago; of all files also those that never were part of it.
 
     The hours are fewer than the log names such files (`removals_known`). Were they as many, each checkpoint that a

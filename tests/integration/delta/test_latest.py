@@ -114,11 +114,36 @@ class TestDeltaLatest(LatestSuite):
         monkeypatch.setattr(module, "_CHANGES_BETWEEN_VACUUMS", 5)
         monkeypatch.setattr(module, "_KEPT_HOURS", 0)
         store = place.store()
-        for end in range(10, 110, 10):
+        for end in range(10, 120, 10):
             store.apply(change(end, (1, "UA", end)))
         assert len(list((tmp_path / "live").glob("*.parquet"))) == 1
-        assert place.held() == {(1, "UA"): 100}
-        assert place.store(generation=2).latest == change(100).entry
+        assert place.held() == {(1, "UA"): 110}
+        assert place.store(generation=2).latest == change(110).entry
+
+    def test_so_are_those_of_drivers_that_end_after_a_few_changes(
+        self, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_KEPT_HOURS", 0)
+        for generation in range(1, 5):
+            place.store(generation).apply(change(10 * generation, (1, "UA", generation)))
+        assert len(list((tmp_path / "live").glob("*.parquet"))) == 1
+
+    def test_what_a_killed_merge_has_left_is_removed_once_no_writer_can_commit_it(
+        self, place: Place, tmp_path: Path
+    ) -> None:
+        place.store().apply(change(10, (1, "UA", 1)))
+        (written,) = (tmp_path / "live").glob("*.parquet")
+        old, young = (written.with_name(f"part-00000-{name}.snappy.parquet") for name in ("old", "young"))
+        for left, days in ((old, 8), (young, 6)):
+            left.write_bytes(written.read_bytes())
+            age(left, timedelta(days=days))
+        place.store(generation=2).apply(change(20, (2, "UA", 1)))
+        assert not old.exists()
+        assert young.exists()
+
+    def test_a_checkpoint_does_not_forget_files_before_they_are_removed(self) -> None:
+        known = module.NEWEST_VALUES["delta.deletedFileRetentionDuration"]
+        assert int(known.split()[1]) > module._KEPT_HOURS
 
     def test_a_quiet_table_keeps_its_newest_entry_and_the_log_is_cut_short_all_the_same(
         self, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -133,18 +158,21 @@ class TestDeltaLatest(LatestSuite):
         grow_old(log)
         quiet = place.store(generation=2)
         assert quiet.latest == change(20).entry
-        quiet.apply(change(30, (1, "UA", 30)))
         old = len(list(log.glob("*.json")))
-        for end in (40, 50):
+        for end in (30, 40, 50):
             quiet.apply(change(end, (1, "UA", end)))
         assert len(list(log.glob("*.json"))) < old
         assert place.store(generation=3).latest == change(50).entry
 
 
+def age(file: Path, length: timedelta) -> None:
+    past = (datetime.now(UTC) - length).timestamp()
+    os.utime(file, (past, past))
+
+
 def grow_old(log: Path) -> None:
-    past = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     for file in log.iterdir():
-        os.utime(file, (past, past))
+        age(file, timedelta(days=2))
 
 
 def test_the_suites_schema_is_spelt_out_for_delta() -> None:

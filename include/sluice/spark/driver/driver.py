@@ -32,7 +32,10 @@ log = get_logger()
 _POLL_SECONDS = 0.25
 _POLLS_AT_REST = 4
 """A check asks the JVM a dozen questions for each stream: most of what Python takes while there are no records."""
-_DRAIN_SECONDS = 60.0
+_DRAIN_SECONDS = 45.0
+"""Well below what a stop waits until it kills, a minute by default: who is killed repeats a part of a batch."""
+_WAIT_SECONDS = 2.0
+"""Within it a batch that waits for another stream sees what that one has committed last."""
 _OF_ALL = frozenset({FailureClass.FENCED, FailureClass.KILLED, FailureClass.OUT_OF_MEMORY})
 """What one stream meets and no other escapes."""
 
@@ -99,7 +102,7 @@ class Driver:
 
     def _idle(self, runs: Sequence[StreamRun], clock: Clock) -> bool:
         """Whether nothing has come for so long that it ends."""
-        return self._idleness.over(all(run.at_rest and run.active for run in runs), clock.monotonic())
+        return self._idleness.over(all(run.idle for run in runs), clock.monotonic())
 
     def _pause(self, runs: Sequence[StreamRun], clock: Clock) -> None:
         """Wait until the streams are checked again: for longer at rest, where each check finds what the last one did.
@@ -145,15 +148,24 @@ class Driver:
         self._last_end = error, run.name
 
     def _drain(self, runs: Sequence[StreamRun], clock: Clock) -> None:
-        """Let running batches finish, then stop. What a stop still interrupts is replayed at the next start."""
-        deadline = clock.monotonic() + _DRAIN_SECONDS
-        while any(run.busy for run in runs) and clock.monotonic() < deadline:
-            if not self._update():
-                break  # no stream is left that could finish it
+        """Let running batches finish, begin no other, then stop. What a stop interrupts is replayed at the next start.
+
+        A batch that waits for another stream waits in vain once no other batch runs: that stream has stopped, too.
+        """
+        for run in runs:
+            run.begin_no_other()
+        begun = at_work = clock.monotonic()
+        left = list(runs)
+        while (left := [run for run in left if not run.finished()]) and self._update():
+            now = clock.monotonic()
+            if not all(run.stream.waits() for run in left):
+                at_work = now
+            if now >= min(begun + _DRAIN_SECONDS, at_work + _WAIT_SECONDS):
+                break
             clock.sleep(0.05)
-        for run in runs:
+        for run in left:
             run.give_up()
-        for run in runs:
+        for run in left:
             run.interrupt()
 
     def _outcome(self, runs: Sequence[StreamRun]) -> ExitCode:
@@ -161,7 +173,8 @@ class Driver:
         failure = self._end_of_all or late
         if failure is not None:
             return self._exit_report.write(*(self._fenced() or failure))
-        if self._last_end is not None and not self._stop.asked:
+        # It rests only while every stream runs: each has got over what it failed by.
+        if self._last_end is not None and not self._stop.asked and self._by_itself is not ExitCode.IDLE:
             return self._exit_report.write(*self._last_end)
         code = ExitCode.STOPPED if self._stop.asked or self._by_itself is None else self._by_itself
         log.info("driver ends", why=code.meaning)

@@ -20,8 +20,8 @@ class Idleness:
         """Take in one look, and return whether the driver is to end.
 
         Args:
-            at_rest: whether each stream runs and has found nothing to read the last time that it checked. A stream that
-                has failed is not at rest: its end must not be hidden by one that is planned.
+            at_rest: whether each stream runs, found nothing to read the last time that it checked, and reads nothing
+                now. A stream that has failed is not at rest: its end must not be hidden by one that is planned.
             now: seconds on a clock that only goes forward.
         """
         if self._limit is None or not at_rest:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sluice.clock import Clock
+from sluice.errors import NotReadyError
 from sluice.kafka.client.stream_options import KAFKA_SMALL_BATCHES
 from sluice.observability.logs import get_logger
 from sluice.spark.driver.progress import ProgressFile
@@ -33,6 +35,11 @@ def _undeclared(spark: SparkSession, preset: Mapping[str, str]) -> dict[str, str
     return {name: value for name, value in preset.items() if not declared.contains(name)}
 
 
+def _read_something(progress: StreamingQueryProgress) -> bool:
+    """Return whether a trigger had anything to read. A settler's batches have no rows, and move its offsets."""
+    return progress.numInputRows > 0 or any(source.startOffset != source.endOffset for source in progress.sources)
+
+
 def _unowned() -> None:
     """Only its own commits ask who owns this output."""
 
@@ -50,6 +57,7 @@ class Stream:
         output_mode: `append` or `update`, as Spark calls it.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         give_up: lets a batch end that waits for something, because the driver stops.
+        waits: whether its batch waits for another stream.
         ended: is given why it has failed, if the driver reads only what is there now and does not start it again.
         check_fence: raises FencedError if a newer generation owns what it writes.
         opened_again: returns it with its outputs read again, as a second start in the same driver needs them; None: it
@@ -64,6 +72,7 @@ class Stream:
     output_mode: str = "append"
     between_batches: Callable[[], None] = lambda: None
     give_up: Callable[[], None] = lambda: None
+    waits: Callable[[], bool] = lambda: False
     ended: Callable[[Exception], None] = lambda _: None
     check_fence: Callable[[], None] = _unowned
     opened_again: Callable[[], Stream] | None = None
@@ -91,6 +100,8 @@ class StreamRun:
         self._query: StreamingQuery | None = None
         self._raised: Exception | None = None
         self._interrupted = False
+        self._begins_no_other = False
+        self._newest: StreamingQueryProgress | None = None
         self._began_at = clock.now()
         self._ends: list[StreamEnd] = []
         self._again_at: datetime | None = None
@@ -112,9 +123,15 @@ class StreamRun:
         return self._query is not None and bool(self._query.isActive)
 
     @property
+    def idle(self) -> bool:
+        """Whether it runs and has nothing to read: while a batch runs, the newest progress is of a time before it."""
+        query = self._query
+        return self.at_rest and query is not None and query.isActive and not query.status["isDataAvailable"]
+
+    @property
     def raised(self) -> bool:
-        """Whether a batch of it has raised; costs no check of the JVM."""
-        return self._raised is not None
+        """Whether a batch of it has raised, and that is not dealt with yet; costs no check of the JVM."""
+        return self._raised is not None and self.failure is None
 
     @property
     def busy(self) -> bool:
@@ -173,6 +190,7 @@ class StreamRun:
         if self.failure is None or self._again_at is None or self._clock.now() < self._again_at:
             return
         self.failure, self._again_at, self._query = None, None, None
+        self._began_at = self._clock.now()  # an opening that fails is a life of its own, and a short one
         try:
             if self.stream.opened_again is not None:
                 self.stream = self.stream.opened_again()
@@ -203,6 +221,21 @@ class StreamRun:
         if self._progress is not None:
             self._progress.end(self.failure)
 
+    def begin_no_other(self) -> None:
+        """Let the batch that may run be its last one: what comes behind it is for the next driver."""
+        self._begins_no_other = True
+        self._newest = None if self._query is None else self._query.lastProgress
+
+    def finished(self) -> bool:
+        """Stop it once its last batch is over; return whether that is so.
+
+        Spark's own sink asks nobody before a batch: the next one may have begun, and is replayed.
+        """
+        if self.busy and self._query is not None and self._query.lastProgress == self._newest:
+            return False
+        self.interrupt()
+        return True
+
     def give_up(self) -> None:
         """Let its batch end, if that waits for something. From now on nothing that ends it is a failure."""
         if self._query is not None and not self.active:
@@ -212,16 +245,20 @@ class StreamRun:
 
     def interrupt(self) -> None:
         """Stop its query, if there is one. What a stop interrupts is no failure, and is replayed at the next start."""
-        self._interrupted = True
-        if self._query is not None:
+        self.give_up()  # Spark interrupts no Python code: a batch that waits there has to end by itself
+        if self._query is None:
+            return
+        try:
             self._query.stop()
+        except Exception:  # Spark waits for its batch for a minute: the others go on, and it ends when that does
+            log.warning("the batch of a stopped stream has not ended yet", stream=self.name, exc_info=True)
 
     def report(self) -> None:
         """Report how it goes, and let outputs do what they have to beside batches; a failure of that ends it."""
         if self._query is None or self.failure is not None:
             return
         progress = self._query.lastProgress
-        self.at_rest = progress is not None and progress.numInputRows == 0
+        self.at_rest = progress is not None and not _read_something(progress)
         if progress is None and not self.in_real_time:
             return
         if self._progress is not None and progress is not None:
@@ -230,6 +267,10 @@ class StreamRun:
         try:
             self.stream.between_batches()
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            self._fail_by(error)
+
+    def _fail_by(self, error: Exception) -> None:
+        if not self._interrupted:
             self._raised = self._raised or error
 
     def _report_completion(self) -> None:
@@ -251,13 +292,17 @@ class StreamRun:
         stream = self.stream
 
         def run_batch(rows: DataFrame, batch_id: int) -> None:
+            if self._begins_no_other:
+                self._interrupted = True
+                raise NotReadyError(
+                    f"the driver stops before batch {batch_id}.", fix="nothing: the next driver runs it."
+                )
             try:
                 stream.check_fence()
                 sink(rows, batch_id)
                 stream.check_fence()  # who slept in the middle of a batch must not end it: the newer driver does
             except Exception as error:
-                if not self._interrupted:
-                    self._raised = self._raised or error
+                self._fail_by(error)
                 raise
 
         return run_batch

@@ -88,6 +88,7 @@ class PreparedStream:
             output_mode=self.prepared.output_mode,
             between_batches=found.between_batches,
             give_up=found.give_up,
+            waits=found.waits,
             ended=self.ended,
             check_fence=found.sink.check_fence,
             opened_again=self.open,

@@ -152,13 +152,18 @@ class SettleSink:
         self._status = self._first_status()
         self._warned = SettlingStatus(self._status.at)
         self._given_up = False
+        self._waits = False
         self.between_batches = PeriodicTask(self._settle_without_a_batch, self._seconds_without_a_batch, self._clock)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Wait until the raw tables hold the batch, then settle what is complete."""
         batch = planned_batch(self._checkpoint, batch_id)
-        for topic in self._context.topics:
-            self._await_raw(topic, Reach(own_offsets(batch.end.offsets, topic.kafka.name), (topic.kafka.topic_id,)))
+        self._waits = True
+        try:
+            for topic in self._context.topics:
+                self._await_raw(topic, Reach(own_offsets(batch.end.offsets, topic.kafka.name), (topic.kafka.topic_id,)))
+        finally:
+            self._waits = False
         with self._at_work:
             self._settle(rows.sparkSession)
 
@@ -202,6 +207,10 @@ class SettleSink:
     def give_up(self) -> None:
         """Let a batch end that waits for the raw table, or has more rounds to go: another driver runs it again."""
         self._given_up = True
+
+    def waits(self) -> bool:
+        """Return whether a batch waits for a raw table."""
+        return self._waits
 
     def check_fence(self) -> None:
         """Raise FencedError if a newer generation owns the table."""
@@ -345,7 +354,7 @@ def prepare_settled(
         table.open()
         remove_folder(context.staging)  # of generations that are fenced now
         sink = SettleSink(code, context, Checkpoint(epoch.checkpoint), table, spark, generation=generation)
-        return Opened(ranges, sink, between_batches=sink.between_batches, give_up=sink.give_up)
+        return Opened(ranges, sink, between_batches=sink.between_batches, give_up=sink.give_up, waits=sink.waits)
 
     checks = (partial(refuse_unfit, context.table, schema, partition_by=[column]),)
     return Prepared(ranges, checks, opened, refuse_state=partial(_refuse_state, epoch.checkpoint, code.pipeline.name))

@@ -47,12 +47,14 @@ class Opened:
         sink: where to write them: a function for each batch, or Spark's own sink.
         between_batches: what its outputs have to do beside batches; called often, also while a batch runs.
         give_up: lets a batch end that waits for something, because its driver stops.
+        waits: whether its batch waits for another stream.
     """
 
     rows: DataFrame
     sink: Sink | DirectSink
     between_batches: Callable[[], None] = lambda: None
     give_up: Callable[[], None] = lambda: None
+    waits: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)

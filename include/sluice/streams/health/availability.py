@@ -132,10 +132,14 @@ def availabilities(
     plan: RunPlan = ALL_THE_TIME,
 ) -> Mapping[str, Availability]:
     """Return the availability of each stream of a unit over the last days; arguments as for `availability`."""
-    lately = [attempt for attempt in attempts if attempt.ended_at is None or attempt.ended_at >= now - span]
+    start = now - span
+    lately = [attempt for attempt in attempts if attempt.ended_at is None or attempt.ended_at >= start]
+    before = (attempt for attempt in attempts if attempt.ended_at is not None and attempt.ended_at < start)
+    # The newest of those before may have ended as planned, and then its pause reaches into the span.
+    known = [*lately, *sorted(before, key=lambda each: each.generation)[-1:]]
     return {
         stream: availability(
-            desired_states, lately, [v for v in verdicts if v.stream == stream], start=now - span, end=now, plan=plan
+            desired_states, known, [v for v in verdicts if v.stream == stream], start=start, end=now, plan=plan
         )
         for stream in streams
     }

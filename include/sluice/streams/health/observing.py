@@ -304,8 +304,9 @@ def _with_driver_reports(
         return observation
     reported_at = _ask("progress file", source.reported_at).value if observation.lag_records else None
     ended, done = None, False
-    if observation.lag_records and generation is not None:  # what stopped it is still unread
+    if generation is not None:  # also of one that has read everything: what runs beside batches can fail, too
         ended = _ask("progress file", partial(source.ended_alone, generation)).value
+    if generation is not None and observation.lag_records:
         done = _ask("progress file", partial(source.done, generation)).value or False
     running = None if executors is None else _ask("unit file", executors).value
     return replace(observation, reported_at=reported_at, executors=running, ended_alone=ended, done=done)

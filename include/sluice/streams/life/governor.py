@@ -169,7 +169,7 @@ def govern(
         desired: the latest desired state; it is to run.
         now: the present (UTC).
         plan: when its driver is to run.
-        unread_since: when (UTC) records were first seen after the newest end; None: none were.
+        unread_since: when (UTC) a watcher last saw records that came after the newest end; None: never.
     """
     ends = [attempt for attempt in history if attempt.ended_at is not None and attempt.ended_at >= desired.at]
     if not ends or ends[0] is not history[0]:

@@ -42,7 +42,7 @@ class UnitLife:
         launcher: runs its drivers.
         refuse: raises NotConfiguredError if a driver that is started from here would lack a variable.
         plan: when its driver is to run.
-        unread_since: returns when (UTC) records were first seen that came after an attempt ended idle; None: none were.
+        unread_since: returns when (UTC) a watcher last saw records that came after an attempt ended idle; None: never.
         marked: the highest generation that the unit's tables name; 0 for none. It is asked while no attempt is on
             record.
     """

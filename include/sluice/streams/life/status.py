@@ -20,7 +20,7 @@ class RecordedUnit:
     Attributes:
         desired: the latest desired state, or None.
         attempt: the highest generation, or None.
-        unread_since: when (UTC) records were first seen that came after it ended idle; None if none were.
+        unread_since: when (UTC) a watcher last saw records that came after it ended idle; None if it saw none.
     """
 
     desired: DesiredState | None

@@ -6,13 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
+from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.spark.driver import driver as driver_module
 from sluice.spark.driver.driver import Driver
+from sluice.spark.driver.stream_run import Stream, StreamRun
 from sluice.spark.driver.unit_streams import unit_streams
+from sluice.spark.records.table_versions import version_stream
 from sluice.specs.model.schedule import RunPlan
 from sluice.streams.failures.exits import ExitCode
 from sluice.streams.failures.failure import FailureClass
@@ -99,3 +105,26 @@ def test_runs_of_a_schedule_read_what_is_there_settle_it_and_end_and_the_verdict
     verdicts = place.project().health.verdicts("flights")
     assert {verdict.health for verdict in verdicts.values()} == {Health.SCHEDULED}, verdicts
     assert all("scheduled, next at" in verdict.why.lower() for verdict in verdicts.values())
+
+
+@pytest.mark.verify
+def test_a_query_that_reads_no_rows_is_idle_only_while_no_version_comes(spark: SparkSession, tmp_path: Path) -> None:
+    table, batches = tmp_path / "hours", list[int]()
+    rows = version_stream(spark, "table:hours", table, StructType([StructField("nothing", LongType())]))
+    stream = Stream("days", rows, lambda _rows, number: batches.append(number), tmp_path / "checkpoint", 0.5)
+    run = StreamRun(stream, None, available_now=False, clock=SystemClock())
+
+    def idle() -> bool:
+        run.report()
+        return run.idle
+
+    run.start()
+    try:
+        eventually(idle, "it rests while there is no table")
+        read = len(batches)
+        write_deltalake(str(table), pa.table({"value": [1]}))
+        eventually(lambda: len(batches) > read, "the version brings a batch")
+        assert not idle()
+        eventually(idle, "it rests again", seconds=60)
+    finally:
+        run.interrupt()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,11 +28,20 @@ IDLE = timedelta(minutes=5)
 STEP = 10.0
 
 
+@dataclass(frozen=True)
+class SourceRange:
+    """What Spark says that a check has found of one source."""
+
+    startOffset: str = '{"flights":{"0":60}}'  # noqa: N815 - Spark's name
+    endOffset: str = '{"flights":{"0":60}}'  # noqa: N815 - the same
+
+
 @dataclass
 class Progress:
     """What Spark says of the newest check."""
 
     numInputRows: int  # noqa: N815 - Spark's name
+    sources: Sequence[SourceRange] = (SourceRange(),)
 
     @property
     def json(self) -> str:
@@ -76,7 +86,7 @@ class CalmQuery:
 
     @property
     def status(self) -> dict[str, bool]:
-        return {"isTriggerActive": False}
+        return {"isTriggerActive": False, "isDataAvailable": False}
 
     def exception(self) -> Exception | None:
         return self.error
@@ -127,6 +137,38 @@ def test_it_ends_once_no_stream_had_anything_to_read_for_so_long_and_not_before(
     assert all("processingTime" in query.asked for query in queries)
 
 
+class SettlerQuery(CalmQuery):
+    """A query whose batches are ranges of offsets, of which it reads no row."""
+
+    @property
+    def lastProgress(self) -> Progress:  # noqa: N802 - Spark's name
+        came = self.comes(self.clock.monotonic())
+        return Progress(0, [SourceRange(endOffset=f'{{"flights":{{"0":{60 + came}}}}}')])
+
+
+class SlowQuery(CalmQuery):
+    """A query that says nothing of a batch before its end."""
+
+    @property
+    def lastProgress(self) -> Progress:  # noqa: N802 - Spark's name
+        return Progress(0)
+
+    @property
+    def status(self) -> dict[str, bool]:
+        at_work = bool(self.comes(self.clock.monotonic()))
+        return {"isTriggerActive": at_work, "isDataAvailable": at_work}
+
+
+@pytest.mark.parametrize("kind", [SettlerQuery, SlowQuery])
+def test_a_batch_that_has_no_rows_or_is_not_over_is_no_rest(kind: type[CalmQuery]) -> None:
+    clock = ManualClock()
+    at_work = (clock.monotonic() + 100, clock.monotonic() + 250)
+    query = kind(clock, lambda now: 7 if at_work[0] <= now < at_work[1] else 0)
+    driver = Driver(streams([query]), {}, plan=RunPlan(None, IDLE))
+    assert driver.run(clock=clock) is ExitCode.IDLE
+    assert clock.monotonic() >= at_work[1] + IDLE.total_seconds()
+
+
 def test_a_driver_without_a_plan_goes_on_however_little_comes() -> None:
     clock, stop = ManualClock(), StopRequest()
     query = CalmQuery(clock, lambda _: 0)
@@ -157,6 +199,18 @@ def test_a_stream_that_has_failed_is_not_hidden_by_a_rest() -> None:
     update = after(clock.monotonic() + 3_000, stop, clock)
     driver = Driver(streams([failed, rests]), {}, stop=stop, plan=RunPlan(None, IDLE), update=update)
     assert driver.run(clock=clock) is ExitCode.STOPPED
+
+
+def test_a_driver_that_ends_idle_has_got_over_what_a_stream_failed_by_before() -> None:
+    clock, words = ManualClock(), ExitReport()
+    failing = CalmQuery(clock, lambda _: 3, lasts=clock.monotonic() + 60, error=UnreachableError("no database"))
+    rests = CalmQuery(clock, lambda _: 0)
+    first, again, other = streams([failing, rests, CalmQuery(clock, lambda _: 0)])
+    plan = RunPlan(None, IDLE)
+    driver = Driver([replace(first, opened_again=lambda: again), other], {}, plan=plan, exit_report=words)
+    assert driver.run(clock=clock) is ExitCode.IDLE
+    assert words.failure is None
+    assert clock.monotonic() > IDLE.total_seconds() + 60
 
 
 def test_a_driver_with_a_schedule_reads_what_is_there_and_has_completed(tmp_path: Path) -> None:

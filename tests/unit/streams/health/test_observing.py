@@ -9,8 +9,10 @@ from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.settling.status import HeldAdvance, SettlingStatus
 from sluice.specs.catalog.rhythm import Rhythm
 from sluice.streams.failures.failure import Failure, FailureClass
+from sluice.streams.health.health import Health
 from sluice.streams.health.observation import Observation, ObservedSettler
-from sluice.streams.health.observing import ObservationTarget, ProgressSource, SettlerSource, Stamps, observe
+from sluice.streams.health.observing import AT_WORK, ObservationTarget, ProgressSource, SettlerSource, Stamps, observe
+from sluice.streams.health.verdict import judge
 from sluice.streams.life.attempts import Attempt, AttemptState, Desired, DesiredState
 from sluice.streams.life.driver_files import Executors
 from sluice.streams.life.launcher import DriverReport, DriverState
@@ -291,8 +293,19 @@ def test_a_stream_that_has_ended_alone_is_asked_for_by_the_generation_that_lives
 
     alive = UnitStatus("flights", WANTED, BOUND, RUNNING)
     assert ended(alive, 61) == drift
-    assert ended(alive, 60) is None  # nothing is unread: the batch that stopped it was committed
     assert ended(replace(alive, attempt=replace(BOUND, generation=9)), 61) is None
+
+
+def test_a_settler_that_failed_beside_batches_is_stopped_although_nothing_is_unread() -> None:
+    failure = Failure(FailureClass.DISK_FULL, "OSError", "No space left on device", START)
+    settler = SettlerSource("departures", ("raw_flights",), lambda: SettlingStatus(START))
+    source = ProgressSource(("flights",), lambda: READ, ended_alone={BOUND.generation: failure}.get, settler=settler)
+    status = UnitStatus("flights", WANTED, BOUND, RUNNING)
+    case = ObservationTarget("flights", status, {"departures": source})
+    later = START + AT_WORK
+    found = observe([case], lambda: Cluster(end=60), at=later)["flights"]["departures"]
+    assert (found.lag_records, found.ended_alone) == (0, failure)
+    assert judge(found).health is Health.STOPPED
 
 
 def of_settler(source: SettlerSource) -> ObservedSettler | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.specs.catalog.catalog import Unit
 from sluice.specs.model.schedule import RunPlan, next_due
 from sluice.streams.failures.failure import EXIT_CODES, FailureClass
-from sluice.streams.health.availability import availability
+from sluice.streams.health.availability import Availability, availabilities, availability
 from sluice.streams.health.fleet import StreamStatus, UnitRecords, stream_statuses
 from sluice.streams.health.health import FINE, Health
 from sluice.streams.health.observation import Observation
@@ -193,3 +193,25 @@ def test_a_pause_as_planned_is_no_time_down_and_a_missed_run_is() -> None:
     assert (measured.available, measured.unknown, measured.down) == (MINUTE, timedelta(), 30 * MINUTE)
     planned = availability([WISH], [attempt(FailureClass.IDLE)], [], start=ENDED, end=until, plan=IDLE)
     assert planned.requested == timedelta()
+
+
+LONG_WANTED = replace(WISH, at=START - timedelta(days=400))
+
+
+def test_an_idle_end_before_the_last_thirty_days_is_no_time_down() -> None:
+    now = ENDED + timedelta(days=31)
+    ends = [attempt(FailureClass.IDLE)]
+    found = availabilities([LONG_WANTED], ends, [], streams=["departures"], now=now, plan=IDLE)
+    assert found["departures"].requested == timedelta()
+
+
+def test_a_pause_that_reaches_into_the_last_thirty_days_is_no_time_down() -> None:
+    plan, first = RunPlan("0 6 * * *"), next_due("0 6 * * *", START)
+    begins = [first + timedelta(days=day) for day in range(41)]
+    runs = [
+        replace(attempt(generation=n), intended_at=begun, bound_at=begun, ended_at=begun + 2 * MINUTE)
+        for n, begun in enumerate(begins, 1)
+    ]
+    now = begins[-1] + 6 * HOUR
+    found = availabilities([LONG_WANTED], runs, [], streams=["departures"], now=now, plan=plan)
+    assert found["departures"] == Availability(available=30 * 2 * MINUTE)
