@@ -17,8 +17,8 @@ from typing import Any
 from airflow.dag_processing.bundles.local import LocalDagBundle
 
 from sluice.clock import Clock, SystemClock
-from sluice.project.sources import Files, files_below, project_folders
 from sluice.settings import settings
+from sluice.specs.reading.project_files import Files, files_below, project_folders
 
 log = logging.getLogger(__name__)
 

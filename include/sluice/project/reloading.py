@@ -9,8 +9,8 @@ from threading import Lock
 
 from sluice.clock import Clock, SystemClock
 from sluice.project.project import Project
-from sluice.project.sources import Files, files_below, project_folders
 from sluice.settings import Settings, settings
+from sluice.specs.reading.project_files import Files, files_below, project_folders
 from sluice.streams.health.pacing import PollRate
 
 CHECK_SECONDS = 10.0

@@ -9,7 +9,7 @@ import pytest
 
 from sluice.airflow.bundle import AGAIN, LONGEST, UNREAD, ParseScheduler, in_turn
 from sluice.errors import UnreachableError
-from sluice.project.sources import Files
+from sluice.specs.reading.project_files import Files
 from tests.twins.clock import ManualClock
 
 LOOK = 4.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.project.sources import files_below
+from sluice.specs.reading.project_files import files_below
 
 
 def write(path: Path) -> None:
