@@ -26,7 +26,7 @@ from sluice.spark.records.pipeline import SourceCode, good_records, partition_co
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, frame_of, refuse_other_times
+from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, few_rows, frame_of, refuse_other_times
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.storage.folder import Folder
 
@@ -122,8 +122,8 @@ class RawTableSource:
     def records(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
         """Return what `result_rows` takes of a range of time.
 
-        Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
-        Spark need not generate and compile code for other literals.
+        Few of them, if they are small, are read by Arrow, past Spark's copy of the table's log. Then the plan is the
+        same each time, and Spark need not generate and compile code for other literals.
 
         Args:
             pinned: the table.
@@ -135,8 +135,9 @@ class RawTableSource:
             return raw_records(empty_raw_rows(self.spark))
         if sum(file.records for file in self.files(pinned, read)) <= few:
             wanted = between(Reach({}), below) & during("event_time", read)
-            table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
-            return raw_records(frame_of(self.spark, table))
+            found = few_rows(dataset_of(self.folder, pinned.version), wanted, columns=_RAW_COLUMNS)
+            if found is not None:
+                return raw_records(frame_of(self.spark, found))
         rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
         return raw_records(rows.where(within("event_time", [read])).where(below_reach(below)))
 
