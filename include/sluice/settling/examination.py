@@ -25,7 +25,6 @@ class RecordTimes:
         offset: in it.
         event: when it happened (UTC); None unless the pipeline takes it into its rows.
         arrival: when it became known; None if it does not decode, or lies ahead of the broker's time.
-        witnessed: the broker's own clock stamped it within the declared clock skew of `arrival`.
         earlier: it is of a topic that was deleted since and created again, which is stored as far as it ever will be.
     """
 
@@ -33,7 +32,6 @@ class RecordTimes:
     offset: int
     event: datetime | None
     arrival: datetime | None
-    witnessed: bool = False
     earlier: bool = False
 
 
@@ -95,7 +93,7 @@ def examined(
     for record in records:
         if record.arrival is None:
             continue
-        arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival, record.witnessed))
+        arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival))
         appended[record.partition, record.earlier].append(record.arrival)
         if record.event is None or record.arrival - record.event > rules.allowed_lateness:
             continue
