@@ -111,8 +111,7 @@ def advanced(
 
     An advance is the gap between one arrival time and the next: a backlog of a year advances by minutes, a record of
     next year by months. A long one counts if our own clock bears it out (the topic was that close before, or goes on
-    at its pace), another pipeline has settled as far, another partition makes the same advance, or a person has
-    confirmed it.
+    at its pace), another pipeline's table or another partition makes the same advance, or a person has confirmed it.
 
     Args:
         clocks: as they stood.

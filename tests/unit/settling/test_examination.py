@@ -31,8 +31,8 @@ def record(
     offset: int, event: int | None, arrival: int | None, partition: int = 0, *, earlier: bool = False
 ) -> RecordTimes:
     """Return a record by minutes after START."""
-    times = (None if minutes is None else START + minutes * MINUTE for minutes in (event, arrival))
-    return RecordTimes(f"t/{partition}", offset, *times, earlier=earlier)
+    happened, known = (None if minutes is None else START + minutes * MINUTE for minutes in (event, arrival))
+    return RecordTimes(f"t/{partition}", offset, happened, known, earlier)
 
 
 def test_records_on_time_of_a_settled_interval_are_overtaken() -> None:

@@ -140,15 +140,14 @@ def act_on_each(names: Iterable[str], act: Callable[[str], Done]) -> dict[str, D
         CorruptionError: a second try would find the same wrong.
         UnreachableError: of some name it may not: something did not answer, or a file was not there.
     """
-    import pyarrow as pa  # noqa: PLC0415 - parsing must not pay for Delta
-    from deltalake.exceptions import DeltaError  # noqa: PLC0415 - the same
+    from sluice.delta.upkeep import TABLE_ERRORS  # noqa: PLC0415 - parsing must not pay for Delta
 
     done: dict[str, Done] = {}
     faults: dict[str, Exception] = {}
     for name in names:
         try:
             done[name] = act(name)
-        except (SluiceError, DeltaError, OSError, pa.ArrowException) as error:
+        except (SluiceError, *TABLE_ERRORS) as error:
             log.exception("%s", name)
             faults[name] = error
         else:
