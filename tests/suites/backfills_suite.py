@@ -222,6 +222,14 @@ class BackfillsSuite:
             "48 of 48",
         )
 
+    def test_an_end_is_recorded_whatever_its_reason_quotes(self, backfills: Backfills) -> None:
+        claimed = backfills.claim(asking(), "run-1", alive=living)
+        backfills.end(claimed.id, BackfillState.FAILED, outcome="different", why="only Spark has '12\0' there")
+        ended = backfills.get(claimed.id)
+        assert ended.state is BackfillState.FAILED
+        assert ended.why.startswith("only Spark has '12")
+        assert ended.why.endswith("there")
+
     def test_a_wish_to_cancel_keeps_who_asked_first(self, backfills: Backfills) -> None:
         claimed = backfills.claim(asking(), "run-1", alive=living)
         assert backfills.ask_cancel(claimed.id, "bob").cancel_requested_by == "bob"

@@ -146,6 +146,15 @@ class RegistrySuite:
         assert (ended.failure, ended.ended_at) == (FailureClass.CODE, died_at)
         assert registry.latest_attempt("flights") == ended
 
+    def test_an_end_is_recorded_whatever_its_reason_quotes(self, registry: Registry) -> None:
+        registry.intend("flights", after_generation=0, key="local.flights.g1")
+        registry.end("flights", 1, exit_code=15, reason="the value '12\0' cannot be cast")
+        ended = registry.latest_attempt("flights")
+        assert ended is not None
+        assert ended.state is AttemptState.ENDED
+        assert ended.reason.startswith("the value '12")
+        assert ended.reason.endswith("cannot be cast")
+
     def test_nobody_dies_in_the_future(self, registry: Registry) -> None:
         registry.intend("flights", after_generation=0, key="local.flights.g1")
         ended = registry.end("flights", 1, exit_code=None, reason="", at=START + timedelta(hours=1))

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.control.sqlite_file import BUSY_SECONDS, SqliteFile
@@ -68,7 +68,7 @@ def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
     try:
         with engine.execution_options(sluice_write=write).begin() as connection:
             yield connection
-    except IntegrityError:
+    except (IntegrityError, DataError):  # it was asked, and refuses a value
         raise
     except (DBAPIError, PoolTimeoutError) as error:
         cause = getattr(error, "orig", None) or error

@@ -50,6 +50,19 @@ class LedgerSource:
 
 
 @dataclass(frozen=True)
+class _Log:
+    """What the tables say, asked before the index is locked: a bucket may keep its reader waiting for minutes."""
+
+    entries: Sequence[Logged]
+    raw: RawPosition
+    whole: WholeFrom | None
+
+    @classmethod
+    def read(cls, source: LedgerSource, after: int) -> _Log:
+        return cls(source.entries(after), source.raw(), source.whole())
+
+
+@dataclass(frozen=True)
 class Refreshed:
     """What a refresh did.
 
@@ -171,16 +184,15 @@ class LedgerIndex(DeploymentRecords):
             select(ledger_entry).where(self._of(ledger_entry, pipeline)).order_by(ledger_entry.c.version.desc())
         )
         known = next(map(_logged, self._read(newest_first.limit(1))), None)
-        entries = source.entries(-1 if known is None else known.version - 1)
-        if known is not None and (not entries or entries[0] != known):
+        log = _Log.read(source, -1 if known is None else known.version - 1)
+        if known is not None and (not log.entries or log.entries[0] != known):
             raise CorruptionError(
                 f"the index of {pipeline} holds a ledger entry of table version {known.version}, and the table's log "
-                f"has {'none' if not entries else 'another'} there: it is not the table that was indexed.",
+                f"has {'another' if log.entries else 'none'} there: it is not the table that was indexed.",
                 fix="if it was replaced on purpose, run `sluice control rebuild`.",
             )
-        raw = source.raw()
         with self._taking_turns() as connection:
-            return self._write(connection, pipeline, entries, raw)
+            return self._write(connection, pipeline, log)
 
     def rebuild(self) -> list[Refreshed]:
         """Drop what is indexed of this deployment and index all pipelines' logs from their beginning.
@@ -189,26 +201,26 @@ class LedgerIndex(DeploymentRecords):
             CorruptionError: a log cannot be read whole; nothing was dropped.
             UnreachableError: the control database could not be queried.
         """
-        logs = {name: (source.entries(-1), source.raw()) for name, source in self._sources.items()}
+        logs = {name: _Log.read(source, -1) for name, source in self._sources.items()}
         with self._taking_turns() as connection:
             for table in (ledger, ledger_entry, interval):
                 connection.execute(delete(table).where(table.c.deployment == self._deployment))
-            return [self._write(connection, name, entries, raw) for name, (entries, raw) in logs.items()]
+            return [self._write(connection, name, log) for name, log in logs.items()]
 
-    def _write(self, connection: Connection, pipeline: str, entries: Sequence[Logged], raw: RawPosition) -> Refreshed:
+    def _write(self, connection: Connection, pipeline: str, log: _Log) -> Refreshed:
         known = list(map(_logged, connection.execute(select(ledger_entry).where(self._of(ledger_entry, pipeline)))))
         versions = {logged.version for logged in known}
-        if new := [logged for logged in entries if logged.version not in versions]:
+        if new := [logged for logged in log.entries if logged.version not in versions]:
             these = {"deployment": self._deployment, "pipeline": pipeline}
             rows = [{**these, "version": e.version, "at": e.at, "entry": to_json(e.entry)} for e in new]
             connection.execute(insert(ledger_entry), rows)
         head = connection.execute(select(ledger).where(self._of(ledger, pipeline))).one_or_none()
+        raw = log.raw
         if head is not None and head.raw_version > raw.version:  # another process has read more of it meanwhile
             reach = Reach(json.loads(head.raw_offsets), tuple(json.loads(head.raw_topics)))
             raw = RawPosition(head.raw_version, reach)
         entries = sorted([*known, *new], key=lambda logged: logged.version)
-        source = self._sources[pipeline]
-        folded = fold(entries, source.length, raw.reach, source.whole())
+        folded = fold(entries, self._sources[pipeline].length, raw.reach, log.whole)
         changed = self._write_rows(connection, pipeline, folded.spans)
         self._write_head(connection, pipeline, folded, raw)
         return Refreshed(pipeline, len(new), changed, folded)

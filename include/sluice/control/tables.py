@@ -35,6 +35,17 @@ def _from_sqlite(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(f"{text}+00:00")
 
 
+class FreeText(sa.TypeDecorator[str]):
+    """A text, whoever wrote it: reasons quote values of records, which may hold a NUL, and PostgreSQL holds none."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Put the sign for what cannot be shown in the place of each NUL."""
+        return None if value is None else value.replace("\x00", "\ufffd")
+
+
 metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
@@ -58,7 +69,7 @@ desired_state = sa.Table(
     sa.Column("unit", sa.String(64), nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("requested_by", sa.String(256), nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("why", FreeText, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
     sa.Index(None, "deployment", "unit", "id"),
 )
@@ -74,7 +85,7 @@ attempt = _of_deployment(
     sa.Column("bound_at", UtcDateTime),
     sa.Column("ended_at", UtcDateTime),
     sa.Column("exit_code", sa.Integer),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", FreeText, nullable=False),
     sa.Column("failure", sa.String(32)),
     sa.UniqueConstraint("key"),
 )
@@ -87,8 +98,8 @@ verdict = _of_deployment(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("health", sa.String(16), nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
-    sa.Column("what_to_do", sa.Text, nullable=False),
+    sa.Column("why", FreeText, nullable=False),
+    sa.Column("what_to_do", FreeText, nullable=False),
     sa.Column("lag_records", sa.BigInteger),
     sa.Column("batches", sa.BigInteger, nullable=False),
     sa.Column("committed_at", UtcDateTime),
@@ -111,7 +122,7 @@ backfill = _of_deployment(
     sa.Column("mode", sa.String(16), nullable=False),
     sa.Column("only", sa.String(16), nullable=False),
     sa.Column("requested_by", sa.String(256), nullable=False),
-    sa.Column("request_reason", sa.Text, nullable=False),
+    sa.Column("request_reason", FreeText, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("claimed_at", UtcDateTime, nullable=False),
     sa.Column("ended_at", UtcDateTime),
@@ -120,7 +131,7 @@ backfill = _of_deployment(
     sa.Column("done_before", sa.Integer, nullable=False),
     sa.Column("advanced_at", UtcDateTime),
     sa.Column("outcome", sa.String(32), nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("why", FreeText, nullable=False),
     sa.Column("cancel_requested_by", sa.String(256), nullable=False),
     sa.Column("accepts", sa.String(160), nullable=False, server_default=""),
     sa.Column("replays", sa.String(96), nullable=False, server_default=""),
@@ -136,8 +147,8 @@ ledger = _of_deployment(
     sa.Column("table_version", sa.BigInteger, nullable=False),
     sa.Column("closed_until", UtcDateTime),
     sa.Column("raw_version", sa.BigInteger, nullable=False),
-    sa.Column("raw_offsets", sa.Text, nullable=False),
-    sa.Column("raw_topics", sa.Text, nullable=False),
+    sa.Column("raw_offsets", FreeText, nullable=False),
+    sa.Column("raw_topics", FreeText, nullable=False),
 )
 """How far each pipeline's logs are indexed: of its output, and of the raw table that says what can be repaired."""
 
@@ -146,7 +157,7 @@ ledger_entry = _of_deployment(
     sa.Column("pipeline", sa.String(64), primary_key=True),
     sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("at", UtcDateTime, nullable=False),
-    sa.Column("entry", sa.Text, nullable=False),
+    sa.Column("entry", FreeText, nullable=False),
 )
 """What the commits of the output tables carry, copied from their logs."""
 
@@ -160,17 +171,17 @@ interval = _of_deployment(
     sa.Column("generation", sa.Integer),
     sa.Column("version", sa.BigInteger),
     sa.Column("written_at", UtcDateTime),
-    sa.Column("offsets", sa.Text),
-    sa.Column("topics", sa.Text),
+    sa.Column("offsets", FreeText),
+    sa.Column("topics", FreeText),
     sa.Column("code", sa.String(128)),
     sa.Column("rows", sa.BigInteger),
     sa.Column("checksum", sa.String(64)),
     sa.Column("late", sa.Boolean),
-    sa.Column("dirty", sa.Text, nullable=False),
+    sa.Column("dirty", FreeText, nullable=False),
     sa.Column("verified_by", sa.String(160)),
     sa.Column("verified_code", sa.String(128)),
     sa.Column("verified_at", UtcDateTime),
-    sa.Column("base", sa.Text),
+    sa.Column("base", FreeText),
     sa.Index(None, "deployment", "pipeline", "state"),
 )
 """The interval ledger, one row per interval: `state` is without staleness, which depends on today's code. `owner` to
@@ -182,7 +193,7 @@ order_break = _of_deployment(
     sa.Column("partitions", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("topic", sa.String(256), nullable=False),
     sa.Column("before", sa.Integer, nullable=False),
-    sa.Column("offsets", sa.Text, nullable=False),
+    sa.Column("offsets", FreeText, nullable=False),
     sa.Column("intended_at", UtcDateTime, nullable=False),
     sa.Column("grown_at", UtcDateTime),
     sa.Column("drained", sa.Boolean),
@@ -198,7 +209,7 @@ interval_quality = _of_deployment(
     sa.Column("rows", sa.BigInteger, nullable=False),
     sa.Column("checksum", sa.String(64), nullable=False),
     sa.Column("verdict", sa.String(16), nullable=False),
-    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("result", FreeText, nullable=False),
     sa.Column("checked_by", sa.String(160), nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
 )
@@ -208,9 +219,9 @@ quarantine_case = _of_deployment(
     "quarantine_case",
     sa.Column("id", sa.String(96), primary_key=True),
     sa.Column("pipeline", sa.String(64), nullable=False),
-    sa.Column("selection", sa.Text, nullable=False),
-    sa.Column("positions", sa.Text, nullable=False),
-    sa.Column("reasons", sa.Text, nullable=False),
+    sa.Column("selection", FreeText, nullable=False),
+    sa.Column("positions", FreeText, nullable=False),
+    sa.Column("reasons", FreeText, nullable=False),
     sa.Column("opened_at", UtcDateTime, nullable=False),
     sa.Index(None, "deployment", "pipeline"),
 )
@@ -222,10 +233,10 @@ quarantine_event = _of_deployment(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("recorded_by", sa.String(256), nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("why", FreeText, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
-    sa.Column("backfills", sa.Text, nullable=False),
-    sa.Column("counts", sa.Text),
+    sa.Column("backfills", FreeText, nullable=False),
+    sa.Column("counts", FreeText),
 )
 """The events of a case, oldest first: append-only."""
 
@@ -235,7 +246,7 @@ stream_snapshot = _of_deployment(
     sa.Column("stream", sa.String(128), primary_key=True),
     sa.Column("at", sa.Float, nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state", FreeText, nullable=False),
 )
 """The newest snapshot of each stream; ten thousand are written a minute. `at`: Unix time. `state`: JSON."""
 
@@ -259,7 +270,7 @@ process_cost = _of_deployment(
     sa.Column("executor_seconds", sa.Float, nullable=False),
     sa.Column("counted_cpu", sa.Float, nullable=False),
     sa.Column("counted_executors", sa.Float, nullable=False),
-    sa.Column("reads", sa.Text, nullable=False),
+    sa.Column("reads", FreeText, nullable=False),
     sa.Column("at", UtcDateTime, nullable=False),
     sa.Index(None, "deployment", "day"),
 )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
-from shutil import rmtree
 
 from sluice.delta.log import newest_first
 from sluice.intervals.carried import NO_STATE, Carried, LeftState
 from sluice.intervals.entries import BackfillEntry, SettleEntry
 from sluice.intervals.rows import LedgerRow
-from sluice.storage.folder import Folder, files_in
+from sluice.storage.folder import Folder, files_in, remove_folder, untouched_since
 
 _IN_FLIGHT = timedelta(days=1)
 """A state is written before the commit that names it."""
@@ -48,23 +46,23 @@ def forget_states(folder: Folder, rows: Iterable[LedgerRow], keep: Mapping[str, 
     Args:
         folder: of all states of the pipeline.
         rows: of its ledger.
-        keep: for how long before the newest interval, by the name of the carried table.
+        keep: for how long before the newest interval, by the name of the carried table. One of the future makes none
+            older.
         now: what was written less than a day ago stays: its commit may be under way.
     """
     named = [row for row in rows if row.carried is not None]
+    newest = max((row.interval.start for row in named if row.interval.start <= now), default=now)
     forgotten = 0
     for name, length in keep.items():
-        since = max((row.interval.start for row in named), default=now) - length
+        since = newest - length
         wanted = {digest for row in named if row.interval.start >= since for digest in _digests(row, name)}
-        for found in files_in(folder / name):
-            path = found.place
-            if found.modified >= now - _IN_FLIGHT or path.stem in wanted:
-                continue
-            if isinstance(path, Path) and path.is_dir():  # what a computation has left that was killed
-                rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+        for found in files_in(folder / name, ".parquet"):
+            if found.modified < now - _IN_FLIGHT and found.place.stem not in wanted:
+                found.place.unlink(missing_ok=True)
                 forgotten += 1
+        for draft in untouched_since(folder / name, now - _IN_FLIGHT):
+            if draft.name.startswith("."):  # what a computation has left that was killed
+                remove_folder(draft)
     return forgotten
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, WriterProperties
+from deltalake.exceptions import DeltaError
 
 from sluice.delta.log import archive_folder, archive_log, forget_kept, newest_first, try_commit
 from sluice.delta.reading import open_table
@@ -29,6 +30,8 @@ _ROWS_PER_GROUP = 100_000
 """A reader skips groups of rows by their times and offsets, and splits a file between two of them."""
 COMPACT = WriterProperties(compression="ZSTD", max_row_group_size=_ROWS_PER_GROUP)
 """How files are written that stay for long."""
+TABLE_ERRORS = (DeltaError, OSError, pa.ArrowException)
+"""What Delta, Arrow and the storage raise of a table, without saying whether it will be so again."""
 _FEWEST_FILES = 16
 """Small files that are worth a commit."""
 UNCOMMITTED_HOURS = 7 * 24

@@ -18,8 +18,8 @@ class ArrivalSpan:
     Attributes:
         first: the earliest (UTC).
         last: the latest.
-        witnessed: the broker's own clock stamped one of these records within the declared clock skew; or, in
-            `ArrivalClocks.begun`, our own clock has borne it out, or a person.
+        witnessed: another pipeline has settled up to there; or, in `ArrivalClocks.begun`, our own clock has borne it
+            out, or a person.
     """
 
     first: datetime
@@ -111,7 +111,7 @@ def advanced(
 
     An advance is the gap between one arrival time and the next: a backlog of a year advances by minutes, a record of
     next year by months. A long one counts if our own clock bears it out (the topic was that close before, or goes on
-    at its pace), the broker's does, another partition makes the same advance, or a person has confirmed it.
+    at its pace), another pipeline's table or another partition makes the same advance, or a person has confirmed it.
 
     Args:
         clocks: as they stood.

@@ -28,7 +28,7 @@ from sluice.intervals.entries import (
 from sluice.intervals.facts import NOTHING, Facts, correcting, writing
 from sluice.intervals.raw_floor import WholeFrom
 from sluice.intervals.reach import UNREACHABLE, Reach
-from sluice.intervals.rows import LedgerRow, Rows, State, Verified, Written
+from sluice.intervals.rows import REOPENED, LedgerRow, Rows, State, Verified, Written
 from sluice.intervals.spans import Spans
 
 __all__ = ["Ledger", "LedgerRow", "State", "Verified", "Written", "fold"]
@@ -161,7 +161,7 @@ class _Folding:
         is_closed = self._closed_until is not None and end <= self._closed_until
         if is_closed or examined is None or base is None or facts.stays or base.reach.covers(examined):
             return facts
-        return facts.marked("it is open again, and records came since it was published", examined)
+        return facts.marked(REOPENED, examined)
 
     def _row(self, start: datetime, end: datetime, facts: Facts) -> LedgerRow:
         why = tuple(dict.fromkeys(why for why, _ in facts.dirt))

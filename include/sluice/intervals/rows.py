@@ -16,6 +16,8 @@ from sluice.wording import ExplainedEnum
 
 INHERITED = "it continues the state of"
 """How the reason begins why an interval is dirty that has no fault of its own."""
+REOPENED = "it is open again, and records came since it was published"
+"""Why an interval is dirty until it is settled again: records go on coming."""
 
 
 class State(ExplainedEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -48,6 +48,11 @@ class IntervalCheckResult:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+
+    def as_declared(self, expectation: Expectation) -> IntervalCheckResult:
+        """Return it with the severity and the description of its expectation, which are no part of the key."""
+        own = replace(self.checked, severity=expectation.severity, description=expectation.description)
+        return replace(self, checked=own)
 
     def __str__(self) -> str:
         """Return it as a sentence without an end."""

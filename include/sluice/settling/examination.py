@@ -25,7 +25,6 @@ class RecordTimes:
         offset: in it.
         event: when it happened (UTC); None unless the pipeline takes it into its rows.
         arrival: when it became known; None if it does not decode, or lies ahead of the broker's time.
-        witnessed: the broker's own clock stamped it within the declared clock skew of `arrival`.
         earlier: it is of a topic that was deleted since and created again, which is stored as far as it ever will be.
     """
 
@@ -33,7 +32,6 @@ class RecordTimes:
     offset: int
     event: datetime | None
     arrival: datetime | None
-    witnessed: bool = False
     earlier: bool = False
 
 
@@ -89,12 +87,14 @@ def examined(
         settled_until: intervals that end by then are settled; None: none is.
     """
     arrivals: dict[str, list[ArrivalSpan]] = defaultdict(list)
+    appended: dict[tuple[str, bool], list[datetime]] = defaultdict(list)  # a topic that was created again begins again
     overtaken: dict[datetime, dict[str, int]] = defaultdict(dict)
     first: datetime | None = None
     for record in records:
         if record.arrival is None:
             continue
-        arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival, record.witnessed))
+        arrivals[record.partition].append(ArrivalSpan(record.arrival, record.arrival))
+        appended[record.partition, record.earlier].append(record.arrival)
         if record.event is None or record.arrival - record.event > rules.allowed_lateness:
             continue
         first = record.event if first is None else min(first, record.event)
@@ -103,16 +103,22 @@ def examined(
                 overtaken[interval.start][record.partition] = 0 if record.earlier else record.offset + 1
     spans = {partition: joined(own, rules.max_advance) for partition, own in arrivals.items()}
     disorder = max(
-        (_disorder(own, spans[partition], rules.max_advance) for partition, own in arrivals.items()),
+        (_disorder(own, spans[partition], rules.max_advance) for (partition, _), own in appended.items()),
         default=timedelta(),
     )
     return Examination(end, spans, overtaken, first, disorder)
 
 
-def _disorder(arrivals: Iterable[ArrivalSpan], spans: Iterable[ArrivalSpan], most: timedelta) -> timedelta:
-    """Return the farthest that an arrival time of one partition lies below the greatest before it in its span."""
+def _disorder(arrivals: Iterable[datetime], spans: Iterable[ArrivalSpan], most: timedelta) -> timedelta:
+    """Return the farthest that an arrival time of one partition lies below the greatest before it in its span.
+
+    Args:
+        arrivals: in the order in which they were appended.
+        spans: of the partition.
+        most: what lies further below is another advance.
+    """
     farthest, newest = timedelta(), dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC))
-    for arrival in (each.first for each in arrivals):
+    for arrival in arrivals:
         span = next(span for span in newest if span.first <= arrival <= span.last)
         newest[span] = max(newest[span], arrival)
         if (below := newest[span] - arrival) <= most:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from sluice.errors import RefusedError, SpecError, UnreachableError
@@ -44,12 +44,12 @@ def database_table(static: StaticInput, url: str, most: int = MOST_ROWS) -> pa.T
             _refuse_absent(static, names)
             places = [names.index(name) for name in static.columns]
             rows = [[row[place] for place in places] for row in answer.fetchmany(most + 1)]
-    except (ProgrammingError, sa.exc.OperationalError) as error:
-        if isinstance(error, ProgrammingError) or engine.dialect.name == "sqlite":  # whose every error is of this kind
-            raise RefusedError(f"{static.text}: the database refuses: {error.orig}", fix="correct it.") from None
-        raise UnreachableError(f"{static.text} could not be read: {error.orig}", fix="check that it is up.") from None
     except (DBAPIError, PoolTimeoutError) as error:
         cause = getattr(error, "orig", None) or error
+        # Of SQLite every error is an operational one.
+        in_sqlite = isinstance(error, sa.exc.OperationalError) and engine.dialect.name == "sqlite"
+        if in_sqlite or isinstance(error, ProgrammingError | DataError):
+            raise RefusedError(f"{static.text}: the database refuses: {cause}", fix="correct it.") from None
         raise UnreachableError(f"{static.text} could not be read: {cause}", fix="check that it is up.") from None
     finally:
         engine.dispose()

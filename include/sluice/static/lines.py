@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from bisect import bisect_left
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -102,7 +103,7 @@ def _value(name: str, kind: str, value: object) -> object:
             return value
         case ("long" | "double", bool()):
             pass
-        case ("double", int() | float()):
+        case ("double", int() | float()) if abs(value) <= sys.float_info.max:
             return float(value)
         case ("long", int()) if value in _LONGS:
             return value
@@ -118,4 +119,7 @@ def _instant(name: str, text: str) -> datetime:
         raise ValueError(f"{name!r} is {text!r:.80}, and no time in ISO 8601") from None
     if at.tzinfo is None:
         raise ValueError(f"{name!r} is {text!r}, which has no zone, and says no instant")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{name!r} is {text!r}, which lies in no year from 1 to 9999 in UTC") from None

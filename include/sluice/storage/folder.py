@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from os import stat_result
 from pathlib import Path
 from shutil import rmtree
 from typing import TypeAlias
@@ -50,8 +51,16 @@ def files_in(folder: Folder, suffix: str = "") -> Iterator[StoredFile]:
                 yield StoredFile(folder / name, modified, size)
         return
     for path in folder.glob(f"*{suffix}"):
-        state = path.stat()
-        yield StoredFile(path, datetime.fromtimestamp(state.st_mtime, UTC), state.st_size)
+        if (state := _state(path)) is not None:
+            yield StoredFile(path, datetime.fromtimestamp(state.st_mtime, UTC), state.st_size)
+
+
+def _state(path: Path) -> stat_result | None:
+    """Return what a disk says of a file or folder; None if somebody has removed it since it was listed."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
 
 
 def below(folder: Folder, names: Collection[str]) -> set[str]:
@@ -91,7 +100,8 @@ def untouched_since(folder: Folder, before: datetime) -> list[Folder]:
         UnreachableError: a bucket does not answer.
     """
     if not isinstance(folder, BucketFolder):
-        return [each for each in folder.glob("*") if each.stat().st_mtime < before.timestamp()]
+        states = ((each, _state(each)) for each in folder.glob("*"))
+        return [each for each, state in states if state is not None and state.st_mtime < before.timestamp()]
     newest: dict[str, datetime] = {}
     for key, modified in folder.walk():
         name, inside, _ = key.partition("/")

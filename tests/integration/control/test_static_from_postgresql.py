@@ -52,6 +52,8 @@ def test_what_does_not_fit_is_refused(shop: str) -> None:
         database_table(static(table="prices"), shop, most=1)
     with pytest.raises(RefusedError, match="the database refuses"):
         database_table(static(table="gone"), shop)
+    with pytest.raises(RefusedError, match="the database refuses: division by zero"):
+        database_table(static(query="SELECT sold / 0 AS sold FROM prices", columns={"sold": "long"}), shop)
     with pytest.raises(SpecError, match="has a time without a zone in 'naive'"):
         database_table(static(table="prices", columns={"naive": "timestamp"}), shop)
     with pytest.raises(UnreachableError, match="could not be read"):

@@ -36,7 +36,7 @@ def append(world: World) -> None:
     if kind == 6 and "transaction" in world.enabled and partition not in topic.open_since:
         topic.open_since[partition] = len(topic.logs[partition])
         world.say("fault: transaction")
-    topic.append(partition, event, arrival if kind != 2 else None, taken=kind != 1, witnessed=False)
+    topic.append(partition, event, arrival if kind != 2 else None, taken=kind != 1)
     if world.story is not None:
         what = f"event {event:%d %H:%M} arrival {arrival:%H:%M} {kind}"
         world.story.append(f"append {topic.id}/{partition}: {what}")

@@ -69,7 +69,7 @@ class Inflow:
         """Append a record that no pipeline takes to each partition."""
         self.time = time
         for partition in self.partitions:
-            self.topic.append(partition, time, time, taken=False, witnessed=False)
+            self.topic.append(partition, time, time, taken=False)
 
     def position(self) -> RawPosition:
         return self.raw.position()

@@ -30,14 +30,12 @@ class Record:
         event: when it happened.
         arrival: when it became known; None if it does not decode.
         taken: whether the pipeline takes it into rows, if it is on time.
-        witnessed: the broker's clock bears its arrival time out.
     """
 
     id: RecordId
     event: datetime
     arrival: datetime | None
     taken: bool = True
-    witnessed: bool = False
 
     def is_on_time(self, rules: SettlingRules) -> bool:
         return self.taken and self.arrival is not None and self.arrival - self.event <= rules.allowed_lateness
@@ -63,11 +61,9 @@ class Topic:
     def id(self) -> str:
         return f"{self.name}{self.number}"
 
-    def append(
-        self, partition: int, event: datetime, arrival: datetime | None, *, taken: bool, witnessed: bool
-    ) -> None:
+    def append(self, partition: int, event: datetime, arrival: datetime | None, *, taken: bool) -> None:
         log = self.logs[partition]
-        log.append(Record((self.id, partition, len(log)), event, arrival, taken, witnessed))
+        log.append(Record((self.id, partition, len(log)), event, arrival, taken))
 
     def ends(self) -> Reach:
         """Return the ends of the log, open transactions included."""
@@ -201,7 +197,7 @@ def is_below(record: RecordId, bounds: Below) -> bool:
 def times(record: Record, newest: str) -> RecordTimes:
     event = record.event if record.taken else None
     earlier = record.id[0] != newest
-    return RecordTimes(partition_of(record.id), record.id[2], event, record.arrival, record.witnessed, earlier)
+    return RecordTimes(partition_of(record.id), record.id[2], event, record.arrival, earlier)
 
 
 def _name_of(topic: str) -> str:

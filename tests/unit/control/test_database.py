@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy.exc import StatementError
+from sqlalchemy.exc import DataError, StatementError
 
 from sluice.control.database import SCHEMA, compact, migrate, open_database, sqlite_url, transaction
 from sluice.control.registry import SqlRegistry
@@ -113,6 +113,22 @@ def test_a_time_without_a_zone_is_refused(tmp_path: Path) -> None:
     }
     with pytest.raises(StatementError, match="no time zone"), transaction(engine, write=True) as connection:
         connection.execute(desired_state.insert(), row)
+
+
+def test_a_text_may_quote_what_no_database_holds(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "control.db"))
+    migrate(engine)
+    registry = SqlRegistry(engine, "local")
+    registry.set_desired_state("flights", Desired.RUNNING, by="ada", why="the value '12\0'")
+    wish = registry.desired("flights")
+    assert wish is not None
+    assert wish.why == "the value '12\ufffd'"
+
+
+def test_a_value_that_the_database_refuses_makes_it_no_unreachable_one(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "control.db"))
+    with pytest.raises(DataError, match="out of range"), transaction(engine, write=True):
+        raise DataError("INSERT", {}, ValueError("integer out of range"))
 
 
 def test_deployments_in_one_database_do_not_see_each_other(tmp_path: Path) -> None:

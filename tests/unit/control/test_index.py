@@ -97,6 +97,27 @@ def index(engine: Engine, deployment: str, log: Log) -> LedgerIndex:
     return LedgerIndex(engine, deployment, {PIPELINE: log.source()})
 
 
+def test_while_tables_are_read_others_write(engine: Engine, deployment: str, log: Log) -> None:
+    asked: list[str] = []
+
+    def writing(what: str) -> None:
+        with transaction(engine, write=True):  # SQLite lets one in
+            asked.append(what)
+
+    def entries(after: int) -> Sequence[Logged]:
+        writing("entries")
+        return log.after(after)
+
+    def raw() -> RawPosition:
+        writing("raw")
+        return log.raw
+
+    index = LedgerIndex(engine, deployment, {PIPELINE: LedgerSource(HOUR, entries, raw, lambda: writing("whole"))})
+    index.refresh(PIPELINE)
+    index.rebuild()
+    assert asked == ["entries", "raw", "whole"] * 2
+
+
 numbers = st.integers(0, 5)
 histories = st.lists(
     st.one_of(

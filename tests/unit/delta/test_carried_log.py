@@ -41,6 +41,16 @@ def test_states_are_kept_that_a_young_interval_continues_or_leaves(tmp_path: Pat
     assert [path.exists() for path in (*kept, *old)] == [True, True, True, False, False]
 
 
+def test_an_interval_of_the_future_makes_no_state_old(tmp_path: Path) -> None:
+    kept = [state(tmp_path, digest) for digest in ("b", "c", "d", "future")]
+    old = state(tmp_path, "a")
+    rows = [row(6, "", "a"), row(5, "a", "b"), row(2, "b", "c"), row(1, "c", "d"), row(-2_000, "d", "future")]
+    assert forget_states(tmp_path, rows, KEEP, NOW) == 1
+    assert [path.exists() for path in (*kept, old)] == [True, True, True, True, False]
+    assert forget_states(tmp_path, rows[-1:], KEEP, NOW) == 2, "alone it keeps what it names"
+    assert [path.exists() for path in kept] == [False, False, True, True]
+
+
 def test_a_state_whose_commit_may_be_under_way_stays_and_a_draft_of_long_ago_goes(tmp_path: Path) -> None:
     young = state(tmp_path, "x", age=timedelta(hours=1))
     drafts = [tmp_path / "balances" / name for name in (".young", ".old")]

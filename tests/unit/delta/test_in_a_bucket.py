@@ -166,10 +166,12 @@ def test_upkeep_joins_removes_and_cuts(tables: BucketFolder) -> None:
 def test_states_that_nobody_continues_are_deleted(tables: BucketFolder) -> None:
     folder = tables.with_name("carried") / "sums"
     (folder / "balances" / "a.parquet").write_bytes(b"")
+    (folder / "balances" / ".draft" / "part-0.parquet").write_bytes(b"")
     keep, now = {"balances": timedelta(days=3)}, datetime.now(UTC)
     assert forget_states(folder, [], keep, now) == 0
+    assert sorted(folder.below()) == ["balances/.draft/part-0.parquet", "balances/a.parquet"]
     assert forget_states(folder, [], keep, now + timedelta(days=2)) == 1
-    assert list(files_in(folder / "balances")) == []
+    assert list(folder.below()) == [], "the draft of a killed driver is gone, too"
 
 
 def test_duckdb_asks_tables_and_states_of_a_bucket(tables: BucketFolder) -> None:

@@ -265,10 +265,19 @@ def test_who_is_killed_between_floor_and_removal_leaves_a_floor_and_the_next_rou
 
 def test_the_newest_event_is_known_from_the_log(table: Path) -> None:
     log = opened(table)
-    assert newest_event(table) is None
+    assert newest_event(table, SKEW) is None
     append(log, (None, 3))
+    assert newest_event(table, SKEW) is None
     append(log, (7, 3), (1, 9))
-    assert newest_event(table) == floor(7)
+    assert newest_event(table, SKEW) == floor(7)
+
+
+def test_no_event_is_newer_than_its_timestamp_and_the_skew(table: Path) -> None:
+    log = opened(table)
+    append(log, (1, 1), (1000, 1))
+    assert newest_event(table, SKEW) == floor(1) + SKEW
+    append(log, (3, 5))
+    assert newest_event(table, SKEW) == floor(3)
 
 
 def test_what_a_reader_has_not_read_is_found_if_it_is_old(table: Path) -> None:

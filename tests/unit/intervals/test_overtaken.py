@@ -18,6 +18,7 @@ from sluice.intervals.entries import (
 )
 from sluice.intervals.ledger import fold
 from sluice.intervals.reach import Reach
+from sluice.intervals.rows import REOPENED
 
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(2013, 1, 1, tzinfo=UTC)
@@ -117,6 +118,6 @@ def test_what_was_published_of_an_interval_that_is_open_again_lacks_what_was_exa
     assert marks(*published) == ()
     assert marks(*published, settling(flights(5), weather(7), until=0)) == (), "nothing came since"
     examined = settling(flights(9), weather(7), until=0)
-    assert marks(*published, examined) == ("it is open again, and records came since it was published",)
+    assert marks(*published, examined) == (REOPENED,)
     assert marks(*published, examined, recompute(both(flights(9), weather(7)))) == ()
     assert marks(*published, examined, settling(flights(9), weather(7))) == (), "it is settled again"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import write_deltalake
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice.intervals.arrivals import ArrivalClocks, ArrivalSpan
@@ -27,10 +27,12 @@ TIMES = TimeRules(allowed_lateness=3 * HOUR, future_skew=HOUR, clock_skew=5 * MI
 END = {"t/0": 100, "t/1": 100}
 
 
-def record(offset: int, event: int | None, arrival: int | None, partition: int = 0) -> RecordTimes:
+def record(
+    offset: int, event: int | None, arrival: int | None, partition: int = 0, *, earlier: bool = False
+) -> RecordTimes:
     """Return a record by minutes after START."""
-    times = (None if minutes is None else START + minutes * MINUTE for minutes in (event, arrival))
-    return RecordTimes(f"t/{partition}", offset, *times)
+    happened, known = (None if minutes is None else START + minutes * MINUTE for minutes in (event, arrival))
+    return RecordTimes(f"t/{partition}", offset, happened, known, earlier)
 
 
 def test_records_on_time_of_a_settled_interval_are_overtaken() -> None:
@@ -58,22 +60,28 @@ records = st.lists(
 )
 
 
-@given(records, st.integers(0, 24))
-def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]], settled: int) -> None:
+@given(records, st.integers(0, 24), st.integers(0, 25))
+@example([(0, minute, 0, 0, "good") for minute in (120, 121, 240, 241)], 0, 2)
+def test_columns_say_what_records_say(
+    drawn: list[tuple[int, int, int, int, str]], settled: int, created_again: int
+) -> None:
     until = START + settled * HOUR
     plain, columns, refused = [], [], set()
-    for offset, (partition, event, delay, behind, kind) in enumerate(drawn):
+    for number, (partition, event, delay, behind, kind) in enumerate(drawn):
+        earlier = number < created_again
+        topic, offset = ("topic0", number) if earlier else ("topic1", number - created_again)
         arrived, broker = event + delay, event + delay + behind
         decodes = kind != "undecodable"
         credible = decodes and -behind * MINUTE <= TIMES.clock_skew
         early = -delay * MINUTE > TIMES.future_skew
         taken = credible and not early and kind == "good"
         if kind == "refused":
-            refused.add(offset)
+            refused.add((topic, offset))
         first = event if credible and not early else None
-        plain.append((record(offset, event if taken else None, arrived if credible else None, partition), first))
+        happened, known = event if taken else None, arrived if credible else None
+        plain.append((record(offset, happened, known, partition, earlier=earlier), first))
         times = [START + m * MINUTE if decodes else None for m in (event, arrived)]
-        columns.append(["topic0", partition, offset, *times, START + broker * MINUTE])
+        columns.append([topic, partition, offset, *times, START + broker * MINUTE])
     schema = pa.schema(
         [
             *(("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
@@ -86,9 +94,10 @@ def test_columns_say_what_records_say(drawn: list[tuple[int, int, int, int, str]
     )
 
     def validated(suspects: pa.Table) -> pa.Table:
-        return suspects.filter(pa.array([offset not in refused for offset in suspects.column("offset").to_pylist()]))
+        each = zip(*(suspects.column(name).to_pylist() for name in ("topic_id", "offset")), strict=True)
+        return suspects.filter(pa.array([one not in refused for one in each]))
 
-    found = examined_columns(TimeColumns(table, "t", Reach(END, ("topic0",))), TIMES, RULES, until, validated)
+    found = examined_columns(TimeColumns(table, "t", Reach(END, ("topic0", "topic1"))), TIMES, RULES, until, validated)
     expected = examined((each for each, _ in plain), END, RULES, until)
     assert _without_beginning(found) == _without_beginning(expected)
     on_time = [each for each, (_, _, delay, _, _) in zip(plain, drawn, strict=True) if delay <= 180]
@@ -119,6 +128,14 @@ def test_a_record_of_next_year_makes_no_disorder_of_those_that_follow() -> None:
     records = [record(0, None, 60), record(1, None, year), record(2, None, 61), record(3, None, 58)]
     found = examined(records, END, RULES, None)
     assert found.disorder == 3 * MINUTE
+
+
+def test_a_topic_that_was_created_again_begins_again_and_makes_no_disorder() -> None:
+    old = [record(5_000 + n, None, 120 + n, earlier=True) for n in range(3)]
+    later, copies = [record(n, None, 240 + n) for n in range(3)], [record(n, None, n) for n in range(3)]
+    assert examined([*old, *later], END, RULES, None).disorder == timedelta()
+    assert examined([*old, *copies], END, RULES, None).disorder == timedelta()
+    assert examined([*old, *reversed(later)], END, RULES, None).disorder == 2 * MINUTE
 
 
 def test_disorder_is_measured_against_what_was_read_before_too() -> None:

@@ -117,11 +117,17 @@ def test_a_row_that_does_not_fit_is_refused_with_its_line(tmp_path: Path, name: 
         read(tmp_path, path=name, columns={"shop": "string", "size": "long"})
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2020-01-01T00:00:00"])
+@pytest.mark.parametrize("text", ["yesterday", "2020-01-01T00:00:00", "0001-01-01T00:00:00+01:00"])
 def test_a_time_says_an_instant(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.jsonl").write_text(f'{{"since": "{text}"}}\n')
     with pytest.raises(SpecError, match=r"a\.jsonl:1: 'since' is"):
         read(tmp_path, path="a.jsonl", columns={"since": "timestamp"})
+
+
+def test_a_whole_number_may_be_too_large_for_a_double(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"rent": {2**1023}}}\n{{"rent": {10**400}}}\n')
+    with pytest.raises(SpecError, match=r"a\.jsonl:2: 'rent' is 1000+, and double is declared"):
+        read(tmp_path, path="a.jsonl", columns={"rent": "double"})
 
 
 @pytest.mark.parametrize(
@@ -190,6 +196,8 @@ def test_what_a_database_cannot_give_is_refused(tmp_path: Path) -> None:
 
     refused(RefusedError, "has more than 1 rows", most=1)
     refused(RefusedError, "the database refuses: no such table", table="stores")
+    too_big = {"table": None, "query": "SELECT zeroblob(2000000000) AS size", "columns": {"size": "long"}}
+    refused(RefusedError, "the database refuses: string or blob too big", **too_big)
     absent = {"table": None, "query": "SELECT * FROM shops", "columns": {"city": "long"}}
     refused(SpecError, "has no column 'city'; it has shop", **absent)
     refused(SpecError, "has a str in 'shop', and long is declared", columns={"shop": "long"})

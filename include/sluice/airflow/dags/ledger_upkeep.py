@@ -11,10 +11,10 @@ from airflow.sdk import DAG, CronTriggerTimetable, task
 
 from sluice.airflow import runtime
 from sluice.airflow.dags.conventions import Tag, sluice_dag
-from sluice.airflow.failures import retried_only_if_unknown
+from sluice.airflow.failures import FINAL, retried_only_if_unknown
 from sluice.capacity.costs import KEPT as COSTS_KEPT
 from sluice.clock import SystemClock
-from sluice.errors import CorruptionError, SluiceError
+from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.model.outputs import RowsOutput, SinkOutput
@@ -84,6 +84,7 @@ def keep_entries(project: Project) -> dict[str, int]:
 
     Raises:
         CorruptionError: of some table they cannot be read; the others were copied.
+        UnreachableError: see `act_on_each`.
     """
     from sluice.delta.log import archive_log  # noqa: PLC0415 - parsing must not pay for Delta
 
@@ -107,6 +108,7 @@ def refresh_index(project: Project) -> dict[str, int]:
 
     Raises:
         CorruptionError: of some pipeline the log cannot be read; the others were refreshed.
+        UnreachableError: see `act_on_each`.
     """
     index = project.tables.index()
     return act_on_each(sorted(project.catalog.interval_pipelines), lambda pipeline: index.refresh(pipeline).changed)
@@ -117,6 +119,7 @@ def forget_carried(project: Project) -> dict[str, int]:
 
     Raises:
         CorruptionError: of some pipeline the log cannot be read; the others' were deleted.
+        UnreachableError: see `act_on_each`.
     """
     from sluice.delta.carried_log import forget_states  # noqa: PLC0415 - parsing must not pay for Delta
 
@@ -131,16 +134,26 @@ def forget_carried(project: Project) -> dict[str, int]:
 
 
 def act_on_each(names: Iterable[str], act: Callable[[str], Done]) -> dict[str, Done]:
-    """Act on all names: what is wrong with one stops no other from being looked after."""
+    """Act on all names: what is wrong with one stops no other from being looked after.
+
+    Raises:
+        CorruptionError: a second try would find the same wrong.
+        UnreachableError: of some name it may not: something did not answer, or a file was not there.
+    """
+    from sluice.delta.upkeep import TABLE_ERRORS  # noqa: PLC0415 - parsing must not pay for Delta
+
     done: dict[str, Done] = {}
-    faults = []
+    faults: dict[str, Exception] = {}
     for name in names:
         try:
             done[name] = act(name)
-        except SluiceError as error:
-            faults.append(f"{name}: {error}")
+        except (SluiceError, *TABLE_ERRORS) as error:
+            log.exception("%s", name)
+            faults[name] = error
         else:
             log.info("%s: %s", name, done[name])
     if faults:
-        raise CorruptionError("\n".join(faults))
+        found = "\n".join(f"{name}: {error}" for name, error in faults.items())
+        is_final = all(isinstance(error, FINAL) for error in faults.values())
+        raise CorruptionError(found) if is_final else UnreachableError(found)
     return done

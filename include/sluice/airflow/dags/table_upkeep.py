@@ -80,7 +80,7 @@ def compact_tables(project: Project, now: datetime) -> dict[str, UpkeepDone]:
 
     Raises:
         CorruptionError: the log of some table cannot be read; the others were looked after.
-        UnreachableError: the control database could not be queried.
+        UnreachableError: the control database could not be queried, or see `act_on_each`.
     """
     from sluice.delta.upkeep import look_after  # noqa: PLC0415 - parsing must not pay for Delta
 
@@ -95,5 +95,6 @@ def retain_raw(project: Project, now: datetime) -> dict[str, Retained]:
 
     Raises:
         CorruptionError: of some topic that cannot be decided; the others were looked after.
+        UnreachableError: see `act_on_each`.
     """
     return act_on_each(retaining_topics(project), lambda topic: retain(project, topic, now))

@@ -86,12 +86,22 @@ def remove_below(folder: Folder, floor: RawFloor, margin: timedelta) -> int:
     return int(done.get("num_deleted_rows", 0))
 
 
-def newest_event(folder: Folder) -> datetime | None:
-    """Return when the newest record of a raw table happened (UTC), by its log; None if that is not known of any."""
+def newest_event(folder: Folder, margin: timedelta) -> datetime | None:
+    """Return when the newest record of a raw table happened (UTC), by its log; None if that is not known of any.
+
+    Of a file no record counts as newer than its newest timestamp in Kafka says, by a margin: the table keeps what
+    validation refuses, too, and one record of the future would make all others old.
+
+    Args:
+        folder: of the raw table.
+        margin: how far a record's event may lie ahead of its timestamp.
+    """
     files = pa.table(open_table(folder).get_add_actions(flatten=True))
     if "max.event_time" not in files.column_names:
         return None
-    newest = pc.max(files.column("max.event_time")).as_py()
+    latest = pc.add(files.column("max.timestamp"), pa.scalar(margin, pa.duration("us")))
+    event = files.column("max.event_time")
+    newest = pc.max(pc.if_else(pc.less(event, latest), event, latest)).as_py()
     return None if newest is None else newest.astimezone(UTC)
 
 

@@ -17,6 +17,7 @@ from sluice.intervals.backfill.backfills import Backfill
 from sluice.intervals.backfill.claiming import overlap
 from sluice.intervals.backfill.selection import MAX_INTERVALS
 from sluice.intervals.ledger import Ledger, LedgerRow
+from sluice.intervals.rows import REOPENED
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,15 @@ class Decision:
 def needed_repair(ledger: Ledger, code: str) -> Repair | None:
     """Return the repair of closed intervals that are dirty and can be made good; None if there are none.
 
-    What lies further from the first one than a backfill checks is left for the next repair.
+    What lies further from the first one than a backfill checks is left for the next repair. What is open again waits
+    until it is settled.
 
     Args:
         ledger: of the pipeline's output.
         code: today's hash.
     """
     dirty = (row for row in ledger.spans if row.dirty and row.interval.start not in ledger.ahead)
-    rows = tuple(row for row in dirty if ledger.closes(row))
+    rows = tuple(row for row in dirty if ledger.closes(row) and not _is_settled_again(row, ledger))
     if not rows:
         return None
     until = rows[0].interval.start + MAX_INTERVALS * rows[0].length
@@ -105,6 +107,16 @@ def decide(
     )
     held = next((why for holds, why in reasons if holds), None)
     return Decision(start=True, why=found) if held is None else Decision(start=False, why=f"{found}, {held}")
+
+
+def _is_settled_again(row: LedgerRow, ledger: Ledger) -> bool:
+    """Whether an interval that was published is open, and lacks only what came since.
+
+    A repair would have to be repeated with each settlement, until one comes as far: for an interval of the future, for
+    years. The same is true of the state that it continues.
+    """
+    is_open = ledger.closed_until is None or row.interval.end > ledger.closed_until
+    return is_open and all(why == REOPENED for why in row.marks)
 
 
 def _fingerprint(rows: Iterable[LedgerRow], code: str) -> str:

@@ -86,7 +86,7 @@ def _decision(
     folder, retention = project.folder.table(topic.raw.table), topic.raw.retention
     if not isinstance(retention, timedelta) or not position.reach.topics:
         return FloorDecision()
-    newest, before = newest_event(folder), position.floor
+    newest, before = newest_event(folder, margin), position.floor
     by_age = next_floor(retention, newest, now, (), before).floor
     if by_age is None or not is_older(folder, by_age, margin):  # most rounds end here
         return FloorDecision()

@@ -18,6 +18,7 @@ from sluice.intervals.alignment import Interval
 from sluice.intervals.backfill.convictions import Conviction
 from sluice.intervals.backfill.cross_check import CrossCheck
 from sluice.spark.records.transforms import SelectTransform
+from sluice.spark.sinks.collected import brought
 from sluice.specs.code.select import Select
 from sluice.specs.code.select_in_duckdb import UntranslatableError, in_duckdb
 from sluice.specs.model.outputs import IntervalsOutput
@@ -27,6 +28,7 @@ from sluice.wording import counted
 _CHOSEN = 8
 """Intervals of a chunk that it is asked about, spread over those that agree."""
 _MOST_RECORDS = 500_000
+_OUTGROWN = "outgrow the driver (spark.driver.maxResultSize)"
 _SHOWN = 2
 
 
@@ -64,12 +66,15 @@ class DuckDBCheck:
             query = in_duckdb(Select.of(self._text, self.transform.file))
         except (UntranslatableError, SpecFaults) as error:
             return CrossCheck(not_asked=str(error)), {}
-        static = {name: table.toArrow() for name, table in self.static.items()}
-        made, found, asked = rows(chosen).toArrow(), dict[Interval, str](), 0
+        static, made = _brought(self.static), brought(rows(chosen))
+        if static is None or made is None:
+            return CrossCheck(not_asked=f"the rows or a static input {_OUTGROWN}"), {}
+        found, asked = dict[Interval, str](), 0
         for interval in chosen:
-            records = {name: own.limit(_MOST_RECORDS + 1).toArrow() for name, own in behind(interval).items()}
-            if any(own.num_rows > _MOST_RECORDS for own in records.values()):
-                return CrossCheck(asked, len(found), f"an interval has more than {_MOST_RECORDS:,} records"), found
+            records = _brought({name: own.limit(_MOST_RECORDS + 1) for name, own in behind(interval).items()})
+            if records is None or any(own.num_rows > _MOST_RECORDS for own in records.values()):
+                why = f"an interval's records are more than {_MOST_RECORDS:,}, or {_OUTGROWN}"
+                return CrossCheck(asked, len(found), why), found
             try:
                 answer = self._answer(query, {**static, **records})
             except SpecError as error:
@@ -93,6 +98,16 @@ class DuckDBCheck:
         index = answer.schema.get_field_index(self.output.time_column)
         times = answer.column(index).cast(pa.timestamp("us", tz="UTC"))
         return answer.set_column(index, self.output.time_column, times)
+
+
+def _brought(frames: Mapping[str, DataFrame]) -> dict[str, pa.Table] | None:
+    """Return the rows of all frames; None if one outgrows the driver."""
+    found: dict[str, pa.Table] = {}
+    for name, frame in frames.items():
+        if (table := brought(frame)) is None:
+            return None
+        found[name] = table
+    return found
 
 
 def _named_as_declared(answer: pa.Table, column: str) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +21,7 @@ from sluice.spark.records.pipeline import PipelineCode
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.records import Records
 from sluice.specs.expectations.model import Expectation, ExpectationsSpec, Subject
-from sluice.specs.expectations.set_level import OWN_ARGUMENTS
+from sluice.specs.expectations.set_level import OWN_ARGUMENTS, Own
 
 SHOWN = 400
 """Intervals in the picture of an expectation."""
@@ -72,6 +72,8 @@ class IntervalQuality:
     ) -> tuple[IntervalCheckResult, ...]:
         """Judge those published intervals that hold something else than when they were judged, and keep the results.
 
+        What refers to another table is judged again each time: that table may have changed.
+
         Args:
             rows: of these intervals, as they are published, with the columns of the output table.
             starts: of the intervals (UTC).
@@ -87,10 +89,15 @@ class IntervalQuality:
         contents = {start: content for start in starts if (content := self._content(start)) is not None}
         if not self.expectations or not contents:
             return ()
-        kept = [each for each in self._kept(contents) if contents.get(each.checked.start) == each.content]
-        known = {(each.checked.start, each.checked.key): each.checked for each in kept}
-        new = [start for start in contents if any((start, each.key) not in known for each in self.expectations)]
-        judged = self.judge(rows.where(self.table.condition(new)), new, records) if new else ()
+        again = replace(self, expectations=tuple(each for each in self.expectations if each.expect == Own.REFERENCE))
+        lasting = {each.key for each in self.expectations} - {each.key for each in again.expectations}
+        kept = self._on_record(min(contents), max(contents) + self._length)
+        kept = [each for each in kept if contents.get(each.checked.start) == each.content]
+        known = {(each.checked.start, each.checked.key): each.checked for each in kept if each.checked.key in lasting}
+        new = [start for start in contents if any((start, key) not in known for key in lasting)]
+        old = sorted(contents.keys() - {*new})
+        judged = self.judge(rows.where(self.table.condition(new)), new, records)
+        judged += again.judge(rows.where(self.table.condition(old)), old, records)
         self.keep(judged, contents, by="check")
         known |= {(each.start, each.key): each for each in judged}
         order = {each.key: number for number, each in enumerate(self.expectations)}
@@ -105,13 +112,14 @@ class IntervalQuality:
         if not self.expectations:
             return []
         since = until - SHOWN * self._length
-        kept = self.results.of(self.pipeline, [each.key for each in self.expectations], since, until)
-        results = [each.checked for each in kept]
+        results = [each.checked for each in self._on_record(since, until)]
         return [(each, tuple(one for one in results if one.key == each.key)) for each in self.expectations]
 
-    def _kept(self, contents: Mapping[datetime, Content]) -> Sequence[StoredResult]:
-        keys = [each.key for each in self.expectations]
-        return self.results.of(self.pipeline, keys, min(contents), max(contents) + self._length)
+    def _on_record(self, since: datetime, until: datetime) -> list[StoredResult]:
+        """Return what is on record of the expectations in the intervals of a time, with today's severities."""
+        declared = {each.key: each for each in self.expectations}
+        kept = self.results.of(self.pipeline, [*declared], since, until)
+        return [replace(each, checked=each.checked.as_declared(declared[each.checked.key])) for each in kept]
 
     def keep(self, judged: Sequence[IntervalCheckResult], contents: Mapping[datetime, Content], *, by: str) -> None:
         """Put on record what was found of intervals that hold this.

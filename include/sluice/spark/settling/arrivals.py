@@ -172,19 +172,29 @@ def _length(length: timedelta) -> pa.Scalar:
 
 
 def _arrivals(rows: pa.Table, topic: str, rules: SettlingRules) -> tuple[dict[str, tuple[ArrivalSpan, ...]], timedelta]:
-    """Return the spans of arrival times per partition, and the greatest disorder within one."""
+    """Return the spans of arrival times per partition, and the greatest disorder within one.
+
+    A topic that was created again begins again: what is in it was appended after all of the one before, and may be
+    older, as copies are.
+    """
     spans: dict[str, tuple[ArrivalSpan, ...]] = {}
     disorder, gap = 0, rules.max_advance // _MICROSECOND
     for number in pc.unique(rows.column("partition")).to_pylist():
         own = rows.filter(pc.equal(rows.column("partition"), number)).sort_by("offset")
-        arrivals = own.column("arrival_time").cast(pa.int64()).to_numpy()
-        edges = _edges(np.sort(arrivals), gap)
-        for first, last in edges:
-            inside = arrivals[(first <= arrivals) & (arrivals <= last)]
-            below = np.maximum.accumulate(inside) - inside
-            disorder = max(disorder, int(below[below <= gap].max()))
+        edges = _edges(np.sort(_microseconds(own)), gap)
+        for topic_id in pc.unique(own.column("topic_id")).to_pylist():
+            arrivals = _microseconds(own.filter(pc.equal(own.column("topic_id"), topic_id)))
+            for first, last in edges:
+                inside = arrivals[(first <= arrivals) & (arrivals <= last)]
+                below = np.maximum.accumulate(inside) - inside
+                disorder = max(disorder, int(below[below <= gap].max(initial=0)))
         spans[f"{topic}/{number}"] = tuple(ArrivalSpan(instant(first), instant(last)) for first, last in edges)
     return spans, disorder * _MICROSECOND
+
+
+def _microseconds(rows: pa.Table) -> npt.NDArray[np.int64]:
+    """Return arrival times, in the order of the rows."""
+    return rows.column("arrival_time").cast(pa.int64()).to_numpy()
 
 
 def _edges(arrivals: npt.NDArray[np.int64], gap: int) -> list[tuple[int, int]]:

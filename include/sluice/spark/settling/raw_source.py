@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
-from sluice.delta.conditions import during, hours_of
+from sluice.delta.conditions import during, hours_of, partition_number
 from sluice.delta.log import raw_position
 from sluice.delta.reading import dataset_of, open_table
 from sluice.intervals.alignment import Interval
@@ -26,7 +26,7 @@ from sluice.spark.records.pipeline import SourceCode, good_records, partition_co
 from sluice.spark.settling.arrivals import TimeColumns, arrivals_around, between, examined_columns
 from sluice.spark.sinks.raw import empty_raw_rows, raw_records
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, frame_of, refuse_other_times
+from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, few_rows, frame_of, refuse_other_times
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.storage.folder import Folder
 
@@ -87,15 +87,32 @@ class RawTableSource:
     def _first_of(self, pinned: RawPosition, since: Reach) -> RawPosition:
         """Return how far one examination goes, which holds what it reads in memory.
 
-        Any cut will do: a partition of which records are left holds the clock at those that were read.
+        Any cut will do: a partition of which records are left holds the clock at those that were read. It begins where
+        it was read up to, or with its first record: Kafka or retention may have taken what lay before it.
         """
         until = pinned.reach
         if since.topics and since.topics[-1:] != until.topics[-1:]:
             return pinned
-        least = pc.min(_statistics(self.folder, pinned.version).column("min.offset")).as_py() or 0
+        unknown = until.offsets.keys() - since.offsets.keys()
+        begins = {**since.offsets, **(self._first_offsets(pinned, unknown) if unknown else {})}
         each = max(1, self.max_examined // max(1, len(until.offsets)))
-        ends = {p: min(end, since.offsets.get(p, least) + each) for p, end in until.offsets.items()}
+        ends = {p: min(end, begins.get(p, end) + each) for p, end in until.offsets.items()}
         return replace(pinned, reach=replace(until, offsets=ends))
+
+    def _first_offsets(self, pinned: RawPosition, partitions: Collection[str]) -> dict[str, int]:
+        """Return the first offset that the table holds of some partitions of its newest topic; none of an empty one."""
+        names = {partition_number(name): name for name in partitions}
+        own = ds.field("partition").isin([*names])
+        for topic in pinned.reach.topics[-1:]:
+            own &= ds.field("topic_id") == topic
+        found: dict[str, int] = {}
+        # Batch by batch: of a large table not even two columns are held in memory.
+        for batch in dataset_of(self.folder, pinned.version).to_batches(columns=["partition", "offset"], filter=own):
+            firsts = pa.Table.from_batches([batch]).group_by("partition").aggregate([("offset", "min")])
+            for row in firsts.to_pylist():
+                name, first = names[row["partition"]], row["offset_min"]
+                found[name] = min(first, found.get(name, first))
+        return found
 
     def _with_long_rows(self, overtaken: Mapping[datetime, Mapping[str, int]]) -> Mapping[datetime, Mapping[str, int]]:
         """Return overtaken intervals with those whose rows reach further back than declared, down to one of them."""
@@ -122,8 +139,8 @@ class RawTableSource:
     def records(self, pinned: RawPosition, below: Reach, read: Interval, *, few: int = FEW) -> DataFrame:
         """Return what `result_rows` takes of a range of time.
 
-        Few of them are read by Arrow, past Spark's copy of the table's log. Then the plan is the same each time, and
-        Spark need not generate and compile code for other literals.
+        Few of them, if they are small, are read by Arrow, past Spark's copy of the table's log. Then the plan is the
+        same each time, and Spark need not generate and compile code for other literals.
 
         Args:
             pinned: the table.
@@ -135,8 +152,9 @@ class RawTableSource:
             return raw_records(empty_raw_rows(self.spark))
         if sum(file.records for file in self.files(pinned, read)) <= few:
             wanted = between(Reach({}), below) & during("event_time", read)
-            table = dataset_of(self.folder, pinned.version).to_table(columns=_RAW_COLUMNS, filter=wanted)
-            return raw_records(frame_of(self.spark, table))
+            found = few_rows(dataset_of(self.folder, pinned.version), wanted, columns=_RAW_COLUMNS)
+            if found is not None:
+                return raw_records(frame_of(self.spark, found))
         rows = RawTable(self.folder, pinned.version, pinned.reach).rows(self.spark)
         return raw_records(rows.where(within("event_time", [read])).where(below_reach(below)))
 

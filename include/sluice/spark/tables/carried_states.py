@@ -29,7 +29,7 @@ from sluice.intervals.entries import Content
 from sluice.spark.records.content import HASH, with_hash
 from sluice.spark.records.transforms import carried_schema
 from sluice.spark.sinks.collected import brought, in_files
-from sluice.spark.tables.raw_table import FEW, frame_of
+from sluice.spark.tables.raw_table import few_rows, frame_of
 from sluice.specs.model.outputs import CarriedTable
 from sluice.storage.bucket_folder import BucketFolder
 from sluice.storage.folder import Folder, remove_folder
@@ -87,8 +87,8 @@ class CarriedStates:
                 fix="restore the file, or recompute from an interval before which the state is there, or from the "
                 "first one.",
             )
-        file = parquet.ParquetFile(path.name, filesystem=arrow_files(path.parent))
-        known = {field.name: field.dataType for field in from_arrow_schema(file.schema_arrow)}
+        state = ds.dataset([path.name], filesystem=arrow_files(path.parent))
+        known = {field.name: field.dataType for field in from_arrow_schema(state.schema)}
         for column in schema:
             if (was := known.get(column.name, column.dataType)).simpleString() != column.dataType.simpleString():
                 raise RefusedError(
@@ -96,8 +96,9 @@ class CarriedStates:
                     f"{column.dataType.simpleString()} is declared now.",
                     fix="give the column another name, or recompute all intervals with `sluice backfill recompute`.",
                 )
-        if file.metadata.num_rows <= FEW and known.keys() >= set(schema.names):
-            return frame_of(self._spark, file.read(columns=schema.names))
+        held = few_rows(state, columns=schema.names) if known.keys() >= set(schema.names) else None
+        if held is not None:
+            return frame_of(self._spark, held)
         return self._spark.read.schema(schema).parquet(str(path))
 
     def _refuse_unkeyed(self, name: str, state: ds.Dataset) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the ecosystem's name for it
 
@@ -22,6 +23,11 @@ from sluice.storage.folder import Folder
 
 FEW = 500_000
 """Records that Arrow reads into the driver's memory."""
+_FEW_BYTES = 64 * 1024 * 1024
+"""What they take there at most. The JVM of a small driver holds that beside its own work, and it is half of what Spark
+sends to a task of a cluster at most (`spark.rpc.message.maxSize`): one may be given all of it."""
+_AT_A_TIME = 10_000
+"""Records between two looks at what was read so far: Arrow is a little ahead of that."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,27 @@ def below_reach(reach: Reach) -> Column:
 def _before(ends: Iterable[tuple[int, int]]) -> Column:
     parts = [(F.col("partition") == partition) & (F.col("offset") < end) for partition, end in ends]
     return reduce(or_, parts, F.lit(False))
+
+
+def few_rows(
+    table: ds.Dataset, wanted: ds.Expression | None = None, *, columns: Sequence[str] | None = None, most: int = FEW
+) -> pa.Table | None:
+    """Return rows for `frame_of`, read by Arrow; None if they outgrow the driver: they are too many, or too large.
+
+    Args:
+        table: whose.
+        wanted: which; None: all.
+        columns: theirs; None: all.
+        most: how many.
+    """
+    scanner = table.scanner(columns=columns, filter=wanted, batch_size=_AT_A_TIME, batch_readahead=1)
+    batches, rows, size = list[pa.RecordBatch](), 0, 0
+    for batch in scanner.to_batches():
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows > most or size > _FEW_BYTES:
+            return None
+        batches.append(batch)
+    return pa.Table.from_batches(batches, schema=scanner.projected_schema)
 
 
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:

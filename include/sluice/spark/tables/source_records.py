@@ -26,7 +26,7 @@ from sluice.spark.records.pipeline import SourceCode, good_records
 from sluice.spark.records.validation import OUTCOME
 from sluice.spark.sinks.raw import raw_records, raw_rows
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, RawTable, below_reach, ends_by_topic, frame_of
+from sluice.spark.tables.raw_table import RawTable, below_reach, ends_by_topic, few_rows, frame_of
 from sluice.specs.model.outputs import HOUR, IntervalsOutput
 
 _ENDS = pa.schema(
@@ -178,15 +178,14 @@ class SourceRecords:
         return rows_elsewhere(rows, again, self._spark).unionByName(read_again.where(inside))
 
     def _few(self, ranges: list[Interval]) -> DataFrame | None:
-        """Return the records of some ranges of time out of the driver's memory; None if they are many.
+        """Return the records of some ranges of time out of the driver's memory; None if they outgrow it.
 
         Spark would plan a scan of the table for each call, and that costs more than few records do.
         """
         event = ds.field("event_time")
         inside = reduce(or_, ((event >= pa.scalar(r.start)) & (event < pa.scalar(r.end)) for r in ranges))
-        if self._dataset.count_rows(filter=inside) > FEW:
-            return None
-        return frame_of(self._spark, self._dataset.to_table(filter=inside))
+        found = few_rows(self._dataset, inside)
+        return None if found is None else frame_of(self._spark, found)
 
     @cached_property
     def _dataset(self) -> ds.Dataset:

@@ -17,7 +17,7 @@ from sluice.intervals.alignment import Interval, interval_of, intervals_between
 from sluice.spark.records.pipeline import TableCode
 from sluice.spark.tables.output import OutputTable
 from sluice.spark.tables.ranges import within
-from sluice.spark.tables.raw_table import FEW, frame_of
+from sluice.spark.tables.raw_table import FEW, few_rows, frame_of
 from sluice.storage.folder import Folder
 
 
@@ -49,13 +49,14 @@ class UpstreamTable:
             return self.spark.createDataFrame([], self.code.schema)
         dataset = dataset_of(self.folder, version)
         inside = reduce(or_, map(self._inside, ranges))
-        if dataset.count_rows(filter=inside) > few:
+        names = [name for name in self.code.schema.names if name in dataset.schema.names]
+        found = few_rows(dataset, inside, columns=names, most=few)
+        if found is None:
             stored = self.spark.read.format("delta").option("versionAsOf", version).load(str(self.folder))
             whole = [self._whole(each) for each in ranges]
             time, column = self.code.output.time_column, self._table.column
             return self._as_given(stored.where(within(column, whole)).where(within(time, ranges)))
-        names = [name for name in self.code.schema.names if name in dataset.schema.names]
-        return self._as_given(frame_of(self.spark, dataset.to_table(columns=names, filter=inside)))
+        return self._as_given(frame_of(self.spark, found))
 
     def hours(self, version: int, read: Interval) -> list[Interval]:
         """Return the hours of a range of time in which rows happened, in no order."""

@@ -20,6 +20,7 @@ from sluice.intervals.backfill.repair import needed_repair
 from sluice.intervals.backfill.request import Mode
 from sluice.intervals.ledger import LedgerRow
 from sluice.spark.settling import computation
+from sluice.spark.tables import raw_table
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.shape import Shape
@@ -53,10 +54,12 @@ def digests(shape: Shape) -> list[tuple[datetime, dict[str, str], dict[str, str]
     return [(row.interval.start, dict(row.carried.before), dict(row.carried.after)) for row in rows if row.carried]
 
 
+@pytest.mark.parametrize("bytes_of_arrow", [raw_table._FEW_BYTES, 0])
 def test_a_function_over_the_records_of_each_key_goes_on_from_interval_to_interval(
-    drained: Drained, monkeypatch: pytest.MonkeyPatch
+    drained: Drained, monkeypatch: pytest.MonkeyPatch, bytes_of_arrow: int
 ) -> None:
     monkeypatch.setattr(computation, "_MOST_CALLS", 6)
+    monkeypatch.setattr(raw_table, "_FEW_BYTES", bytes_of_arrow)
     shape = Shape.of_pipeline(drained, carried_pipeline("turns"))
     shape.settle(rounds=1)
     assert len(settled := shape.settled(ORACLES["turns"](on_time()))) > 20

@@ -21,6 +21,7 @@ from sluice.intervals.reach import Reach
 from sluice.settling.settler import RoundOutcome
 from sluice.spark.records.pipeline import partition_column
 from sluice.spark.settling import computed
+from sluice.spark.tables import raw_table
 from tests.integration.spark.backfill.backfills import FIRST, LAST, Drained
 from tests.integration.spark.settling.half_read import half_read
 from tests.integration.spark.settling.inputs import SettlerInputs
@@ -131,6 +132,12 @@ def test_a_file_without_records_of_an_interval_hides_none_of_the_others(settled:
     found = computation.compute({"flights": position}, {"flights": position.reach}, hour)
     expected = departures(FIRST, LAST)
     assert found.content[first].rows == len(expected[expected["hour"] == pd.Timestamp(first)])
+
+
+def test_records_that_outgrow_the_driver_are_read_by_spark(settled: Settled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_table, "_FEW_BYTES", 0)
+    assert settled.settle(settled.source()) == [RoundOutcome.SETTLED, RoundOutcome.WAITING]
+    assert differences(settled.rows(), departures(FIRST, LAST)) == []
 
 
 def test_rows_that_outgrow_the_driver_go_through_files(settled: Settled, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ from sluice.intervals.backfill.backfills import Backfill, BackfillState
 from sluice.intervals.backfill.repair import Decision, Repair, decide, needed_repair, run_id
 from sluice.intervals.backfill.request import Mode, Request
 from sluice.intervals.backfill.selection import MAX_INTERVALS
-from sluice.intervals.entries import Content
-from sluice.intervals.ledger import Ledger, LedgerRow, Written
+from sluice.intervals.entries import BackfillEntry, Content, Entry, Logged, WithdrawnEntry
+from sluice.intervals.ledger import Ledger, LedgerRow, Written, fold
+from sluice.intervals.rows import INHERITED, REOPENED
+from tests.settlements import lacking, settlement
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -83,6 +85,38 @@ def test_a_dirty_interval_that_is_open_waits_until_it_closes() -> None:
 
 def test_what_holds_rows_beyond_what_is_closed_is_repaired_too() -> None:
     assert needed_repair(ledger(row(5, "its rows lie beyond what was withdrawn"), closed=5), "code") is not None
+
+
+def test_what_a_withdrawal_left_in_the_future_is_repaired_once_and_then_waits_until_it_is_settled() -> None:
+    future = DAY + 43_800 * HOUR
+    entries: list[Entry] = [
+        settlement(DAY, future + HOUR, {DAY: 2, future: 1}, read={"t/0": 9}),
+        WithdrawnEntry(DAY + HOUR, "ada", "2018"),
+    ]
+
+    def found() -> Repair | None:
+        return needed_repair(fold([Logged(n, NOW, entry) for n, entry in enumerate(entries, 1)], HOUR), "code")
+
+    first = found()
+    assert first is not None
+    assert first.range == Interval(future, future + HOUR)
+    content = {future: Content(1, "1")}
+    entries.append(BackfillEntry("b1", "recompute", "ada", "", {"t/0": 9}, {}, content, "code", "passed"))
+    assert found() is None
+    entries.append(settlement(DAY + HOUR, DAY + 2 * HOUR, {}, read={"t/0": 12}))
+    assert found() is None
+    entries.append(lacking(DAY + 2 * HOUR, DAY, read={"t/0": 13}))
+    repair = found()
+    assert repair is not None
+    assert repair.range == Interval(DAY, DAY + HOUR), "no repair of another interval reaches as far"
+
+
+def test_what_is_open_again_is_repaired_for_any_other_reason() -> None:
+    inherited = f"{INHERITED} 2013-01-01T04:00Z, which was computed again since"
+    for dirty in ((REOPENED,), (inherited,), (REOPENED, inherited)):
+        assert needed_repair(ledger(row(5, *dirty), closed=5), "code") is None
+        assert needed_repair(ledger(row(5, *dirty), closed=6), "code") is not None
+    assert needed_repair(ledger(row(5, REOPENED, "dropped"), closed=5), "code") is not None
 
 
 def test_a_repair_checks_no_more_intervals_than_a_backfill_does() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from sluice.intervals.alignment import Interval
@@ -42,6 +44,17 @@ class Rows:
 
 def frame(table: pa.Table) -> DataFrame:
     return cast("DataFrame", Rows(table))
+
+
+class Outgrown(Rows):
+    """Rows that Spark does not send, because they are too large."""
+
+    def limit(self, most: int) -> Rows:
+        return Outgrown(self.table.slice(0, most))
+
+    def toArrow(self) -> pa.Table:  # noqa: N802  the same
+        why = "Total size of serialized results of 2 tasks (150.0 MiB) is bigger than spark.driver.maxResultSize"
+        raise PySparkException(why)
 
 
 def orders_of(interval: Interval) -> dict[str, DataFrame]:
@@ -128,3 +141,22 @@ def test_rows_that_the_table_does_not_take_are_left_out_here_too() -> None:
 
 def test_case_makes_no_other_time_column() -> None:
     assert compared(made(2), 2, HOURLY.replace("AS hour", "AS Hour")) == (CrossCheck(2), {})
+
+
+@pytest.mark.parametrize("what", ["records", "rows", "static"])
+def test_what_outgrows_the_driver_is_not_compared_and_fails_nothing(what: str) -> None:
+    output = IntervalsOutput(table="hourly", time_column="hour", interval="hour")
+    large = cast("DataFrame", Outgrown(CITIES))
+    check = DuckDBCheck(
+        SelectTransform("hourly.sql", HOURLY), {"cities": large if what == "static" else frame(CITIES)}, output
+    )
+
+    def behind(interval: Interval) -> dict[str, DataFrame]:
+        return {"orders": large} if what == "records" and interval.start > NOON else orders_of(interval)
+
+    def rows(_: Sequence[Interval]) -> DataFrame:
+        return large if what == "rows" else frame(made(2))
+
+    found, differing = check.compare([Interval(NOON + n * HOUR, NOON + (n + 1) * HOUR) for n in range(2)], behind, rows)
+    assert (found.intervals, found.differing, differing) == (int(what == "records"), 0, {})
+    assert "outgrow the driver (spark.driver.maxResultSize)" in found.not_asked

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from sluice.intervals.alignment import Interval
 from sluice.intervals.reach import RawPosition, Reach
@@ -60,3 +61,54 @@ def test_a_computation_takes_as_many_intervals_as_hold_few_enough_records(
 ) -> None:
     computation = computation_over(monkeypatch, *files, lookback=lookback)
     assert computation.bounded({"flights": PINNED}, Interval(hour(0), hour(10))) == Interval(hour(0), hour(until))
+
+
+FAR = 10**9
+"""Where a partition begins whose first records are gone."""
+
+
+def source_over(folder: Path, offsets: dict[tuple[str, int], range]) -> tuple[RawTableSource, RawPosition]:
+    """Return a source that examines a hundred records at once of a raw table, which holds these of each partition."""
+    for (topic, partition), own in offsets.items():
+        rows = [{"topic_id": topic, "partition": partition, "offset": offset} for offset in own]
+        schema = pa.schema({"topic_id": pa.string(), "partition": pa.int32(), "offset": pa.int64()})
+        write_deltalake(folder, pa.Table.from_pylist(rows, schema), mode="append")
+    newest = max(topic for topic, _ in offsets)
+    ends = {f"flights/{number}": own.stop for (topic, number), own in offsets.items() if topic == newest}
+    reach = Reach(ends, tuple(sorted({topic for topic, _ in offsets})))
+    nothing = cast(Any, None)
+    source = RawTableSource(nothing, folder, nothing, nothing, nothing, nothing, max_examined=100)
+    return source, RawPosition(len(offsets) - 1, reach)
+
+
+def rounds(source: RawTableSource, pinned: RawPosition, since: Reach) -> list[dict[str, int]]:
+    """Return the ends of each examination, up to all that is pinned."""
+    ends = list[dict[str, int]]()
+    while not since.covers(pinned.reach):
+        since = source._first_of(pinned, since).reach
+        ends.append(dict(since.offsets))
+        assert len(ends) < 20, "it steps through offsets that were never there"
+    return ends
+
+
+def test_partitions_that_begin_elsewhere_are_examined_from_their_first_records_on(tmp_path: Path) -> None:
+    source, pinned = source_over(tmp_path / "raw", {("id", 0): range(FAR, FAR + 120), ("id", 1): range(90)})
+    assert rounds(source, pinned, Reach({})) == [
+        {"flights/0": FAR + 50, "flights/1": 50},
+        {"flights/0": FAR + 100, "flights/1": 90},
+        {"flights/0": FAR + 120, "flights/1": 90},
+    ]
+
+
+def test_a_partition_that_was_added_begins_with_its_first_record_and_an_empty_one_is_read(tmp_path: Path) -> None:
+    source, pinned = source_over(tmp_path / "raw", {("id", 0): range(FAR, FAR + 10), ("id", 1): range(FAR, FAR + 60)})
+    pinned = replace(pinned, reach=replace(pinned.reach, offsets={**pinned.reach.offsets, "flights/2": FAR}))
+    assert rounds(source, pinned, Reach({"flights/0": FAR + 5}, ("id",))) == [
+        {"flights/0": FAR + 10, "flights/1": FAR + 33, "flights/2": FAR},
+        {"flights/0": FAR + 10, "flights/1": FAR + 60, "flights/2": FAR},
+    ]
+
+
+def test_offsets_of_a_topic_that_was_deleted_say_nothing_of_the_newest(tmp_path: Path) -> None:
+    source, pinned = source_over(tmp_path / "raw", {("a", 0): range(10), ("b", 0): range(FAR, FAR + 150)})
+    assert rounds(source, pinned, Reach({})) == [{"flights/0": FAR + 100}, {"flights/0": FAR + 150}]
