@@ -88,7 +88,7 @@ def arrival_time(value: TopicValue) -> Column:
 def _ahead(value: TopicValue, rules: TimeRules) -> list[Rule]:
     """Return what no record may say of the future: the watermark would follow it.
 
-    An arrival time that the producer wrote is believed as far as the broker's own clock bears it out.
+    An arrival time that the producer wrote is believed as far as the broker's own clock confirms it.
     """
     arrival = arrival_time(value)
     happened_ahead = F.col(value.event_time) - arrival > _interval(rules.future_skew)
