@@ -61,7 +61,8 @@ def serve(
     if variables:
         remark("the service runs from here on")
         return partial(_in_airflow, place, without_login, variables)
-    return _alone(place)
+    _alone(place)
+    return None
 
 
 @dataclass(frozen=True)

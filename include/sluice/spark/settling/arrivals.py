@@ -194,7 +194,8 @@ def _arrivals(rows: pa.Table, topic: str, rules: SettlingRules) -> tuple[dict[st
 
 def _microseconds(rows: pa.Table) -> npt.NDArray[np.int64]:
     """Return arrival times, in the order of the rows."""
-    return rows.column("arrival_time").cast(pa.int64()).to_numpy()
+    found: npt.NDArray[np.int64] = rows.column("arrival_time").cast(pa.int64()).to_numpy()
+    return found
 
 
 def _edges(arrivals: npt.NDArray[np.int64], gap: int) -> list[tuple[int, int]]:
