@@ -43,6 +43,7 @@ def follow(
 
     Raises:
         RefusedError: the topic is gone.
+        SluiceError: a record cannot be read, however often it is tried.
     """
     topic_id, at, outage = seen.topic_id, dict(start), _Outage(report)
     while True:

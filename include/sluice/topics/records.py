@@ -50,5 +50,6 @@ class RecordReader(Protocol):
 
         Raises:
             UnreachableError: the broker did not answer, stopped sending, or no longer has what is asked for.
+            SluiceError: a record cannot be read, however often it is tried.
         """
         ...
