@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from sluice.errors import RefusedError
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class RecordPosition:
@@ -17,6 +19,10 @@ class RecordPosition:
 
     def __str__(self) -> str:
         return f"{self.partition}/{self.offset}"
+
+
+class RecordTooLargeError(RefusedError):
+    """A record is larger than its topic, or the client, takes; it was not sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sluice.errors import RefusedError, SpecError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import SendProgress
 from sluice.feeds.record import encode
+from sluice.topics.records import RecordTooLargeError
 from tests.twins.clock import ManualClock
 from tests.twins.feed_source import NOON, ListSource, make_record
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
@@ -351,6 +352,15 @@ def test_a_feed_that_was_killed_waits_for_an_open_transaction_that_may_hide_its_
     topic.behind_open = {}
     feed(source_of(records), topic, store).send(day(1), day(2))
     assert sent(topic) == identities(records, 1, 2)
+
+
+def test_a_record_that_the_topic_does_not_take_is_named_and_the_rest_is_sent_when_it_does(source_of: Sources) -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    topic.largest = 10
+    with pytest.raises(RecordTooLargeError, match=r"before its record \d+\. A record is larger than 10 bytes"):
+        feed(source_of(records), topic, store).send(day(1), day(1))
+    topic.largest = None
+    assert feed(source_of(records), topic, store).send(day(1), day(1)).sent == 24
 
 
 def test_a_feed_that_knows_what_it_sent_goes_on_beside_an_open_transaction(source_of: Sources) -> None:
