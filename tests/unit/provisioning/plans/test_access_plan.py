@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, NotReadyError, RefusedError, SpecError
 from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
-from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.administration import Credential, UnknownRight
 from sluice.provisioning.access.roles import declared
 from sluice.provisioning.access_scope import AccessScope, Passwords
 from sluice.provisioning.plans.access_plan import ActualAccess, plan_access, revoke
@@ -101,6 +101,16 @@ def test_a_right_that_nobody_declares_is_revoked_of_declared_principals_only() -
         Kept("User:backfill", "read topic orders from 10.6.6.6", "denied"),
         Kept("User:somebody", "read topic orders from any host", "allowed"),
     )
+
+
+def test_a_right_of_an_unknown_kind_stays_and_is_told_whoever_has_it() -> None:
+    cluster, spec = InMemoryAccess(), principal(Role.BACKFILL)
+    cluster.strange = {UnknownRight(f"User:{user}", "sender from * (operation 15)") for user in ("backfill", "eve")}
+    applied(cluster, spec)
+    found = plan(cluster, spec)
+    assert not found
+    assert [each.subject for each in found.kept] == ["User:backfill", "User:eve"]
+    assert "sender from * (operation 15) (allowed) is of a kind that is not known here" in str(found.kept[0])
 
 
 def test_a_password_is_set_anew_if_its_hash_shall_be_another_or_somebody_asks_for_it() -> None:
