@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sluice.clock import Clock
 from sluice.errors import CorruptionError
 from sluice.provisioning.access_scope import AccessScope
 from sluice.provisioning.execution import ApplyOptions, execute
@@ -16,13 +15,10 @@ from sluice.provisioning.plans.changes import ChangeKind
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.topic_plan import plan_topics
+from sluice.provisioning.spreading import once_spread
 from sluice.topics.administration import KafkaAdministration, TopicState
 
 _DEFAULTS = ApplyOptions()
-
-SETTLING_SECONDS = 15.0
-"""So long after a change every broker must know of it."""
-_POLL_SECONDS = 0.25
 
 
 def current_plan(declared: Declared, administration: KafkaAdministration, access: AccessScope | None = None) -> Plan:
@@ -66,7 +62,12 @@ def apply(
     todo = current_plan(declared, administration, access)
     refuse_unapproved(todo, approval, PlanCommands("topics", declared.named))
     _execute(todo, administration, access, options)
-    actual, left = _settled(declared, administration, access, options.moves.clock)
+
+    def compared() -> tuple[ActualCluster, Plan]:
+        actual = ActualCluster.of(declared, administration)
+        return actual, _compared(declared, actual, access)
+
+    actual, left = once_spread(compared, lambda found: _differs(found[1]), options.moves.clock)
     if _differs(left):
         raise CorruptionError(
             f"After the plan was applied, the cluster still differs: {left}.",
@@ -74,19 +75,6 @@ def apply(
             "list`), then apply again.",
         )
     return todo, actual.topics
-
-
-def _settled(
-    declared: Declared, administration: KafkaAdministration, access: AccessScope | None, clock: Clock
-) -> tuple[ActualCluster, Plan]:
-    """Compare until nothing differs, or for a while: a change reaches other brokers a moment later."""
-    until = clock.monotonic() + SETTLING_SECONDS
-    while True:
-        actual = ActualCluster.of(declared, administration)
-        left = _compared(declared, actual, access)
-        if not _differs(left) or clock.monotonic() >= until:
-            return actual, left
-        clock.sleep(_POLL_SECONDS)
 
 
 def _differs(left: Plan) -> bool:
