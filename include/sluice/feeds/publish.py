@@ -13,7 +13,7 @@ from datetime import date, datetime
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
+from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value, written_from
 from sluice.feeds.in_flight import InFlight
 from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
 from sluice.feeds.order import late_records
@@ -206,7 +206,8 @@ class Feed:
         if last_event is None or not self.topic.value.heartbeat:
             return []
         newest, times = manifest.latest_event, heartbeat_times(last_event, self.topic.name, self.pipelines)
-        return [at for at in times if newest is None or at > newest]
+        written = dict.fromkeys(written_from(self.topic.value, at) for at in times)
+        return [at for at in written if newest is None or at > newest]
 
     def _run(
         self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]
