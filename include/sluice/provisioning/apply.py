@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sluice.clock import Clock
 from sluice.errors import CorruptionError
 from sluice.provisioning.access_scope import AccessScope
 from sluice.provisioning.execution import ApplyOptions, execute
@@ -62,12 +63,7 @@ def apply(
     todo = current_plan(declared, administration, access)
     refuse_unapproved(todo, approval, PlanCommands("topics", declared.named))
     _execute(todo, administration, access, options)
-
-    def compared() -> tuple[ActualCluster, Plan]:
-        actual = ActualCluster.of(declared, administration)
-        return actual, _compared(declared, actual, access)
-
-    actual, left = once_spread(compared, lambda found: _differs(found[1]), options.moves.clock)
+    actual, left = _settled(declared, administration, access, options.moves.clock)
     if _differs(left):
         raise CorruptionError(
             f"After the plan was applied, the cluster still differs: {left}.",
@@ -75,6 +71,18 @@ def apply(
             "list`), then apply again.",
         )
     return todo, actual.topics
+
+
+def _settled(
+    declared: Declared, administration: KafkaAdministration, access: AccessScope | None, clock: Clock
+) -> tuple[ActualCluster, Plan]:
+    """Compare until nothing differs, or for a while."""
+
+    def compared() -> tuple[ActualCluster, Plan]:
+        actual = ActualCluster.of(declared, administration)
+        return actual, _compared(declared, actual, access)
+
+    return once_spread(compared, lambda found: _differs(found[1]), clock)
 
 
 def _differs(left: Plan) -> bool:

@@ -27,7 +27,7 @@ class NoText(str):
 
     __slots__ = ()
 
-    def encode(self, *_: object) -> bytes:  # type: ignore[override]
+    def encode(self, *_: object) -> bytes:
         return b"\xff"
 
 
