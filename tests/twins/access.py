@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.provisioning.access.acl import Acl, Resource
-from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.administration import Credential, UnknownRight
 from sluice.specs.model.access import Mechanism, Operation, Pattern
 
 _IMPLIED_BY = {
@@ -22,11 +22,16 @@ class InMemoryAccess:
         self.reachable = True
         self.secured = True
         self.entries: set[Acl] = set()
+        self.strange: set[UnknownRight] = set()
         self.passwords: dict[tuple[str, Mechanism], tuple[int, str]] = {}
 
     def acls(self) -> frozenset[Acl]:
         self._require_authorizer()
         return frozenset(self.entries)
+
+    def unknown(self) -> frozenset[UnknownRight]:
+        self._require_authorizer()
+        return frozenset(self.strange)
 
     def grant(self, acls: Collection[Acl]) -> None:
         self._require_authorizer()

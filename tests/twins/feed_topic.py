@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from sluice.topics.administration import TopicExtent
-from sluice.topics.records import Record, RecordPosition
+from sluice.topics.records import Record, RecordPosition, RecordTooLargeError
 
 
 class InMemoryAcknowledgement:
@@ -40,11 +40,15 @@ class InMemoryTopic:
         self.trimmed = [0] * partitions
         self.behind_open: dict[int, int] = {}
         """How many of the last records of a partition a transaction of somebody else holds back."""
+        self.largest: int | None = None
+        """Of how many bytes a record may be at most; None: of any number."""
         self.id = "topic-1"
         self._patience = patience
         self._random = random.Random(seed)
 
     def send(self, key: bytes | None, value: bytes, partition: int | None = None) -> InMemoryAcknowledgement:
+        if self.largest is not None and len(value) + len(key or b"") > self.largest:
+            raise RecordTooLargeError(f"A record is larger than {self.largest} bytes.", fix="leave it out.")
         chosen = partition if partition is not None else sum(key or b"") % len(self.log)
         acknowledgement = InMemoryAcknowledgement(self, chosen)
         self.waiting[chosen].append((value, acknowledgement))

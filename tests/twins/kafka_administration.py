@@ -40,6 +40,8 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
         self.offsets: dict[str, dict[int, int]] = {}
         self.firsts: dict[str, dict[int, int]] = {}
         self.records: dict[str, dict[tuple[int, int], RecordStamp]] = {}
+        self.held: dict[str, dict[int, int]] = {}
+        """By topic and partition, how many offsets lie behind a transaction that is open."""
         self.groups: dict[str, dict[str, int]] = {}
         self.consumed: set[str] = set()
 
@@ -126,7 +128,7 @@ class InMemoryKafkaAdministration(InMemoryReplicas):
 
     def extent(self, topic: str) -> TopicExtent:
         ends = self.ends(topic)
-        return TopicExtent(self.topics[topic].topic_id, self.beginnings(topic), ends)
+        return TopicExtent(self.topics[topic].topic_id, self.beginnings(topic), ends, self.held.get(topic, {}))
 
     def extents(self, topics: Collection[str]) -> Mapping[str, TopicExtent | SluiceError]:
         self._reach()

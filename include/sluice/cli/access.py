@@ -102,14 +102,16 @@ def list_(output: OutputOption = Output.TABLE) -> None:
     names = {spec.principal: spec.name for spec in project.catalog.access.values()}
     acls = [{**asdict(acl), "spec": names.get(acl.principal)} for acl in sorted(actual.acls)]
     users = [asdict(credential) for credential in sorted(actual.credentials)]
-    emit(output, {"acls": acls, "users": users}, lambda: out.print(_table(actual, names)))
+    unknown = [{**asdict(each), "spec": names.get(each.principal)} for each in sorted(actual.unknown)]
+    emit(output, {"acls": acls, "unknown": unknown, "users": users}, lambda: out.print(_table(actual, names)))
 
 
 def _table(actual: ActualAccess, names: Mapping[str, str]) -> Table:
     rights = [(acl.principal, f"{'never ' if acl.denied else ''}{acl}") for acl in actual.acls]
+    unknown = [(each.principal, f"not known: {each.what}") for each in actual.unknown]
     passwords = [(f"User:{credential.user}", f"password: {credential}") for credential in actual.credentials]
     table = Table(Column("principal", overflow="fold"), "spec", Column("right", overflow="fold"), box=None)
-    for principal, what in sorted([*rights, *passwords]):
+    for principal, what in sorted([*rights, *unknown, *passwords]):
         table.add_row(principal, names.get(principal, ""), what)
     return table
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from sluice.intervals.alignment import interval_of
 from sluice.settling.rules import SettlingRules
 from sluice.specs.model.model import PipelineSpec, TopicValue
-from sluice.topics.declared_time import write_time
+from sluice.topics.declared_time import next_written, write_time
 from sluice.values.paths import put_at
 
 
@@ -47,6 +47,14 @@ def _closing_time(last_event: datetime, topic: str, pipeline: PipelineSpec) -> d
     return max(last.end + rules.margin, interval_of(last_event, rules.length).end + pipeline.time_of(topic).delay)
 
 
+def written_from(value: TopicValue, at: datetime) -> datetime:
+    """Return the first time from `at` on that a heartbeat can bear: a coarse form would leave its interval open."""
+    fields = [value.fields[name] for name in _times(value)]
+    for _ in fields:  # what is whole in the coarser form is whole in the finer one
+        at = max(next_written(at, field) for field in fields)
+    return at
+
+
 def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, object]:
     """Return a heartbeat whose event and arrival time are `at`.
 
@@ -55,9 +63,13 @@ def heartbeat_value(value: TopicValue, at: datetime) -> Mapping[str, object]:
     """
     if value.heartbeat is None:
         raise ValueError("the value declares no heartbeat field")
-    times = {value.event_time} | ({value.arrival_time} - {"broker"})
     written: dict[str, object] = {}
     put_at(written, value.fields[value.heartbeat].keys(value.heartbeat), True)
-    for name in sorted(times):
+    for name in _times(value):
         put_at(written, value.fields[name].keys(name), write_time(at, value.fields[name]))
     return written
+
+
+def _times(value: TopicValue) -> list[str]:
+    """Return the fields with the times of a heartbeat."""
+    return sorted({value.event_time} | ({value.arrival_time} - {"broker"}))

@@ -29,7 +29,12 @@ class Producer(Protocol):
     """Sends to one topic. Within a partition records keep their order, and none is doubled by a retry."""
 
     def send(self, key: bytes | None, value: bytes, partition: int | None = None) -> Acknowledgement:
-        """Send a record; without `partition` its key decides."""
+        """Send a record; without `partition` its key decides.
+
+        Raises:
+            RecordTooLargeError: it is larger than the topic takes, and was not sent.
+            UnreachableError: it could not even be queued.
+        """
         ...
 
 

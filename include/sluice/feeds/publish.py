@@ -13,18 +13,18 @@ from datetime import date, datetime
 
 from sluice.clock import Clock
 from sluice.errors import RefusedError, SpecError
-from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
+from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value, written_from
 from sluice.feeds.in_flight import InFlight
 from sluice.feeds.manifest import Manifest, ManifestStore, SentRange
 from sluice.feeds.order import late_records
 from sluice.feeds.pace import Pace
-from sluice.feeds.ports import Producer, TopicReader
+from sluice.feeds.ports import Acknowledgement, Producer, TopicReader
 from sluice.feeds.record import FeedRecord, FeedSource, encode
 from sluice.feeds.recovery import recover
 from sluice.quality.arrivals import sent_too_late
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.model.model import PipelineSpec, TopicSpec
-from sluice.topics.records import RecordPosition
+from sluice.topics.records import RecordPosition, RecordTooLargeError
 
 _SAVE_SECONDS = 1.0
 _REPORT_SECONDS = 0.5
@@ -113,7 +113,7 @@ class Feed:
         Raises:
             SpecError: the source has nothing in this range.
             RefusedError: the range comes too late, another process sends, the topic is missing or was trimmed, the
-                source has other records of a day than were sent.
+                source has other records of a day than were sent, or a record is larger than the topic takes.
             UnreachableError: Kafka did not answer; running the command again resumes.
         """
         first, last = self._range(first, last)
@@ -206,7 +206,8 @@ class Feed:
         if last_event is None or not self.topic.value.heartbeat:
             return []
         newest, times = manifest.latest_event, heartbeat_times(last_event, self.topic.name, self.pipelines)
-        return [at for at in times if newest is None or at > newest]
+        written = dict.fromkeys(written_from(self.topic.value, at) for at in times)
+        return [at for at in written if newest is None or at > newest]
 
     def _run(
         self, manifest: Manifest, entry: SentRange, total: int, pace: Pace, report: Callable[[SendProgress], None]
@@ -270,9 +271,16 @@ class _Run:
             begin = begin or record.arrival
             self._wait_until(self._started + self.pace.due(index, record.arrival - begin))
             self._account(self.in_flight.make_room(record.arrival))
-            self.in_flight.add(record, self.producer.send(record.key, record.payload))
+            self.in_flight.add(record, self._sent(record))
         self._account(self.in_flight.drain())
         self.report(self._progress())
+
+    def _sent(self, record: FeedRecord) -> Acknowledgement:
+        try:
+            return self.producer.send(record.key, record.payload)
+        except RecordTooLargeError as error:
+            why = f"The feed ends before its record {record.identity}. {error.message}"
+            raise RecordTooLargeError(why, fix=error.fix) from error
 
     def _wait_until(self, due: float) -> None:
         while (left := due - self.clock.monotonic()) > 0:

@@ -10,6 +10,8 @@ from sluice.feeds.manifest_file import TopicManifest
 from sluice.feeds.ports import TopicReader
 
 _QUIET_SECONDS = 1.0
+_LONGEST_SECONDS = 10.0
+"""What a dead sender has on its way arrives sooner: what still comes then is somebody else's."""
 
 
 def refuse_hidden(manifest: TopicManifest, held: Mapping[int, int]) -> None:
@@ -32,14 +34,15 @@ def refuse_hidden(manifest: TopicManifest, held: Mapping[int, int]) -> None:
 
 
 def quiet_ends(reader: TopicReader, clock: Clock) -> Mapping[int, int]:
-    """Return the end offsets per partition once they have not moved for a second.
+    """Return the end offsets per partition once each has not moved for a second, or others never pause.
 
     What a killed sender had handed to the network may still be on its way to the broker.
     """
+    until = clock.monotonic() + _LONGEST_SECONDS
     ends = reader.extent().ends
-    while True:
+    moving = set(ends)
+    while moving and clock.monotonic() < until:
         clock.sleep(_QUIET_SECONDS)
-        later = reader.extent().ends
-        if later == ends:
-            return ends
-        ends = later
+        before, ends = ends, reader.extent().ends
+        moving = {partition for partition in moving if ends[partition] != before[partition]}
+    return ends

@@ -18,12 +18,13 @@ from kafka.admin import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
-from kafka.errors import NoError, SecurityDisabledError
+from kafka.errors import NoError, SecurityDisabledError, for_code
+from kafka.protocol.admin import DescribeAclsRequest
 
-from sluice.errors import NotReadyError, RefusedError, UnreachableError
+from sluice.errors import NotReadyError, RefusedError
 from sluice.kafka.client.session import AdminSession
 from sluice.provisioning.access.acl import Acl, Resource, Right
-from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.administration import Credential, UnknownRight
 from sluice.specs.model.access import Mechanism, Operation, Pattern, ResourceKind
 
 _MECHANISMS: Mapping[Mechanism, ScramMechanism] = {
@@ -40,15 +41,15 @@ class KafkaPythonAccess(AdminSession):
     """One cluster; see `AdminSession`."""
 
     def acls(self) -> frozenset[Acl]:
-        """Return all entries of all principals."""
-        entries = self._ask("list who may do what", _listed)
-        try:
-            return frozenset(map(_read, entries))
-        except ValueError as error:
-            raise UnreachableError(
-                f"The cluster has a right of a kind that is not known here ({error}).",
-                fix="inspect it with Kafka's own tool, kafka-acls.",
-            ) from error
+        """Return all entries of all principals, but for those of a kind that is not known here."""
+        return frozenset(entry for entry in self._entries() if isinstance(entry, Acl))
+
+    def unknown(self) -> frozenset[UnknownRight]:
+        """Return the entries of a kind that is not known here."""
+        return frozenset(entry for entry in self._entries() if isinstance(entry, UnknownRight))
+
+    def _entries(self) -> list[Acl | UnknownRight]:
+        return [_read(*entry) for entry in self._ask("list who may do what", _listed)]
 
     def grant(self, acls: Collection[Acl]) -> None:
         """Add entries, and return when the cluster shows them."""
@@ -125,42 +126,48 @@ def _secured(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return ask
 
 
-def _listed(client: Any) -> Any:  # noqa: ANN401  untyped client
-    try:
-        entries, _ = client.describe_acls(_ALL)
-    except SecurityDisabledError as error:
-        raise _open_to_all() from error
-    return entries
+def _listed(client: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401  untyped client
+    """Return each entry with its resource as the broker sends it: the client's own method fails at an unknown kind."""
+    everything = DescribeAclsRequest(
+        resource_type_filter=ResourceType.ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ACLResourcePatternType.ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=ACLOperation.ANY,
+        permission_type=ACLPermissionType.ANY,
+    )
+    manager = client._manager  # noqa: SLF001  there is no public way
+    answer = manager.run(manager.send, everything)
+    error = for_code(answer.error_code)
+    if error is SecurityDisabledError:
+        raise _open_to_all()
+    if error is not NoError:
+        raise error(answer.error_message)
+    return [(resource, entry) for resource in answer.resources for entry in resource.acls]
 
 
 def _open_to_all() -> NotReadyError:
     return NotReadyError("The cluster lets every client do everything: it has no authorizer.", fix=_CLOSED)
 
 
-def _read(acl: Any) -> Acl:  # noqa: ANN401  untyped client
-    pattern = acl.resource_pattern
-    resource = Resource(
-        ResourceKind(pattern.resource_type.name.lower()),
-        pattern.resource_name,
-        Pattern(pattern.pattern_type.name.lower()),
-    )
-    right = Right(resource, Operation(acl.operation.name.lower()))
-    return Acl(acl.principal, right, acl.host, denied=acl.permission_type is ACLPermissionType.DENY)
+def _read(resource: Any, entry: Any) -> Acl | UnknownRight:  # noqa: ANN401  untyped client
+    try:
+        kind = ResourceKind(ResourceType(resource.resource_type).name.lower())
+        pattern = Pattern(ACLResourcePatternType(resource.pattern_type).name.lower())
+        right = Right(
+            Resource(kind, resource.resource_name, pattern), Operation(ACLOperation(entry.operation).name.lower())
+        )
+    except ValueError:
+        numbers = f"operation {entry.operation}, resource type {resource.resource_type}"
+        return UnknownRight(entry.principal, f"{resource.resource_name} from {entry.host} ({numbers})")
+    return Acl(entry.principal, right, entry.host, denied=entry.permission_type == ACLPermissionType.DENY)
 
 
 def _written(acl: Acl, entry: type = ACL, pattern: type = ResourcePattern) -> Any:  # noqa: ANN401  untyped client
     resource, permission = acl.right.resource, ACLPermissionType.DENY if acl.denied else ACLPermissionType.ALLOW
     where = pattern(ResourceType[resource.kind.name], resource.name, ACLResourcePatternType[resource.pattern.name])
     return entry(acl.principal, acl.host, ACLOperation[acl.right.operation.name], permission, where)
-
-
-_ALL = ACLFilter(
-    None,
-    None,
-    ACLOperation.ANY,
-    ACLPermissionType.ANY,
-    ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY),
-)
 
 
 def _refuse(verb: str, refusals: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ def open_feed(
     source = load_source(spec, topic, include)
     with (
         KafkaPythonAdministration(bootstrap, client) as administration,
-        KafkaPythonProducer(bootstrap, topic.name, client) as producer,
+        KafkaPythonProducer(bootstrap, topic.name, client, largest_batch=topic.largest_batch) as producer,
     ):
         reader, store = KafkaPythonReader(administration, topic.name), ManifestStore(folder)
         clock = clock or SystemClock()
@@ -85,7 +85,7 @@ def open_follower(
     source = live_source(live, topic, home, clock, tell)
     with (
         KafkaPythonAdministration(bootstrap, client) as administration,
-        KafkaPythonProducer(bootstrap, topic.name, client) as producer,
+        KafkaPythonProducer(bootstrap, topic.name, client, largest_batch=topic.largest_batch) as producer,
     ):
         reader, store = KafkaPythonReader(administration, topic.name), FollowManifestStore(folder)
         into = FollowedTopic(topic.name, producer, reader)

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.client.connection import reachable
-from sluice.kafka.consumer import open_consumer
+from sluice.kafka.consumer import open_consumer, reading
 from sluice.kafka.deduplication import deduplicated
 from sluice.live.source import Row, SourceRead
 from sluice.topics.deduplication import Deduplication
@@ -33,10 +32,11 @@ class KafkaLiveRecords:
     Raises:
         UnreachableError: no broker answers.
         RefusedError: there is no such topic.
+        SluiceError: a record cannot be read; see `sluice.kafka.consumer.reading`.
     """
 
     def __init__(self, bootstrap: Sequence[str], client: Mapping[str, str], topic: str) -> None:
-        self._topic, self._bootstrap = topic, bootstrap
+        self._topic, self._bootstrap, self._client = topic, bootstrap, client
         with KafkaPythonAdministration(bootstrap, client, patience_seconds=5) as cluster:
             extent = cluster.extent(topic)
         each = MAX_RECORDS // max(1, len(extent.ends))
@@ -46,18 +46,16 @@ class KafkaLiveRecords:
         self._behind = {p: end for p, end in extent.ends.items() if end > extent.beginnings[p]}
         self._seen = Deduplication()
         self._heard = time.monotonic()
-        try:
+        with reading(topic, bootstrap, client):
             # What was deleted meanwhile is passed over.
             self._consumer = open_consumer(bootstrap, client, fetch_max_wait_ms=200, metadata_max_age_ms=_METADATA_MS)
             self._consumer.assign(list(self._partitions.values()))
             for p, start in starts.items():
                 self._consumer.seek(self._partitions[p], start)
-        except KafkaError as error:
-            raise self._unreachable(error) from error
 
     def read(self, seconds: float) -> SourceRead:
         """See the port."""
-        try:
+        with reading(self._topic, self._bootstrap, self._client):
             polled = self._consumer.poll(timeout_ms=int(seconds * 1000))
             if len(self._consumer.partitions_for_topic(self._topic) or self._partitions) != len(self._partitions):
                 raise UnreachableError(f"The topic {self._topic} has got other partitions; it is read again.")
@@ -68,8 +66,6 @@ class KafkaLiveRecords:
             elif time.monotonic() - self._heard > _SILENCE_SECONDS:
                 reachable(self._bootstrap)  # a consumer without a broker waits, and says nothing
                 self._heard = time.monotonic()
-        except KafkaError as error:
-            raise self._unreachable(error) from error
         records = (record for part in polled.values() for record in part)  # a key is always in the same partition
         rows, unreadable = _rows(deduplicated(records, self._seen))
         return SourceRead(rows, unreadable=unreadable, caught_up=not self._behind, partial=self._partial)
@@ -77,11 +73,6 @@ class KafkaLiveRecords:
     def close(self) -> None:
         """See the port."""
         self._consumer.close(timeout_ms=1_000)
-
-    def _unreachable(self, error: KafkaError) -> UnreachableError:
-        return UnreachableError(
-            f"The topic {self._topic} could not be read ({error}).", fix="see whether the brokers run."
-        )
 
 
 def _rows(records: Iterable[Any]) -> tuple[list[Row], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from sluice.errors import UnreachableError
+from sluice.errors import SluiceError
 from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.records import KafkaPythonRecords
 from sluice.provisioning.growth.keys import KeySample
@@ -28,7 +28,7 @@ class KafkaPythonKeyReader:
             try:
                 for record in records.read(topic, start, extent.ends):
                     keys[record.partition].append(record.key)
-            except UnreachableError:
+            except SluiceError:
                 if not keys:  # a smaller sample is a sample too
                     raise
         return KeySample(dict(keys), held)

@@ -7,14 +7,23 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError, KafkaTimeoutError
+from kafka.errors import (
+    AuthorizationError,
+    KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+)
 
 from sluice.errors import UnreachableError
 from sluice.kafka.client.connection import producer_arguments, reachable
 from sluice.kafka.client.login import refuse_login
-from sluice.topics.records import RecordPosition
+from sluice.kafka.client.session import RightMissingError
+from sluice.topics.records import RecordPosition, RecordTooLargeError
 
 _CLOSING_SECONDS = 3.0
+_LARGEST_BYTES = 1_048_576
+"""What Kafka's clients and topics take unless told otherwise."""
 _RESUME = "see whether the brokers run, then run the command again: it resumes where it stopped."
 
 
@@ -28,8 +37,11 @@ class KafkaPythonProducer:
         client: Mapping[str, str] | None = None,
         *,
         delivery_seconds: float = 60,
+        largest_batch: int | None = None,
     ) -> None:
         """Connect. A record is given up after `delivery_seconds`.
+
+        One that is larger than `largest_batch` is not sent: if a broker refuses it, the client gives up all others too.
 
         Raises:
             UnreachableError: no broker answered.
@@ -37,6 +49,8 @@ class KafkaPythonProducer:
         self._topic = topic
         self._delivery_seconds = delivery_seconds
         arguments = {"request_timeout_ms": int(delivery_seconds * 500), **producer_arguments(client or {})}
+        most = arguments.get("max_request_size", _LARGEST_BYTES)
+        self._largest = arguments["max_request_size"] = most if largest_batch is None else min(most, largest_batch)
         try:
             self._producer: Any = KafkaProducer(
                 bootstrap_servers=reachable(bootstrap),
@@ -65,14 +79,21 @@ class KafkaPythonProducer:
         """Send a record; without `partition` the default partitioner decides by its key.
 
         Raises:
+            RecordTooLargeError: it is larger than topic and client take.
             UnreachableError: it could not even be queued.
         """
         try:
-            return KafkaAcknowledgement(
-                self._producer.send(self._topic, value=value, key=key, partition=partition), 2 * self._delivery_seconds
-            )
+            future = self._producer.send(self._topic, value=value, key=key, partition=partition)
+        except MessageSizeTooLargeError as error:
+            raise RecordTooLargeError(
+                f"A record of {len(key or b'') + len(value):,} bytes is larger than {self._topic} takes by this client "
+                f"({self._largest:,} bytes, with what belongs to a batch).",
+                fix="leave it out, or raise `max.message.bytes` of the topic and `max.request.size` of the client.",
+            ) from error
         except KafkaError as error:
-            raise UnreachableError(f"No record could be sent to {self._topic} ({error}).", fix=_RESUME) from error
+            why = f"No record could be sent to {self._topic} ({error})."
+            raise _failure(self._topic, error, why) from error
+        return KafkaAcknowledgement(self._topic, future, 2 * self._delivery_seconds)
 
     def close(self) -> None:
         """Close the connections; what is not acknowledged by then is given up."""
@@ -87,12 +108,30 @@ class KafkaPythonProducer:
             self._producer.close(timeout=_CLOSING_SECONDS)
 
 
+def _failure(topic: str, error: KafkaError, otherwise: str) -> UnreachableError:
+    """Return what to say of an error, by its kind, or what to say otherwise."""
+    if isinstance(error, AuthorizationError):
+        return RightMissingError(
+            f"Kafka does not allow us to send to {topic} ({type(error).__name__}).",
+            fix="use a principal that may write there (the role feed): `sluice access list` shows who may do what.",
+        )
+    if isinstance(error, MessageSizeTooLargeError | RecordListTooLargeError):
+        return UnreachableError(
+            f"Kafka refused one of the records that were on their way as too large for {topic} ({error}); whether the "
+            "topic has the others is unknown.",
+            fix="declare in `max.message.bytes` of the topic's configs, or in `max.request.size` of the deployment's "
+            "Kafka client, what it takes: a larger record is told, or left out with a gap, before it is sent.",
+        )
+    return UnreachableError(otherwise, fix=_RESUME)
+
+
 class KafkaAcknowledgement:
     """The answer to one record."""
 
-    __slots__ = ("_future", "_patience_seconds")
+    __slots__ = ("_future", "_patience_seconds", "_topic")
 
-    def __init__(self, future: Any, patience_seconds: float) -> None:  # noqa: ANN401  untyped client
+    def __init__(self, topic: str, future: Any, patience_seconds: float) -> None:  # noqa: ANN401  untyped client
+        self._topic = topic
         self._future = future
         self._patience_seconds = patience_seconds
 
@@ -110,7 +149,6 @@ class KafkaAcknowledgement:
             # Bounded: the client can lose sight of a batch, see `KafkaPythonProducer.close`.
             metadata = self._future.get(self._patience_seconds)
         except KafkaError as error:
-            raise UnreachableError(
-                f"A record was not acknowledged ({error}); whether the topic has it is unknown.", fix=_RESUME
-            ) from error
+            why = f"A record was not acknowledged ({error}); whether the topic has it is unknown."
+            raise _failure(self._topic, error, why) from error
         return RecordPosition(metadata.partition, metadata.offset)

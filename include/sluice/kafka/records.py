@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError
 
-from sluice.errors import UnreachableError
-from sluice.kafka.client.login import refuse_login
+from sluice.errors import SluiceError, UnreachableError
 from sluice.kafka.client.session import ClusterClient
-from sluice.kafka.consumer import open_consumer
+from sluice.kafka.consumer import open_consumer, reading
 from sluice.topics.administration import RecordStamp
 from sluice.topics.json_object import read_broker_time
 from sluice.topics.records import Record
@@ -30,17 +28,18 @@ class KafkaPythonRecords(ClusterClient):
 
         Raises:
             UnreachableError: the broker did not answer, stopped sending before `end`, or no longer has `start`.
+            SluiceError: a record cannot be read; see `sluice.kafka.consumer.reading`.
         """
         waiting = {p: end[p] for p in end if start.get(p, 0) < end[p]}
         if not waiting:
             return
         try:
-            self._connected = self._connected or open_consumer(self.bootstrap, self.client, beyond="none")
-            yield from self._read(self._connected, topic, start, waiting)
-        except KafkaError as error:
+            with reading(topic, self.bootstrap, self.client):
+                self._connected = self._connected or open_consumer(self.bootstrap, self.client, beyond="none")
+                yield from self._read(self._connected, topic, start, waiting)
+        except SluiceError:
             self.close()
-            refuse_login(self.bootstrap, self.client)
-            raise UnreachableError(f"{topic} could not be read ({error}).", fix="run the command again.") from error
+            raise
 
     def _read(self, consumer: Any, topic: str, start: Mapping[int, int], waiting: dict[int, int]) -> Iterator[Record]:  # noqa: ANN401  untyped client
         partitions = {p: TopicPartition(topic, p) for p in waiting}
@@ -93,19 +92,17 @@ def read_stamps(
 
     Raises:
         UnreachableError: no broker answered.
+        SluiceError: a record cannot be read; see `sluice.kafka.consumer.reading`.
     """
     if not offsets:
         return {}
-    try:
+    with reading(topic, bootstrap, client):
         # Kafka sends at least one batch of records, whatever its size.
         consumer = open_consumer(bootstrap, client, max_partition_fetch_bytes=1)
         try:
             return _first_stamps(consumer, topic, offsets, time.monotonic() + deadline_seconds)
         finally:
             consumer.close()
-    except KafkaError as error:
-        refuse_login(bootstrap, client)
-        raise UnreachableError(f"{topic} could not be read ({error}).", fix="see whether the brokers run.") from error
 
 
 def _first_stamps(consumer: Any, topic: str, offsets: Mapping[int, int], deadline: float) -> Mapping[int, RecordStamp]:  # noqa: ANN401  untyped client

@@ -21,11 +21,12 @@ from kafka.errors import (
 
 from sluice.errors import RefusedError, UnreachableError
 from sluice.kafka.client.session import AdminSession
-from sluice.kafka.topic_changes import alter_configs
+from sluice.kafka.topic_changes import alter_configs, set_configs
 from sluice.topics.replica_administration import THROTTLED, BrokerState, PartitionKey, Throttle
 from sluice.wording import listed
 
 _RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+_FORBIDDEN = "AuthorizationFailed"
 _PREFERRED = 0
 _HARMLESS = (ElectionNotNeededError, EligibleLeadersNotAvailableError, PreferredLeaderNotAvailableError)
 
@@ -100,18 +101,25 @@ class ReplicaCalls(AdminSession):
 
     def throttle(self, throttle: Throttle) -> None:
         """Slow the moves of these replicas down."""
-        self._set_rates(str(throttle.bytes_per_second))
+        for broker in self.brokers():
+            self._limit_rate(broker, str(throttle.bytes_per_second))
         for topic in sorted({topic for topic, _ in throttle.targets}):
             values = (_replicas(throttle.sources, topic), _replicas(throttle.targets, topic))
-            self._alter(ConfigResourceType.TOPIC, topic, dict(zip(THROTTLED, values, strict=True)))
+            self._limit(ConfigResourceType.TOPIC, topic, dict(zip(THROTTLED, values, strict=True)))
 
     def unthrottle(self, topics: Collection[str]) -> None:
-        """Remove every throttle from topics and from the brokers."""
+        """Remove every throttle from topics and from the brokers.
+
+        On a broker that has just died a rate may stay. Without the topics' lists of replicas it slows nothing, and the
+        next call removes it.
+        """
         if not topics:
             return
         for topic in sorted(topics):
-            self._alter(ConfigResourceType.TOPIC, topic, dict.fromkeys(THROTTLED))
-        self._set_rates(None)
+            self._lift(ConfigResourceType.TOPIC, topic, THROTTLED)
+        for broker in self.brokers():
+            with suppress(UnreachableError):
+                self._lift(ConfigResourceType.BROKER, str(broker), _RATES)
 
     def delete(self, topics: Collection[str]) -> None:
         """See the port."""
@@ -160,24 +168,34 @@ class ReplicaCalls(AdminSession):
         )
         return described
 
-    def _alter(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
+    def _limit_rate(self, broker: int, rate: str) -> None:
+        """Tell a broker, which only it itself takes, how fast it may copy."""
+        try:
+            self._limit(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES, rate))
+        except UnreachableError:
+            self._until(lambda: broker not in self.brokers())
+            if broker in self.brokers():  # one that has died copies nothing
+                raise
+
+    def _limit(self, kind: ConfigResourceType, name: str, configs: Mapping[str, str | None]) -> None:
+        """Set a part of a throttle. Without it replicas would be copied at full speed: no refusal is passed over."""
         purpose = f"set {', '.join(configs)} of {name}"
-        answer = self._ask(purpose, lambda client: alter_configs(client, kind, name, configs))
-        if "AuthorizationFailed" in answer:
-            raise RefusedError(
-                f"The cluster refused to {purpose} ({answer}).",
-                fix="use a principal with the role planner and the duty placement.",
-            )
+        if why := self._ask(purpose, lambda client: set_configs(client, name, configs, kind)):
+            raise _refusal(purpose, why)
 
-    def _set_rates(self, rate: str | None) -> None:
-        """Tell each broker, which only it itself takes.
+    def _lift(self, kind: ConfigResourceType, name: str, configs: Iterable[str]) -> None:
+        """Remove a part of a throttle; a topic may be gone by now."""
+        purpose = f"remove {', '.join(configs)} of {name}"
+        answer = self._ask(purpose, lambda client: alter_configs(client, kind, name, dict.fromkeys(configs)))
+        if _FORBIDDEN in answer:
+            raise _refusal(purpose, answer)
 
-        On one that has just died a rate may stay. Without the topics' lists of replicas it slows nothing, and the next
-        call removes it.
-        """
-        for broker in self.brokers():
-            with suppress(UnreachableError):
-                self._alter(ConfigResourceType.BROKER, str(broker), dict.fromkeys(_RATES, rate))
+
+def _refusal(purpose: str, why: str) -> RefusedError:
+    fix = "see why the cluster takes no throttle: without one, replicas are copied at full speed."
+    if _FORBIDDEN in why:
+        fix = "use a principal with the role planner and the duty placement."
+    return RefusedError(f"The cluster refused to {purpose} ({why}).", fix=fix)
 
 
 def _log_folders(

@@ -6,13 +6,15 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import Request
 
 from sluice.contracts.contract import AVRO, JSON_SCHEMA, PROTOBUF
 from sluice.errors import SpecError, UnreachableError
+from sluice.kafka.client.direct_request import open_directly
 
 _ENDINGS = {"AVRO": AVRO, "JSON": JSON_SCHEMA, "PROTOBUF": PROTOBUF}
 _PATIENCE_SECONDS = 15
@@ -94,14 +96,14 @@ class SchemaRegistry:
         if self.login:
             request.add_header("Authorization", f"Basic {base64.b64encode(self.login.encode()).decode()}")
         try:
-            with urlopen(request, timeout=_PATIENCE_SECONDS) as answer:  # noqa: S310 - the same
+            with open_directly(request, seconds=_PATIENCE_SECONDS) as answer:
                 return json.loads(answer.read())
         except HTTPError as error:
             if error.code == _NOT_FOUND:
                 fix = "name another one by --subject; most producers use <topic>-value."
                 raise SpecError(f"the registry has no subject {subject!r}.", fix=fix) from None
             raise UnreachableError(f"the registry refuses {path}: {error.code} {error.reason}.") from None
-        except (URLError, TimeoutError, ConnectionError) as error:
+        except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
             why = getattr(error, "reason", None) or error
             raise UnreachableError(f"the registry could not be queried: {why}.", fix="check --registry.") from None
         except ValueError:

@@ -8,13 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka import TopicPartition
-from kafka.errors import KafkaError
 
 from sluice.errors import UnreachableError
 from sluice.intervals.backfill.conservation import HeldOffsets, StoredRecord
 from sluice.intervals.record_positions import OffsetRange
 from sluice.kafka.administration import KafkaPythonAdministration
-from sluice.kafka.consumer import open_consumer
+from sluice.kafka.consumer import open_consumer, reading
 
 _POLL_MS = 200
 _FETCH_BYTES = 65_536
@@ -52,7 +51,7 @@ class KafkaPythonStoredRecords:
     def records(self, ranges: Mapping[int, Sequence[OffsetRange]]) -> Iterator[tuple[int, int, StoredRecord]]:
         """See the port; raises UnreachableError also if retention deletes a record that is about to be read."""
         cluster = self._administration
-        try:
+        with reading(self._topic, cluster.bootstrap, cluster.client):
             self._consumer = self._consumer or open_consumer(
                 cluster.bootstrap,
                 cluster.client,
@@ -61,8 +60,6 @@ class KafkaPythonStoredRecords:
                 fetch_max_wait_ms=50,
             )
             yield from self._read({TopicPartition(self._topic, p): deque(own) for p, own in ranges.items() if own})
-        except (KafkaError, OSError, ValueError) as error:  # a header may have a name that is no UTF-8
-            raise UnreachableError(f"{self._topic} could not be read ({error}).", fix="run it again.") from error
 
     def _read(self, waiting: dict[TopicPartition, deque[OffsetRange]]) -> Iterator[tuple[int, int, StoredRecord]]:
         consumer, silent_ms = self._consumer, 0

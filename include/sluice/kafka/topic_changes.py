@@ -1,4 +1,4 @@
-"""Changes of a topic that exists: more partitions, other configurations. Returns why it refused."""
+"""Changes of a topic that exists, or of a broker: more partitions, other configurations. Returns why it refused."""
 
 from __future__ import annotations
 
@@ -59,13 +59,18 @@ def alter_configs(
     return str(answers[kind.name.lower()][name])
 
 
-def set_configs(client: Any, topic: str, configs: Mapping[str, str | None]) -> str:  # noqa: ANN401  untyped client
+def set_configs(
+    client: Any,  # noqa: ANN401  untyped client
+    name: str,
+    configs: Mapping[str, str | None],
+    kind: ConfigResourceType = ConfigResourceType.TOPIC,
+) -> str:
     """Ask for configurations; return why that was refused, or nothing. All of them are set or none is.
 
     Raises:
         KafkaError: it may be asked again.
     """
-    answer = alter_configs(client, ConfigResourceType.TOPIC, topic, configs)
+    answer = alter_configs(client, kind, name, configs)
     if answer == _DONE:
         return ""
     code = _CODE.search(answer)

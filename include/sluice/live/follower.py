@@ -1,7 +1,8 @@
 """Follows one output: reads its source in a thread of its own, keeps the newest values, and watches the rules.
 
 A source that fails is opened again, after growing pauses; the values read before stay, with a note since when nothing
-was read. A newly opened source sends everything again, so nothing that happened in between is missed for long.
+was read. A newly opened source sends everything again. Rules judge the newest values once that is read, and each row
+from then on: what lasts is not missed, and what is over by then is no news.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class FollowerState:
         since: since when that is so (UTC); None before the first read.
         read_at: when something was last read, or found to be unchanged (UTC).
         unreadable: records that were no rows.
-        caught_up: whether all that there was has been read once.
+        caught_up: whether all has been read that there was when the source was opened.
     """
 
     trouble: str = "it was not read yet"
@@ -90,6 +91,7 @@ class Follower:
         while not self._stopped.is_set():
             try:
                 source = self.open_source()
+                self.condition.caught_up = False
                 try:
                     while not self._stopped.is_set():
                         self.take(source.read(READ_SECONDS))
@@ -117,13 +119,14 @@ class Follower:
             except KeyError:
                 self.condition.unreadable += 1
                 continue
-            if value is not None:
+            if value is not None and self.condition.caught_up:
                 self._notify(self.rules.changed(value, now))
         for key in held - seen:
             self.values.remove(key)
             self._notify(self.rules.gone(key, now))
         if batch.caught_up and not self.condition.caught_up:
             self.condition.caught_up = True
+            self._notify(self.rules.found(self.values.since(0).values, now))
             if not batch.partial and not self.values.forgotten:  # else a key that is not held may have a value
                 self._notify(self.rules.complete(self.values.keys_held(), now))
         if self.values.number != before:

@@ -88,13 +88,25 @@ class RuleWatch:
     def changed(self, value: Value, now: datetime) -> Iterator[RuleEvent]:
         """Yield the transitions that a new value causes."""
         for rule in self._rules:
-            state, holds = self._states[rule.name], self._holds(rule, value)
-            if holds is None:
-                continue
-            if not holds:
-                yield from _over(rule, state, value.key, value, now)
-            elif value.key not in state.alerted and value.key not in state.suppressed:
-                yield from _begins(rule, state, value, now)
+            yield from self._judged(rule, value, now)
+
+    def found(self, values: Iterable[Value], now: datetime) -> Iterator[RuleEvent]:
+        """Yield the transitions that the newest values cause when all that there was has been read.
+
+        If several keys shared an alert before a restart, it goes on for all that hold without one of their own: which
+        of them it was about is not on record.
+
+        Args:
+            values: of all keys, oldest change first.
+            now: the present (UTC).
+        """
+        for value in values:
+            for rule in self._rules:
+                state = self._states[rule.name]
+                if state.unread and value.key not in state.alerted and self._holds(rule, value):
+                    state.suppressed.add(value.key)
+                else:
+                    yield from self._judged(rule, value, now)
 
     def gone(self, key: Key, now: datetime) -> Iterator[RuleEvent]:
         """Yield the transitions that the removal of a key causes."""
@@ -114,6 +126,15 @@ class RuleWatch:
             yield from _shared_over(rule, state, now)
             for key in sorted((state.alerted | state.suppressed) - keys):
                 yield from _over(rule, state, key, None, now)
+
+    def _judged(self, rule: DataAlert, value: Value, now: datetime) -> Iterator[RuleEvent]:
+        state, holds = self._states[rule.name], self._holds(rule, value)
+        if holds is None:
+            return
+        if not holds:
+            yield from _over(rule, state, value.key, value, now)
+        elif value.key not in state.alerted and value.key not in state.suppressed:
+            yield from _begins(rule, state, value, now)
 
     def _holds(self, rule: DataAlert, value: Value) -> bool | None:
         """Return whether a rule holds for a value; None if that cannot be judged: it neither begins nor ends then."""

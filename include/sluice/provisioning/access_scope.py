@@ -6,8 +6,9 @@ Rights are granted first and revoked last: killed in between, no principal has l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from sluice.clock import Clock, SystemClock
 from sluice.errors import CorruptionError, NotReadyError
 from sluice.provisioning.access.acl import Acl
 from sluice.provisioning.access.administration import AccessAdministration, Credential
@@ -16,6 +17,7 @@ from sluice.provisioning.plans.approval import Approval, PlanCommands, refuse_un
 from sluice.provisioning.plans.changes import ChangeKind, PasswordUpdate, PlannedChange
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.service_limits import access_within
+from sluice.provisioning.spreading import once_spread
 from sluice.specs.catalog.catalog import Catalog
 from sluice.specs.deployments.services import APACHE, KafkaService
 
@@ -33,6 +35,7 @@ class AccessScope:
         passwords: where passwords come from.
         rotate: the users whose password is set again.
         service: what the cluster is: it is not asked for what it does not do.
+        clock: waits for other brokers.
     """
 
     catalog: Catalog
@@ -40,6 +43,7 @@ class AccessScope:
     passwords: Passwords
     rotate: tuple[str, ...] = ()
     service: KafkaService = APACHE
+    clock: Clock = field(default_factory=SystemClock)
 
     @property
     def commands(self) -> PlanCommands:
@@ -71,7 +75,7 @@ class AccessScope:
         todo = self.plan()
         refuse_unapproved(todo, approval, self.commands)
         self.execute(todo.changes, self.passwords_of(todo.changes))
-        if left := replace(self, rotate=()).plan():
+        if left := once_spread(replace(self, rotate=()).plan, bool, self.clock):
             raise CorruptionError(
                 f"After the access was applied, the cluster still differs: {left}.",
                 fix="look for another program that changes access (`sluice access list`), then apply again.",

@@ -16,13 +16,10 @@ from sluice.provisioning.plans.changes import ChangeKind
 from sluice.provisioning.plans.declared import ActualCluster, Declared
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.plans.topic_plan import plan_topics
+from sluice.provisioning.spreading import once_spread
 from sluice.topics.administration import KafkaAdministration, TopicState
 
 _DEFAULTS = ApplyOptions()
-
-SETTLING_SECONDS = 15.0
-"""So long after a change every broker must know of it."""
-_POLL_SECONDS = 0.25
 
 
 def current_plan(declared: Declared, administration: KafkaAdministration, access: AccessScope | None = None) -> Plan:
@@ -79,14 +76,13 @@ def apply(
 def _settled(
     declared: Declared, administration: KafkaAdministration, access: AccessScope | None, clock: Clock
 ) -> tuple[ActualCluster, Plan]:
-    """Compare until nothing differs, or for a while: a change reaches other brokers a moment later."""
-    until = clock.monotonic() + SETTLING_SECONDS
-    while True:
+    """Compare until nothing differs, or for a while."""
+
+    def compared() -> tuple[ActualCluster, Plan]:
         actual = ActualCluster.of(declared, administration)
-        left = _compared(declared, actual, access)
-        if not _differs(left) or clock.monotonic() >= until:
-            return actual, left
-        clock.sleep(_POLL_SECONDS)
+        return actual, _compared(declared, actual, access)
+
+    return once_spread(compared, lambda found: _differs(found[1]), clock)
 
 
 def _differs(left: Plan) -> bool:

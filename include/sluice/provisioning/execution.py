@@ -19,7 +19,7 @@ from sluice.provisioning.plans.changes import (
 )
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.replicas.moving import MoveOptions, move
-from sluice.provisioning.retention.cut import Position
+from sluice.provisioning.retention.cut import CLEANUP, Position, deletes
 from sluice.provisioning.retention.steps import RETENTION, lower_in_steps
 from sluice.topics.administration import KafkaAdministration, TopicCreation
 from sluice.topics.replica_administration import PartitionKey
@@ -78,11 +78,19 @@ def execute(plan: Plan, administration: KafkaAdministration, options: ApplyOptio
     administration.unthrottle([each.subject for each in plan.changes if each.kind is ChangeKind.UNTHROTTLE])
     for change in plan.changes:
         if isinstance(change.detail, ConfigUpdate) and _is_cut(change):
-            present = None if change.detail.before is None else int(change.detail.before)
-            target = int(change.detail.after or 0)
-            for step in lower_in_steps(administration, change.subject, present, target, options.moves.clock):
-                options.notify(f"{change.subject}: {step}")
+            _lower(change.subject, change.detail, administration, options)
     administration.delete([each.subject for each in plan.changes if each.kind is ChangeKind.DELETE])
+
+
+def _lower(topic: str, update: ConfigUpdate, administration: KafkaAdministration, options: ApplyOptions) -> None:
+    """Lower a retention in steps; at once where the topic's policy deletes nothing by it: no step would ever end."""
+    state = administration.describe([topic]).get(topic)
+    if state is not None and not deletes(state.configs.get(CLEANUP)):
+        administration.set_configs(topic, {RETENTION: update.after})
+        return
+    present = None if update.before is None else int(update.before)
+    for step in lower_in_steps(administration, topic, present, int(update.after or 0), options.moves.clock):
+        options.notify(f"{topic}: {step}")
 
 
 def _to_elect(plan: Plan) -> list[PartitionKey]:

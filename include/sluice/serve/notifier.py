@@ -114,7 +114,7 @@ def alert_of(pipeline: PipelineSpec, event: RuleEvent, page: str, clock: Clock) 
         owner=pipeline.owner,
     )
     if event.value is None:
-        return alert
+        return alert if event.key else replace(alert, since=event.at)  # by which a late one is told from a new one
     row = ", ".join(f"{column} {as_text(cell)}" for column, cell in event.value.fields.items())
     delivered = f"delivered at {event.value.at:%Y-%m-%d %H:%M:%S.%f} UTC"
     payload, notes = _payload(rule, event.value)

@@ -13,6 +13,7 @@ from sluice.errors import SpecError
 from sluice.simulators.draws import FieldDraw, generator
 from sluice.simulators.functions import Event, made_events
 from sluice.simulators.timeline import delay, event_times
+from sluice.specs.feeds.distribution import names_in
 from sluice.specs.feeds.feed import FeedSpec
 from sluice.specs.feeds.simulation import Simulation
 from sluice.specs.model.fields import FieldType
@@ -53,7 +54,7 @@ def simulated_records(feed: FeedSpec, value: TopicValue, include: Path) -> list[
     """Return the records of a simulated feed as their events happen. The same specs make the same bytes.
 
     Raises:
-        SpecError: its function fails, it makes no event, or two events are the same record.
+        SpecError: its function fails, it makes no event or one that cannot be written, or two are the same record.
     """
     simulation = feed.simulate
     if simulation is None:
@@ -86,6 +87,7 @@ class RecordWriter:
 
     def __init__(self, simulation: Simulation, value: TopicValue) -> None:
         self._line = simulation.line
+        self._in_line = names_in(simulation.line or "")
         self._value = value
 
     def times(self, moments: Moments) -> dict[str, str | int]:
@@ -124,8 +126,18 @@ class RecordWriter:
         return None
 
     def _bytes(self, content: Mapping[str, Any]) -> bytes:
+        try:
+            return self._encoded(content)
+        except (TypeError, ValueError) as error:
+            raise SpecError(
+                f"the event {content!r:.200} cannot be written: {error}.",
+                fix="make its fields of texts, numbers and booleans, and of lists and objects of these.",
+            ) from error
+
+    def _encoded(self, content: Mapping[str, Any]) -> bytes:
         if self._line is not None:
-            return self._line.format_map(content).encode()
+            parts = {name: content.get(name) for name in self._in_line}
+            return self._line.format_map({name: "" if part is None else part for name, part in parts.items()}).encode()
         record: dict[str, object] = {}
         for name, part in content.items():
             declared = self._value.fields.get(name)

@@ -157,5 +157,8 @@ class KafkaAdministration(ReplicaAdministration, Protocol):
         """Return the timestamp of the first record at or after an offset, per partition.
 
         A partition without such a record, or that did not answer in time, is left out.
+
+        Raises:
+            SluiceError: a record cannot be read, however often it is tried.
         """
         ...

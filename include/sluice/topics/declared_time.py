@@ -11,6 +11,11 @@ from sluice.values.time_pattern import time_pattern
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_UNITS = (
+    *(timedelta(milliseconds=length) for length in (1, 10, 100)),
+    *(timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days")),
+)
+"""Of what forms leave out, the shortest first."""
 
 
 def read_time(value: object, field: ValueField | None = None) -> datetime | None:
@@ -36,6 +41,15 @@ def write_time(at: datetime, field: ValueField | None = None) -> str | int:
         return time_pattern(field.format).write(at, _zone(field))
     written = at.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{written}.{at.microsecond // 1000:03}Z" if at.microsecond else f"{written}Z"
+
+
+def next_written(at: datetime, field: ValueField | None = None) -> datetime:
+    """Return the first time from `at` on (UTC) of which the field's form leaves nothing out."""
+    below = read_time(write_time(at, field), field)
+    if below is None or below >= at:
+        return at
+    above = (below + unit for unit in _UNITS)
+    return next((each for each in above if read_time(write_time(each, field), field) == each), at)
 
 
 def _counted(value: object, per_second: int) -> datetime | None:

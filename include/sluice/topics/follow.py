@@ -42,7 +42,7 @@ def follow(
         only: partitions to follow; empty: all, also those that come.
 
     Raises:
-        RefusedError: the topic is gone.
+        SluiceError: the topic is gone, or a record cannot be read however often it is tried.
     """
     topic_id, at, outage = seen.topic_id, dict(start), _Outage(report)
     while True:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from sluice.errors import RefusedError
+
 
 @dataclass(frozen=True, order=True, slots=True)
 class RecordPosition:
@@ -17,6 +19,10 @@ class RecordPosition:
 
     def __str__(self) -> str:
         return f"{self.partition}/{self.offset}"
+
+
+class RecordTooLargeError(RefusedError):
+    """A record is larger than its topic, or the client, takes; it was not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +56,6 @@ class RecordReader(Protocol):
 
         Raises:
             UnreachableError: the broker did not answer, stopped sending, or no longer has what is asked for.
+            SluiceError: a record cannot be read, however often it is tried.
         """
         ...

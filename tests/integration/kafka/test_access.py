@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.admin import ACLPermissionType, ACLResourcePatternType, ResourceType
 from kafka.errors import KafkaError
+from kafka.protocol.admin import CreateAclsRequest
 
+from sluice.clock import SystemClock
 from sluice.devstack.kafka.broker import BrokerProcess
 from sluice.errors import NotReadyError, RefusedError, UnreachableError
 from sluice.kafka.access import KafkaPythonAccess
 from sluice.kafka.client.connection import client_arguments
+from sluice.launch.processes import wait_until
 from sluice.provisioning.access.administration import Credential
 from sluice.specs.model.access import Mechanism
 from tests.integration.secured import SecuredBroker
@@ -62,3 +66,25 @@ def test_whoever_has_no_right_to_it_is_refused_and_told_so(secured: SecuredBroke
             nobody.revoke([acl("nobody")])
         with pytest.raises(RefusedError, match="refused to set the password of nobody"):
             nobody.set_password(Credential("nobody", Mechanism.SHA_512, 8192), "battery staple")
+
+
+def test_a_right_that_only_newer_clients_know_disturbs_no_other(secured: SecuredBroker) -> None:
+    two_phase_commit = CreateAclsRequest.AclCreation(
+        resource_type=ResourceType.TRANSACTIONAL_ID,
+        resource_name="sender",
+        resource_pattern_type=ACLResourcePatternType.LITERAL,
+        principal="User:newer",
+        host="*",
+        operation=15,
+        permission_type=ACLPermissionType.ALLOW,
+    )
+    with KafkaPythonAccess([secured.everything]) as access:
+        access.grant([acl("older")])
+        manager = access._connected._manager
+        answer = manager.run(manager.send, CreateAclsRequest(creations=[two_phase_commit], min_version=0))
+        assert [result.error_code for result in answer.results] == [0]
+        assert wait_until(lambda: bool(access.unknown()), SystemClock(), deadline_seconds=60)
+        assert [each.principal for each in access.unknown()] == ["User:newer"]
+        assert acl("older") in access.acls()
+        access.revoke([acl("older")])
+        assert acl("older") not in access.acls()

@@ -15,6 +15,7 @@ from sluice.kafka.administration import KafkaPythonAdministration
 from sluice.kafka.producer import KafkaPythonProducer
 from sluice.settings import settings
 from sluice.topics.administration import TopicCreation
+from sluice.topics.records import RecordTooLargeError
 from tests.integration.brokers import free_ports, running
 
 
@@ -49,6 +50,24 @@ def test_a_topic_is_not_created_by_sending_to_it(broker: BrokerProcess, topic_na
         producer.send(b"AA", b"{}")
     with KafkaPythonAdministration([broker.bootstrap]) as administration:
         assert administration.describe([topic_name]) == {}
+
+
+def test_a_record_that_is_too_large_for_its_topic_takes_no_other_with_it(
+    broker: BrokerProcess, administration: KafkaPythonAdministration, topic_name: str
+) -> None:
+    administration.create([TopicCreation(topic_name, 1, 1, {"max.message.bytes": "2000"})])
+    with KafkaPythonProducer([broker.bootstrap], topic_name, largest_batch=2_000) as producer:
+        sent = [producer.send(None, b"x" * 100)]
+        with pytest.raises(RecordTooLargeError, match="5,000 bytes"):
+            producer.send(None, b"x" * 5_000)
+        sent.append(producer.send(None, b"x" * 100))
+        assert [each.wait().offset for each in sent] == [0, 1]
+    with (
+        KafkaPythonProducer([broker.bootstrap], topic_name) as producer,
+        pytest.raises(UnreachableError, match="as too large for"),
+    ):
+        producer.send(None, b"x" * 5_000).wait()
+    assert administration.ends(topic_name) == {0: 2}
 
 
 def test_preparing_again_keeps_the_data_and_its_identity(stopped: BrokerProcess) -> None:

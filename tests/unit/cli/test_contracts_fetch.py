@@ -28,6 +28,8 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers: dict[str, Any] = {}
         self.login = ""
+        self.moved: set[str] = set()
+        self.asked: list[str] = []
 
     @property
     def url(self) -> str:
@@ -45,7 +47,10 @@ class Handler(QuietHandler):
 
     def answer(self) -> None:
         wanted = f"Basic {base64.b64encode(self.server.login.encode()).decode()}"
-        if self.server.login and self.headers.get("Authorization") != wanted:
+        self.server.asked.append(self.path)
+        if self.path in self.server.moved:
+            self.respond(302, Location=f"/elsewhere{self.path}")
+        elif self.server.login and self.headers.get("Authorization") != wanted:
             self.send_error(401)
         elif self.path not in self.server.answers:
             self.send_error(404)
@@ -141,6 +146,14 @@ def test_what_is_no_answer_is_refused(
     assert not (bench.home / "include" / "schemas").exists()
 
 
+def test_a_login_is_sent_to_no_other_address(server: Server) -> None:
+    path = "/subjects/orders-value/versions"
+    server.moved = {path}
+    with pytest.raises(UnreachableError, match=f"refuses {path}: 302 Found"):
+        list(SchemaRegistry(server.url, "ann:secret").versions("orders-value"))
+    assert server.asked == [path]
+
+
 def test_an_unsupported_schema_is_refused(server: Server) -> None:
     server.register("p", {"id": 1, "schemaType": "THRIFT", "schema": "x"})
     server.register("r", {**avro(1, ONE), "references": [{"name": "x"}]})
@@ -159,5 +172,6 @@ def test_an_unsupported_schema_is_refused(server: Server) -> None:
     with pytest.raises(SpecError, match="holds a login") as refused:
         list(SchemaRegistry("http://ann:secret@127.0.0.1:1").versions("p"))
     assert "secret" not in str(refused.value)
-    with pytest.raises(UnreachableError, match="could not be queried"):
-        list(SchemaRegistry("http://127.0.0.1:1").versions("p"))
+    for address in ("http://127.0.0.1:1", "http://127.0.0.1:80a"):
+        with pytest.raises(UnreachableError, match="could not be queried"):
+            list(SchemaRegistry(address).versions("p"))

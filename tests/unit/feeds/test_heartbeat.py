@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value
+from sluice.feeds.heartbeat import heartbeat_times, heartbeat_value, written_from
 from sluice.intervals.alignment import interval_of
 from sluice.settling.rules import SettlingRules
 from sluice.specs.model.model import FieldType, PipelineSpec, TopicValue, ValueField
 from sluice.specs.model.outputs import IntervalsOutput
 from sluice.specs.model.sources import TimeRules
+from sluice.topics.declared_time import read_time
 
 HOUR, NOTHING = timedelta(hours=1), timedelta()
 TIMES = {"at": ValueField(type=FieldType.TIMESTAMP), "known": ValueField(type=FieldType.TIMESTAMP)}
@@ -105,3 +106,29 @@ def test_where_the_broker_stamps_arrival_a_heartbeat_has_one_time() -> None:
 def test_a_topic_without_heartbeats_gets_none() -> None:
     with pytest.raises(ValueError, match="no heartbeat"):
         heartbeat_value(TopicValue(fields=TIMES, event_time="at", arrival_time="known"), datetime.now(UTC))
+
+
+def stamp(**form: str) -> ValueField:
+    zone = {"zone": "UTC"} | form if "format" in form else form
+    return ValueField.model_validate({"type": "timestamp", **zone})
+
+
+@pytest.mark.parametrize(
+    ("at", "known", "written"),
+    [
+        (stamp(format="dd.MM.yyyy HH:mm"), stamp(format="dd.MM.yyyy HH:mm"), "13:01:00"),
+        (stamp(format="dd.MM.yyyy HH:mm:ss"), stamp(epoch="seconds"), "13:00:31"),
+        (stamp(format="dd.MM.yyyy HH:mm:ss.S"), stamp(), "13:00:30.600"),
+        (stamp(epoch="seconds"), stamp(format="dd.MM.yyyy hh a", zone="+05:30"), "13:30:00"),
+        (stamp(), stamp(), "13:00:30.507"),
+    ],
+)
+def test_a_heartbeat_in_a_coarse_form_comes_later_and_closes_what_it_is_for(
+    at: ValueField, known: ValueField, written: str
+) -> None:
+    fields = {"at": at, "known": known}
+    value = TopicValue(fields=fields | BEAT, event_time="at", arrival_time="known", heartbeat="beat")
+    found = written_from(value, datetime(2026, 1, 5, 13, 0, 30, 507_000, UTC))
+    assert found == datetime.fromisoformat(f"2026-01-05T{written}+00:00")
+    sent = heartbeat_value(value, found)
+    assert {read_time(sent[name], field) for name, field in fields.items()} == {found}

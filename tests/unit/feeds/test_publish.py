@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,16 @@ from sluice.errors import RefusedError, SpecError
 from sluice.feeds.pace import Pace
 from sluice.feeds.publish import SendProgress
 from sluice.feeds.record import encode
+from sluice.specs.model.model import FieldType, TimeRules, ValueField
+from sluice.topics.records import RecordTooLargeError
 from tests.twins.clock import ManualClock
 from tests.twins.feed_source import NOON, ListSource, make_record
 from tests.twins.feed_topic import InMemoryAcknowledgement, InMemoryTopic
 from tests.unit.feeds.feed_bench import (
+    HOUR,
+    PIPELINE,
     QUARTER,
+    TOPIC,
     DyingProducer,
     KilledError,
     MemoryStore,
@@ -30,6 +36,8 @@ from tests.unit.feeds.feed_bench import (
     identities,
     sent,
 )
+
+SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture(scope="module", params=[ListSource, file_source], ids=["list", "file"])
@@ -128,6 +136,20 @@ def test_a_heartbeat_that_was_left_out_can_be_sent_later_and_only_once(source_of
     manifest = store.load()
     assert manifest is not None
     assert [f"{entry.heartbeat:%d %H}" for entry in manifest.ranges] == ["02 04"]
+
+
+def test_a_heartbeat_is_counted_as_its_form_says_it(source_of: Sources) -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    coarse = ValueField(type=FieldType.TIMESTAMP, format="yyyy-MM-dd HH:mm", zone="UTC")
+    fields = {**TOPIC.value.fields, "scheduled_at": coarse}
+    value = TOPIC.value.model_copy(update={"fields": fields})
+    late = PIPELINE.model_copy(update={"time": TimeRules(allowed_lateness=3 * HOUR + SECOND, future_skew=HOUR)})
+    plain = feed(source_of(records), topic, store, pipelines=(late,))
+    sender = replace(plain, topic=TOPIC.model_copy(update={"value": value}))
+    done = sender.send(day(1), day(2))
+    assert done.heartbeat == done.manifest.latest_event == datetime(2013, 1, 3, 4, 1, tzinfo=UTC)
+    assert heartbeats(topic) == ["2013-01-03 04:01"]
+    assert sender.send(day(1), day(2)).heartbeat is None
 
 
 def test_the_manifest_says_what_the_topic_has(source_of: Sources) -> None:
@@ -351,6 +373,15 @@ def test_a_feed_that_was_killed_waits_for_an_open_transaction_that_may_hide_its_
     topic.behind_open = {}
     feed(source_of(records), topic, store).send(day(1), day(2))
     assert sent(topic) == identities(records, 1, 2)
+
+
+def test_a_record_that_the_topic_does_not_take_is_named_and_the_rest_is_sent_when_it_does(source_of: Sources) -> None:
+    records, topic, store = flights(), InMemoryTopic(), MemoryStore()
+    topic.largest = 10
+    with pytest.raises(RecordTooLargeError, match=r"before its record \d+\. A record is larger than 10 bytes"):
+        feed(source_of(records), topic, store).send(day(1), day(1))
+    topic.largest = None
+    assert feed(source_of(records), topic, store).send(day(1), day(1)).sent == 24
 
 
 def test_a_feed_that_knows_what_it_sent_goes_on_beside_an_open_transaction(source_of: Sources) -> None:

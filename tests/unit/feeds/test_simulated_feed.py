@@ -107,6 +107,11 @@ def test_the_heartbeat_of_a_quiet_simulator_lies_behind_its_end_and_not_behind_i
         ("{choice: {en: 3, de: 1}}", "{text: '{tags}'}", "'lang' needs 'tags', which is drawn after it"),
         ("{choice: {en: 3, de: 1}}", "{text: '{user}'}", "posts.yaml:11: simulate.fields.lang: it names 'user'"),
         ("{choice: {en: 3, de: 1}}", "{constant: en, per: user}", "'lang' is drawn per 'user', which is none of the"),
+        (
+            "post: {sequence: p}\n",
+            "post: {sequence: p}\n    all: {sequence: q, many: [1, 2]}\n    one: {constant: 1, per: all}\n",
+            "'one' is drawn per 'all', which has `many` values",
+        ),
         ("  rate: 1\n", "", "`rate` says how many events there are of `fields`"),
         ("rate: 1\n", "rate: 100000\n", "makes about 60,000,000 events, and at most 5,000,000"),
         ("  rate: 1\n", "  rate: 1\n  line: '{post}'\n", "simulate.line: the values of the topic are json, and no"),

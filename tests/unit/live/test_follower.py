@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -76,6 +76,18 @@ def test_what_was_told_before_and_went_meanwhile_is_over_once_all_is_read() -> N
     assert told.turns() == [(Transition.RESOLVED, ("JFK",))]
 
 
+def test_what_was_over_before_all_was_read_is_no_news_and_costs_no_alert_of_this_hour() -> None:
+    told = Told()
+    follower = make(told, nowhere, known=("EWR",))
+    past = [(f"over {number}", delay) for number in range(25) for delay in (61, 1)]
+    follower.take(batch(*past, ("EWR", 61), ("JFK", 61), caught_up=False))
+    assert told.turns() == []
+    follower.take(batch(("JFK", 62)))
+    assert told.turns() == [(Transition.FIRING, ("JFK",))]
+    follower.take(batch(("LGA", 61)))
+    assert told.turns() == [(Transition.FIRING, ("JFK",)), (Transition.FIRING, ("LGA",))]
+
+
 def test_a_source_that_was_not_read_from_its_beginning_proves_no_end() -> None:
     told = Told()
     follower = make(told, nowhere, known=("JFK", "EWR"))
@@ -101,15 +113,15 @@ def test_a_row_without_its_key_is_counted() -> None:
 
 
 class Failing:
-    """A source that says something once, and then fails."""
+    """A source that says something, and then fails."""
 
-    def __init__(self, said: SourceRead, closed: list[str]) -> None:
-        self._said: SourceRead | None = said
+    def __init__(self, said: Iterable[SourceRead], closed: list[str]) -> None:
+        self._said = iter(said)
         self._closed = closed
 
     def read(self, seconds: float) -> SourceRead:
         _ = seconds
-        said, self._said = self._said, None
+        said = next(self._said, None)
         if said is None:
             raise UnreachableError("the broker has gone")
         return said
@@ -118,24 +130,39 @@ class Failing:
         self._closed.append("closed")
 
 
-def test_a_source_that_fails_is_opened_again_and_what_was_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def followed(monkeypatch: pytest.MonkeyPatch, told: Told, *sources: Failing) -> Follower:
+    """Follow one source after the other, and return when no further one can be opened."""
     monkeypatch.setattr(module, "_SHORTEST_PAUSE", 0.01)
-    again, closed = threading.Event(), list[str]()
-    said = iter([batch(("JFK", 1)), batch(("EWR", 2))])
+    again, remaining = threading.Event(), iter(sources)
 
     def open_source() -> LiveSource:
-        found = next(said, None)
+        found = next(remaining, None)
         if found is None:
             again.set()
             raise UnreachableError("there is no broker")
-        return Failing(found, closed)
+        return found
 
-    follower = make(Told(), open_source)
+    follower = make(told, open_source)
     follower.start()
     assert again.wait(DEADLINE_SECONDS)
     follower.stop()
+    return follower
+
+
+def test_a_source_that_fails_is_opened_again_and_what_was_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = list[str]()
+    sources = (Failing([batch(("JFK", 1))], closed), Failing([batch(("EWR", 2))], closed))
+    follower = followed(monkeypatch, Told(), *sources)
     assert follower.values.keys_held() == {("JFK",), ("EWR",)}
     assert closed == ["closed", "closed"]
     assert follower.condition.trouble
     assert follower.condition.since is not None
     assert follower.ended
+
+
+def test_a_source_that_sends_everything_again_repeats_no_alert(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told()
+    first = Failing([batch(("JFK", 61), ("JFK", 1), ("EWR", 1))], [])
+    again = [batch(("JFK", 61), caught_up=False), batch(("JFK", 1), ("EWR", 1), ("EWR", 61))]
+    followed(monkeypatch, told, first, Failing(again, []))
+    assert told.turns() == [(Transition.FIRING, ("EWR",))]

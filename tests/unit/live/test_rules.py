@@ -88,10 +88,23 @@ def test_the_shared_alert_of_before_a_restart_is_over_once_all_is_read_and_no_mo
 
 def test_the_shared_alert_goes_on_after_a_restart_while_more_keys_hold() -> None:
     watch = RuleWatch([LONG], SHARED)
-    heard(watch, *(value(key, delay=61) for key in "ABCDE"))
+    assert turns(list(watch.found([value(key, delay=61) for key in "ABCDE"], NOW))) == []
     keys = frozenset((key,) for key in "ABCDE")
     assert turns(list(watch.complete(keys, NOW))) == []
-    assert heard(watch, value("E", delay=1)) == [(Transition.RESOLVED, ())], "C and D have alerts of their own now"
+    assert heard(watch, value("F", delay=61)) == [(Transition.FIRING, ("F",))], "the restart has used up nothing"
+    assert heard(watch, value("C", delay=1), value("D", delay=1)) == []
+    assert heard(watch, value("E", delay=1)) == [(Transition.RESOLVED, ())]
+
+
+def test_what_is_found_when_all_is_read_is_judged_as_what_comes() -> None:
+    watch = RuleWatch([LONG], {"long_delays": [("A",)]})
+    found = [value("A"), value("B", delay="late"), *(value(key, delay=61) for key in "CDE")]
+    assert turns(list(watch.found(found, NOW))) == [
+        (Transition.RESOLVED, ("A",)),
+        (Transition.FIRING, ("C",)),
+        (Transition.FIRING, ("D",)),
+        (Transition.RATE_LIMITED, ()),
+    ]
 
 
 def test_a_row_that_cannot_be_judged_ends_nothing() -> None:

@@ -76,3 +76,16 @@ def test_a_shorter_retention_is_reached_in_steps_that_are_told() -> None:
     assert not current_plan(wanted, kafka)
     assert len(told) > 3, told
     assert all(said.startswith("flights: retention.ms=") for said in told)
+
+
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_a_retention_by_which_nothing_is_deleted_is_lowered_at_once(policy: str) -> None:
+    clock, told = ManualClock(), list[str]()
+    kafka = AgeingKafka(clock, check_seconds=10**9)
+    ages = [START - timedelta(days=age) for age in range(40, 0, -1)]
+    kafka.fill("flights", [ages, []], **{"cleanup.policy": policy})
+    wanted = Declared({"flights": shape(retention="1 day")})
+    approve(wanted, kafka, ApplyOptions(MoveOptions(clock=clock), notify=told.append))
+    assert kafka.topics["flights"].configs["retention.ms"] == "86400000"
+    waited = clock.monotonic() > 0
+    assert (waited, bool(told)) == ((False, False) if policy == "compact" else (True, True))

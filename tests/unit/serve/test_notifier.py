@@ -117,6 +117,17 @@ def test_the_alert_that_keys_share_is_known_after_a_restart_and_a_torn_subject_i
     notifier.stop()
 
 
+def test_of_the_alert_that_keys_share_what_comes_late_is_told_from_what_is_new() -> None:
+    def shared(minutes: int, *, over: bool = False) -> Alert:
+        transition = Transition.RESOLVED if over else Transition.RATE_LIMITED
+        event = RuleEvent(LONG_DELAYS, transition, (), None, START + timedelta(minutes=minutes))
+        return alert_of(PIPELINE, event, PAGE, ManualClock())
+
+    told = AlertHistory((shared(0), shared(5, over=True)))
+    assert recorded_by_another(shared(1), told)
+    assert not recorded_by_another(shared(6), told)
+
+
 def turn(number: int) -> Alert:
     """Return the alert of the record with this number: every other one ends what the one before began."""
     value = replace(VALUE, at=START + timedelta(seconds=number))

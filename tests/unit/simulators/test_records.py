@@ -148,3 +148,25 @@ def test_a_topic_of_lines_gets_lines() -> None:
     made = records(LINES, fields=fields, line='{host} [{at}] "{path}"', spacing="steady")
     assert made[0].value == b'10.0.0.1 [05/Jan/2026:08:00:00 +0000] "/item/1"'
     assert len(made) == 1200
+
+
+def test_a_field_that_is_absent_leaves_nothing_in_its_place_in_the_line() -> None:
+    fields = {"n": {"sequence": ""}, "path": {"text": "/{n}"}, "host": {"constant": "10.0.0.1", "absent": 0.5}}
+    made = records(LINES, fields=fields, line='{host} [{at}] "{path}"', spacing="steady", length="20 s")
+    starts = [each.value.partition(b"[")[0] for each in made]
+    assert set(starts) == {b"10.0.0.1 ", b" "}
+    assert 10 < starts.count(b" ") < 30
+
+
+@pytest.mark.parametrize("part", ["Decimal('1.5')", "datetime(2026, 1, 5)", "'\\ud800'", "{1, 2}"])
+def test_what_a_function_makes_and_json_has_not_is_refused_with_the_event(tmp_path: Path, part: str) -> None:
+    (tmp_path / "simulators").mkdir()
+    (tmp_path / "simulators" / "odd.py").write_text(
+        "from datetime import datetime\nfrom decimal import Decimal\n"
+        f"def made(random, start, end):\n    yield start, {{'post': 'p1', 'words': {part}}}\n",
+        encoding="utf-8",
+    )
+    simulate = {"start": "2026-01-05T08:00:00Z", "length": "10 min", "function": "odd:made"}
+    feed = FeedSpec.model_validate({"name": "posts", "topic": "posts", "source": "simulate", "simulate": simulate})
+    with pytest.raises(SpecError, match=r"the event \{'post': 'p1', 'words': .* cannot be written"):
+        simulated_records(feed, TopicValue.model_validate(VALUE), tmp_path)

@@ -16,6 +16,7 @@ from sluice.feeds.following.unacknowledged import SettledEvent, UnacknowledgedEv
 from sluice.feeds.ports import Producer
 from sluice.specs.feeds.live import LiveSourceSpec
 from sluice.specs.model.duration import format_duration
+from sluice.topics.records import RecordTooLargeError
 
 MOST_BYTES = 1_000_000
 """Of a key and a value: by default, Kafka takes no records that are much larger."""
@@ -91,10 +92,8 @@ class FollowProgress:
             event, fate = replace(event, at=stored.at), "repeated" if stored.counted else "found"
             position = None if stored.counted else stored.position
             self._unacknowledged.add_settled(SettledEvent(event, fate, position))  # type: ignore[arg-type]
-        elif (size := len(event.value) + len(event.key or b"")) > MOST_BYTES:
-            why = f"an event of {size:,} bytes is larger than a record may be, and was not sent"
-            self.manifest.miss(Gap(since=event.at, until=event.at, why=why))
-            self._unacknowledged.add_settled(SettledEvent(event, "refused"))
+        elif _size(event) > MOST_BYTES:
+            self._refuse(event)
         else:
             self._send(event)
         return stored is None
@@ -137,11 +136,21 @@ class FollowProgress:
 
     def _send(self, event: FeedEvent) -> None:
         self._keep_pace()
+        try:
+            acknowledgement = self._producer.send(event.key, event.value)
+        except RecordTooLargeError:
+            self._refuse(event)
+            return
         if event.identity is not None:
             self._recognition.sent(event.identity, event.at)
         elif self._rules.identity:
             self.manifest.no_identity += 1
-        self._unacknowledged.add(event, self._producer.send(event.key, event.value))
+        self._unacknowledged.add(event, acknowledgement)
+
+    def _refuse(self, event: FeedEvent) -> None:
+        why = f"an event of {_size(event):,} bytes is larger than a record may be, and was not sent"
+        self.manifest.miss(Gap(since=event.at, until=event.at, why=why))
+        self._unacknowledged.add_settled(SettledEvent(event, "refused"))
 
     def _keep_pace(self) -> None:
         """Wait until one more may be sent; at the end not: only what was received already is left."""
@@ -158,3 +167,7 @@ class FollowProgress:
             self.manifest.settle(each.event, each.fate, each.position, ordered=ordered)
         if self._clock.monotonic() - self._saved >= _SAVE_SECONDS:
             self.save()
+
+
+def _size(event: FeedEvent) -> int:
+    return len(event.value) + len(event.key or b"")

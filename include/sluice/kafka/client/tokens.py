@@ -7,6 +7,7 @@ import json
 import ssl
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from threading import Lock
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from sluice.clock import Clock, SystemClock
 from sluice.errors import UnreachableError
 from sluice.kafka.client.current_password import CurrentPassword
+from sluice.kafka.client.direct_request import open_directly
 
 _SECONDS = 10.0
 _USED_SHARE = 0.8
@@ -69,12 +71,12 @@ class IssuedTokens(AbstractTokenProvider):  # type: ignore[misc]  # untyped clie
         )
         context = ssl.create_default_context(cafile=self._ca) if self._endpoint.startswith("https:") else None
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:  # noqa: S310 - as above
+            with open_directly(request, seconds=_SECONDS, context=context) as answer:
                 issued = json.loads(answer.read(_MAX_BYTES))
             return str(issued["access_token"]), float(issued.get("expires_in", 0))
         except urllib.error.HTTPError as error:
             raise self._refused(f"answers {error.code} {error.reason}") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = getattr(error, "reason", None) or error
             raise self._refused(f"gives no token ({type(error).__name__}: {reason})") from error
 

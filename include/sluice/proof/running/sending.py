@@ -14,7 +14,7 @@ from sluice.feeds.ports import Acknowledgement, Producer
 from sluice.proof.generation.made import MadeRecord
 from sluice.proof.journal import SendJournal, SentRecord
 from sluice.proof.journal_file import line_of_acknowledgement, line_of_failure, line_of_sending, read_journal
-from sluice.topics.records import RecordPosition
+from sluice.topics.records import RecordPosition, RecordTooLargeError
 
 KEYS = 8
 CLOSING = "closing"
@@ -92,7 +92,7 @@ class ProofSender:
         self._file.flush()  # before it is sent: a record in the topic is in the journal, whenever this process dies
         try:
             answer = producers[owner].send(key.encode(), made.value, partition)
-        except UnreachableError:  # it was not even queued
+        except (RecordTooLargeError, UnreachableError):  # it was not even queued
             self._write(line_of_failure(record.id))
         else:
             self._waiting.append((topic, record.id, answer))

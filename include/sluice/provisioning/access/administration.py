@@ -23,14 +23,35 @@ class Credential:
         return f"{self.mechanism}, {self.iterations} iterations"
 
 
+@dataclass(frozen=True, order=True)
+class UnknownRight:
+    """An entry of an access control list whose kind no client here knows: it can be shown, and not be changed.
+
+    Attributes:
+        principal: `User:` and a name.
+        what: what the entry says, by Kafka's numbers.
+    """
+
+    principal: str
+    what: str
+
+
 class AccessAdministration(Protocol):
     """Every method may raise UnreachableError, also where we may not ask."""
 
     def acls(self) -> frozenset[Acl]:
-        """Return all entries of all principals.
+        """Return all entries of all principals, but for `unknown` ones.
 
         Raises:
             NotReadyError: the cluster has no authorizer, so that every client may do everything.
+        """
+        ...
+
+    def unknown(self) -> frozenset[UnknownRight]:
+        """Return the entries of a kind that is not known here: newer versions of Kafka have further operations.
+
+        Raises:
+            NotReadyError: as for `acls`.
         """
         ...
 

@@ -2,13 +2,13 @@
 
 The producers pause; every stream reads to the end; the topic grows; the producers go on, and know the new partitions.
 Foreign producers cannot be made to pause, so this is verified: the topic grows only when its ends have not moved for a
-while and every stream's position has reached them.
+while, no open transaction holds records back behind them, and every stream's position has reached them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sluice.clock import Clock
@@ -140,19 +140,24 @@ class Readiness:
         still_for: for how many seconds nothing has come into it.
         quiet: for how many it must.
         moved: the partitions into which records came between the last two observations.
+        held: how many records an open transaction holds back, of partitions that have one: they come when it ends.
     """
 
     behind: tuple[Undrained, ...]
     still_for: float
     quiet: float = QUIET_SECONDS
     moved: tuple[int, ...] = ()
+    held: Mapping[int, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return not self.behind and self.still_for >= self.quiet
+        return not self.behind and not self.held and self.still_for >= self.quiet
 
     def __str__(self) -> str:
         """Return what it waits for, as clauses."""
         waits = [str(each) for each in self.behind]
+        waits += [
+            f"an open transaction holds {count:,} of partition {p} back" for p, count in sorted(self.held.items())
+        ]
         if self.still_for < self.quiet:
             where = f" (partition {listed(self.moved)})" if self.moved else ""
             waits.append(f"records still came {self.still_for:.0f} s ago{where}")
@@ -218,7 +223,7 @@ class DrainedGrowth:
             extent, now = self.cluster.extent(topic), self.clock.monotonic()
             still = Stillness(extent.ends, now) if still is None else still.next(extent.ends, now)
             behind = undrained(topic, extent, committed)
-            readiness = Readiness(behind, now - still.since, quiet_seconds, still.moved)
+            readiness = Readiness(behind, now - still.since, quiet_seconds, still.moved, extent.held)
             if readiness:
                 return extent.ends
             if now >= until:

@@ -19,6 +19,7 @@ from sluice.provisioning.growth.order_break import forecast
 from sluice.provisioning.plans.changes import ConfigUpdate, PartitionIncrease, PlannedChange, Risk
 from sluice.provisioning.plans.plan import Plan
 from sluice.provisioning.retention.cut import (
+    CLEANUP,
     LARGEST_BYTES,
     Cut,
     Position,
@@ -33,7 +34,7 @@ from sluice.specs.model.duration import format_duration
 from sluice.topics.administration import KafkaAdministration, TopicState
 
 SIZE = "retention.bytes"
-_CLEANUP, _LARGEST = "cleanup.policy", "max.message.bytes"
+_LARGEST = "max.message.bytes"
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ class ImpactAnalysis:
     def _cut(
         self, topic: str, value: str, update: ConfigUpdate, configs: Mapping[str, str]
     ) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-        if not deletes(configs.get(_CLEANUP)):
-            return (f"no record goes: its {_CLEANUP} is {configs[_CLEANUP]}, which deletes none by it",), {}
+        if not deletes(configs.get(CLEANUP)):
+            return (f"no record goes: its {CLEANUP} is {configs[CLEANUP]}, which deletes none by it",), {}
         try:
             cut, steps = self._observed_cut(topic, value, update, configs)
         except (SluiceError, ValueError) as error:

@@ -149,7 +149,8 @@ def _grown(
         raise CorruptionError(
             f"While {topic} grew, it was deleted and created again.", fix="find out who did that, then plan again."
         )
-    drained = drained_at is not None and all(after.ends.get(p) == drained_at.get(p) for p in ends)
+    # What an open transaction holds back is in no end yet, and of the old partitions all the same.
+    drained = drained_at is not None and all(after.ends[p] == drained_at.get(p) and p not in after.held for p in ends)
     return breaks.confirm(extent.topic_id, partitions, at=clock.now(), drained=drained)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.errors import SluiceError, UnreachableError
+from sluice.errors import SluiceError
 from sluice.provisioning.importing.proposal import Proposal, Rejection, propose
 from sluice.provisioning.importing.sample import RecordSample
 from sluice.provisioning.plans.declared import ActualCluster, Declared
@@ -106,7 +106,7 @@ class Importer:
             return Rejection(topic, why, (error.fix if error else "") or "import it again.")
         try:
             sample = read_sample(self.reader, topic, extent)
-        except UnreachableError as error:  # a topic that cannot be read does not stop the others
+        except SluiceError as error:  # a topic that cannot be read does not stop the others
             return Rejection(topic, error.message.removesuffix("."), error.fix or "import it again.")
         return propose(state, sample, replication=self.replication, drivers=self.catalog.units().keys())
 
@@ -152,7 +152,7 @@ def read_sample(reader: RecordReader, topic: str, extent: TopicExtent) -> Record
     """Read the oldest and the newest records of a topic, of some partitions if it has many.
 
     Raises:
-        UnreachableError: the broker did not answer.
+        SluiceError: the topic could not be read.
     """
     sample = RecordSample()
     for start, end in sample_ranges(extent):

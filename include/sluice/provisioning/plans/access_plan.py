@@ -8,7 +8,7 @@ from typing import Self
 
 from sluice.errors import SpecError
 from sluice.provisioning.access.acl import CLUSTER, Acl
-from sluice.provisioning.access.administration import AccessAdministration, Credential
+from sluice.provisioning.access.administration import AccessAdministration, Credential, UnknownRight
 from sluice.provisioning.access.roles import declared, needed
 from sluice.provisioning.plans.changes import ChangeKind, Kept, PasswordUpdate, PlannedChange, Risk
 from sluice.provisioning.plans.plan import Plan
@@ -17,6 +17,7 @@ from sluice.specs.deployments.services import APACHE, KafkaService
 from sluice.specs.model.access import Operation, PrincipalSpec, Widening
 
 ABSENT, ALLOWED = "absent", "allowed"
+_UNKNOWN = "is of a kind that is not known here, and stays: see what `kafka-acls` says of it"
 _WHY_WIDE: Mapping[Widening, str] = {
     Widening.PRINCIPAL: "everybody who can reach the cluster gets it",
     Widening.HOST: "it holds from every host",
@@ -31,12 +32,15 @@ class ActualAccess:
 
     acls: frozenset[Acl] = frozenset()
     credentials: frozenset[Credential] = frozenset()
+    unknown: frozenset[UnknownRight] = frozenset()
 
     @classmethod
     def of(cls, administration: AccessAdministration, service: KafkaService = APACHE) -> Self:
         """Ask the cluster for what its service lets clients see."""
-        acls = administration.acls() if service.rights is None else frozenset[Acl]()
-        return cls(acls, administration.credentials() if service.passwords is None else frozenset())
+        credentials = administration.credentials() if service.passwords is None else frozenset[Credential]()
+        if service.rights is not None:
+            return cls(credentials=credentials)
+        return cls(administration.acls(), credentials, administration.unknown())
 
 
 def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> Plan:
@@ -65,6 +69,7 @@ def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[st
             for acl in actual.acls
             if acl.denied or acl.principal not in specs
         ),
+        *(Kept(each.principal, each.what, ALLOWED, _UNKNOWN) for each in actual.unknown),
         *(Kept(f"User:{c.user}", "password", str(c)) for c in actual.credentials if not _is_declared(c, specs)),
     ]
     return Plan(

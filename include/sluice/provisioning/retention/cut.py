@@ -20,7 +20,7 @@ Position = Mapping[str, int] | None
 Ask for it before the cluster: an end that is asked later is no earlier than what was read."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DELETE = "delete"
+CLEANUP, _DELETE = "cleanup.policy", "delete"
 LARGEST_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, the size of the largest batch of records."""
 

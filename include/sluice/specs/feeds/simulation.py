@@ -150,4 +150,6 @@ class Simulation(Spec):
                 raise ValueError(f"{name!r} needs {later[0]!r}, which is drawn after it; write that above it")
             if drawn.per is not None and drawn.per not in self.fields:
                 raise ValueError(f"{name!r} is drawn per {drawn.per!r}, which is none of the fields")
+            if drawn.per is not None and self.fields[drawn.per].many is not None:
+                raise ValueError(f"{name!r} is drawn per {drawn.per!r}, which has `many` values; name a field with one")
         return self

@@ -105,6 +105,12 @@ class TopicShape(Spec):
         """Return the configurations to set, retention included, as Kafka spells them; None for the broker's default."""
         return {**self.configs, "retention.ms": self._retention_ms()}
 
+    @property
+    def largest_batch(self) -> int | None:
+        """The bytes of the largest batch of records that it takes; None where that is not written down as a number."""
+        written = self.configs.get("max.message.bytes") or ""
+        return int(written) if written.isdecimal() else None
+
     def _retention_ms(self) -> str | None:
         if isinstance(self.retention, timedelta):
             return str(int(self.retention.total_seconds() * 1000))

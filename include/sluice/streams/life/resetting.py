@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from sluice.clock import Clock
-from sluice.errors import RefusedError, SpecError, UnreachableError
+from sluice.errors import RefusedError, SluiceError, SpecError, UnreachableError
 from sluice.intervals.reach import topic_name
 from sluice.specs.catalog.catalog import Catalog, Unit
 from sluice.specs.catalog.streams import StreamKind
@@ -180,7 +180,7 @@ class Resetting:
                 }
                 firsts += self.cluster.stamps(topic, {p: first for p, (first, _) in ranges.items()}).values()
                 lasts += self.cluster.stamps(topic, {p: end - 1 for p, (_, end) in ranges.items()}).values()
-        except UnreachableError:
+        except SluiceError:
             return Span()
         return Span(
             min(firsts, key=lambda stamp: stamp.at, default=None),

@@ -7,13 +7,14 @@ import io
 import os
 from collections import Counter
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.errors import RefusedError
-from sluice.feeds.connectors.folder import FolderSource
+from sluice.feeds.connectors.folder import FolderConnection, FolderSource
 from sluice.feeds.following.ending import FollowUntil
 from sluice.feeds.following.file_records import UnreadableFileError, file_records
 from sluice.specs.model.fields import FieldType
@@ -69,16 +70,33 @@ def test_a_file_is_sent_once_and_another_one_of_its_name_again(tmp_path: Path) -
     assert follower.values() == Counter([b"1", b"1", b"2", b"3"])
 
 
-def test_what_was_sent_is_remembered_no_longer_than_it_is_there(tmp_path: Path) -> None:
-    follower = bench(tmp_path)
+def test_a_folder_that_is_away_for_a_moment_has_no_new_files(tmp_path: Path) -> None:
+    clock, away = ManualClock(), tmp_path / ".away"
+    connection = FolderSource(tmp_path, folder_spec(), FIELDS, clock).open(None)
+    put(tmp_path, "a", b"1\n", 10)
+    assert [event.value for event in connection.receive(1)] == [b"1"]
+    (tmp_path / "a").rename(away)
+    assert connection.receive(200) == []
+    away.rename(tmp_path / "a")
+    assert connection.receive(200) == []
+    (tmp_path / "a").rename(away)
+    assert connection.receive(299) == []
+    away.rename(tmp_path / "a")
+    assert connection.receive(1) == []
+
+
+def test_what_was_sent_is_forgotten_when_it_has_not_been_there_for_long(tmp_path: Path) -> None:
+    connection = FolderSource(tmp_path, folder_spec(), FIELDS, ManualClock()).open(None)
     for number in range(5):
         put(tmp_path, f"f{number}", b"x\n", number)
-        follower.follow()
+        assert len(connection.receive(1)) == 1
         (tmp_path / f"f{number}").unlink()
+    assert connection.receive(301) == []
+    assert connection.receive(1) == []
     put(tmp_path, "last", b"y\n", 9)
-    cursor = follower.follow().cursor
-    assert isinstance(cursor, dict)
-    assert cursor["sent"] == {}
+    (event,) = connection.receive(1)
+    assert isinstance(event.cursor, dict)
+    assert event.cursor["sent"] == {}
 
 
 def test_a_file_is_complete_when_it_has_not_changed_for_a_while(tmp_path: Path) -> None:
@@ -141,10 +159,65 @@ def test_a_file_that_changes_while_it_is_sent_is_refused_until_somebody_decides(
     assert follower.store.manifest.gaps[-1].why == "the feed was told to go on from now"
 
 
+@pytest.mark.parametrize("sent", [1, 300])
+def test_a_file_that_grows_while_it_is_sent_is_refused_and_no_line_is_sent_twice(tmp_path: Path, sent: int) -> None:
+    lines = [b"%d" % number for number in range(500)]
+    put(tmp_path, "a", b"\n".join(lines) + b"\n", 1)
+    follower = bench(tmp_path)
+
+    def grows() -> bool:
+        if sum(follower.values().values()) >= sent and (tmp_path / "a").stat().st_size < 2_000:
+            with (tmp_path / "a").open("ab") as file:
+                file.write(b"more\n" * 200)
+        return False
+
+    with pytest.raises(RefusedError, match=r"a was removed or changed after \d+ of its records were sent"):
+        follower.follow(until=FollowUntil(idle_seconds=20, stopping=grows))
+    assert set(follower.values().values()) == {1}
+    assert set(follower.values()) <= set(lines)
+    with pytest.raises(RefusedError, match="was removed or changed"):
+        follower.follow()
+
+
+def test_a_file_that_grows_before_anything_of_it_is_sent_is_sent_as_it_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a", b"1\n", 10)
+    opened = FolderConnection._unpacked
+
+    def late(connection: FolderConnection, file: BinaryIO) -> BinaryIO:
+        if (tmp_path / "a").stat().st_size == 2:
+            (tmp_path / "a").write_bytes(b"1\n2\n")
+        return opened(connection, file)
+
+    monkeypatch.setattr(FolderConnection, "_unpacked", late)
+    follower = bench(tmp_path)
+    follower.follow()
+    assert follower.values() == Counter([b"1", b"2"])
+
+
 def test_a_damaged_file_is_told_by_its_name(tmp_path: Path) -> None:
-    put(tmp_path, "a.gz", gzip.compress(b"1\n2\n" * 1000)[:-9])
+    put(tmp_path, "a.gz", gzip.compress(b"")[:-9])
+    put(tmp_path, "b", b"1\n", 9)
+    follower = bench(tmp_path)
     with pytest.raises(RefusedError, match=r"a\.gz cannot be read to its end.*move it away"):
-        bench(tmp_path).follow()
+        follower.follow()
+    (tmp_path / "a.gz").unlink()
+    assert follower.follow().records == 1
+
+
+def test_of_a_damaged_file_what_is_sound_is_sent_and_the_rest_given_up_as_the_message_says(tmp_path: Path) -> None:
+    lines = [b"%d" % number for number in range(5_000)]
+    put(tmp_path, "a.gz", gzip.compress(b"\n".join(lines))[:-500])
+    follower = bench(tmp_path)
+    with pytest.raises(RefusedError, match=r"of its records were sent. Fix: give up the rest .*--from-now") as refused:
+        follower.follow()
+    sent = follower.store.manifest.records
+    assert f"{sent:,} of its records" in refused.value.message
+    assert 3_000 < sent < 5_000
+    assert follower.values() == Counter(lines[:sent])
+    put(tmp_path, "b", b"next\n", 9)
+    assert follower.follow(from_now=True).records == sent + 1
 
 
 def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:

@@ -255,11 +255,14 @@ def test_what_is_no_object_is_sent_as_it_is_and_counted() -> None:
     assert (manifest.records, manifest.no_object, manifest.no_identity) == (5, 2, 3)
 
 
-def test_an_event_larger_than_a_record_is_a_gap_and_stops_nothing() -> None:
-    _, follower = bench([EVENTS[0], b"x" * 1_000_001, EVENTS[1]])
+@pytest.mark.parametrize(("largest", "size"), [(None, 1_000_001), (2_000, 5_000)])
+def test_an_event_larger_than_a_record_is_a_gap_and_stops_nothing(largest: int | None, size: int) -> None:
+    _, follower = bench([EVENTS[0], b"x" * size, EVENTS[1]])
+    follower.topic.largest = largest
     manifest = follower.follow()
     assert ids(follower) == [0, 1]
-    assert ["1,000,001 bytes" in gap.why for gap in manifest.gaps] == [True]
+    assert [f"{size:,} bytes" in gap.why for gap in manifest.gaps] == [True]
+    assert (manifest.records, manifest.cursor_at, manifest.following) == (2, FIRST + SECOND, False)
 
 
 def test_a_cursor_from_the_future_is_not_believed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from sluice.kafka.client.current_password import CurrentPassword
 from sluice.kafka.client.java_client import java_settings
 from sluice.kafka.client.tokens import IssuedTokens, TokenRefusedError
 from tests.certificates import make_authority
+from tests.http_servers import QuietHandler, answering
 from tests.token_issuer import TokenIssuer, issuing
 from tests.twins.clock import ManualClock
 
@@ -55,6 +57,26 @@ def test_an_issuer_that_does_not_answer_is_said_to(issuer: TokenIssuer) -> None:
     nobody = issuer.endpoint.replace("/token", "")[: issuer.endpoint.rindex(":")] + ":1/token"
     with pytest.raises(TokenRefusedError, match=r"gives no token \(URLError: .*refused"):
         IssuedTokens(nobody, "sluice", CurrentPassword(SECRET)).token()
+
+
+def test_an_address_that_is_none_is_said_to_be(issuer: TokenIssuer) -> None:
+    with pytest.raises(TokenRefusedError, match=r"gives no token \(InvalidURL: nonnumeric port"):
+        IssuedTokens(f"{issuer.endpoint.removesuffix('/token')}a/token", "sluice", CurrentPassword(SECRET)).token()
+
+
+def test_the_secret_is_sent_to_no_other_address() -> None:
+    asked: list[str] = []
+
+    class Moved(QuietHandler):
+        def answer(self) -> None:
+            asked.append(self.path)
+            self.respond(302, Location="/elsewhere")
+
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), Moved)) as address:
+        provider = IssuedTokens(f"http://{address}/token", "sluice", CurrentPassword(SECRET))
+        with pytest.raises(TokenRefusedError, match="answers 302 Found"):
+            provider.token()
+    assert asked == ["/token"]
 
 
 def test_a_private_authority_of_the_issuer_has_to_be_named(tmp_path: Path) -> None:

@@ -163,6 +163,44 @@ def test_writers_that_never_pause_are_told_and_nothing_changes() -> None:
     assert scene.clock.monotonic() == 120
 
 
+def test_it_waits_until_no_open_transaction_holds_records_back() -> None:
+    def doing(check: int) -> None:
+        scene.cluster.held["t"] = {0: 2} if check < 20 else {}
+        if check == 20:
+            scene.write(0, 2)
+        scene.read()
+
+    scene = Scene()
+    scene.doing = doing
+    scene.grow()
+    assert scene.clock.monotonic() == 5 * 19 + 60
+    assert scene.breaks.of("t")[0].offsets == {0: 5, 1: 0}
+
+
+def test_a_transaction_that_stays_open_is_told_and_nothing_changes() -> None:
+    scene = Scene()
+    scene.cluster.held["t"] = {0: 2}
+    with pytest.raises(RefusedError, match=r"not drained .*: an open transaction holds 2 of partition 0 back"):
+        scene.grow()
+    assert scene.partitions == 2
+
+
+@pytest.mark.parametrize(("partition", "drained"), [(0, False), (2, True)])
+def test_a_transaction_that_is_opened_at_the_last_moment_makes_it_a_growth_with_a_break(
+    monkeypatch: pytest.MonkeyPatch, partition: int, drained: bool
+) -> None:
+    scene = Scene()
+    grow = scene.cluster.grow
+
+    def grow_late(*arguments: object) -> None:
+        scene.cluster.held["t"] = {partition: 1}
+        grow(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scene.cluster, "grow", grow_late)
+    scene.grow()
+    assert scene.breaks.of("t")[0].drained is drained
+
+
 @pytest.mark.parametrize(
     ("position", "why"), [(None, "how far sales has read is not known"), ({"t/0": 2}, "sales has yet to read 1 record")]
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import pytest
 
 from sluice.cli.topics.importing import write
-from sluice.errors import UnreachableError
+from sluice.errors import RefusedError, UnreachableError
 from sluice.specs.load import scan
 from sluice.topics.administration import TopicCreation, TopicState
+from sluice.topics.records import Record
 from sluice.topics.replica_administration import Throttle
 from tests.unit.provisioning.importing.scene import AT, TOPIC, Scene
 
@@ -72,6 +73,17 @@ def leaderless(scene: Scene) -> None:
     scene.cluster.extents = without_leader  # type: ignore[method-assign,assignment]
 
 
+def unreadable(scene: Scene) -> None:
+    read = scene.records.read
+
+    def damaged(topic: str, start: Mapping[int, int], end: Mapping[int, int]) -> Iterator[Record]:
+        if topic == TOPIC:
+            raise RefusedError(f"{TOPIC} has a record that cannot be read here.", fix="read other offsets of it.")
+        return read(topic, start, end)
+
+    scene.records.read = damaged  # type: ignore[method-assign]
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -83,6 +95,7 @@ def leaderless(scene: Scene) -> None:
         (under_way, "its replicas are being moved"),
         (throttled, "or has left its throttle"),
         (leaderless, "No broker leads partition 1"),
+        (unreadable, "events has a record that cannot be read here"),
     ],
 )
 def test_a_topic_that_no_spec_describes_is_refused_and_the_others_go_on(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, NotReadyError, RefusedError, SpecError
 from sluice.provisioning.access.acl import CLUSTER, Acl, Resource, Right
-from sluice.provisioning.access.administration import Credential
+from sluice.provisioning.access.administration import Credential, UnknownRight
 from sluice.provisioning.access.roles import declared
 from sluice.provisioning.access_scope import AccessScope, Passwords
 from sluice.provisioning.plans.access_plan import ActualAccess, plan_access, revoke
@@ -22,6 +22,7 @@ from sluice.provisioning.plans.changes import ChangeKind, Kept, Risk
 from sluice.provisioning.plans.plan import Plan, access_as_dict
 from sluice.specs.model.access import ANONYMOUS, ANYTHING, Duty, Mechanism, Operation, PrincipalSpec, ResourceKind, Role
 from tests.twins.access import InMemoryAccess
+from tests.twins.clock import ManualClock
 from tests.unit.provisioning.access.catalogs import catalog, principal, with_password
 
 ORDERS = Resource(ResourceKind.TOPIC, "orders")
@@ -35,7 +36,7 @@ def password(variable: str) -> str:
 def scope(
     cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = (), passwords: Passwords = password
 ) -> AccessScope:
-    return AccessScope(catalog(*specs), cluster, passwords, tuple(rotate))
+    return AccessScope(catalog(*specs), cluster, passwords, tuple(rotate), clock=ManualClock())
 
 
 def plan(cluster: InMemoryAccess, *specs: PrincipalSpec, rotate: Collection[str] = ()) -> Plan:
@@ -101,6 +102,16 @@ def test_a_right_that_nobody_declares_is_revoked_of_declared_principals_only() -
         Kept("User:backfill", "read topic orders from 10.6.6.6", "denied"),
         Kept("User:somebody", "read topic orders from any host", "allowed"),
     )
+
+
+def test_a_right_of_an_unknown_kind_stays_and_is_told_whoever_has_it() -> None:
+    cluster, spec = InMemoryAccess(), principal(Role.BACKFILL)
+    cluster.strange = {UnknownRight(f"User:{user}", "sender from * (operation 15)") for user in ("backfill", "eve")}
+    applied(cluster, spec)
+    found = plan(cluster, spec)
+    assert not found
+    assert [each.subject for each in found.kept] == ["User:backfill", "User:eve"]
+    assert "sender from * (operation 15) (allowed) is of a kind that is not known here" in str(found.kept[0])
 
 
 def test_a_password_is_set_anew_if_its_hash_shall_be_another_or_somebody_asks_for_it() -> None:
@@ -196,6 +207,26 @@ def test_a_cluster_that_forgets_is_noticed() -> None:
 
     with pytest.raises(CorruptionError, match="the cluster still differs: User:backfill: read topic orders"):
         scope(Forgetful(), principal(Role.BACKFILL)).apply()
+
+
+def test_a_broker_that_has_not_heard_of_a_change_yet_is_asked_again() -> None:
+    class Slow(InMemoryAccess):
+        late = 0
+
+        def acls(self) -> frozenset[Acl]:
+            self.late -= 1
+            return super().acls() | (gone if 0 <= self.late < 3 else set())
+
+        def revoke(self, acls: Collection[Acl]) -> None:
+            super().revoke(acls)
+            gone.update(acls)
+            self.late = 3
+
+    cluster, spec, gone = Slow(), principal(Role.BACKFILL), set[Acl]()
+    cluster.grant([Acl("User:backfill", Right(ORDERS, Operation.WRITE), "*")])
+    applied(cluster, spec)
+    assert gone
+    assert not plan(cluster, spec)
 
 
 def test_a_cluster_without_access_control_is_no_empty_one() -> None:

@@ -10,10 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.errors import CorruptionError, RefusedError
-from sluice.provisioning.apply import SETTLING_SECONDS, apply, current_plan
+from sluice.provisioning.apply import apply, current_plan
 from sluice.provisioning.execution import ApplyOptions
 from sluice.provisioning.plans.declared import Declared
 from sluice.provisioning.replicas.moving import MoveOptions
+from sluice.provisioning.spreading import SPREADING_SECONDS
 from sluice.specs.model.model import TopicSpec
 from sluice.topics.administration import TopicCreation, TopicState
 from sluice.topics.replica_administration import PartitionKey, Throttle
@@ -146,7 +147,7 @@ def test_a_topic_that_is_not_there_after_its_creation_is_noticed() -> None:
     clock = ManualClock()
     with pytest.raises(CorruptionError, match="still differs: flights: create"):
         apply(Declared({"flights": spec()}, 1), Forgetful(), options=ApplyOptions(MoveOptions(clock=clock)))
-    assert clock.monotonic() >= SETTLING_SECONDS
+    assert clock.monotonic() >= SPREADING_SECONDS
 
 
 def test_a_broker_that_hears_of_a_change_a_moment_later_is_waited_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sluice.specs.model.model import TopicValue
+from sluice.specs.model.topic_shape import TopicShape
 from tests.unit.specs.bench import DEPLOYMENT_FILE, FEED_FILE, PIPELINE_FILE, TOPIC_FILE, Bench
 from tests.unit.specs.case import Case, assert_one_fault, words
 
@@ -169,3 +170,9 @@ def test_the_times_of_a_record_are_read_as_format_names_and_forms_say() -> None:
     assert read == "json, event time at in milliseconds since 1970, arrival time seen in UTC"
     del other["fields"]["n"]  # type: ignore[attr-defined]
     assert TopicValue.model_validate(other).times == read, "other fields have no part in it"
+
+
+@pytest.mark.parametrize(("written", "bytes_"), [("262144", 262_144), (None, None), ("much", None)])
+def test_the_largest_batch_of_a_topic_is_what_its_configurations_say(written: str | None, bytes_: int | None) -> None:
+    assert TopicShape(partitions=1, configs={"max.message.bytes": written}).largest_batch == bytes_
+    assert TopicShape(partitions=1).largest_batch is None

@@ -316,11 +316,12 @@ def test_a_loss_in_a_raw_table_is_acknowledged_once_however_often_that_is_said(
     assert [epoch.number for epoch in bench.epochs("raw_flights").all()] == [1]
 
 
+@pytest.mark.parametrize("error", [UnreachableError("it does not answer."), RefusedError("a record is damaged.")])
 def test_a_broker_without_an_answer_about_times_does_not_keep_a_reset_back(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: SluiceError
 ) -> None:
     def silent(_topic: str, _offsets: Mapping[int, int]) -> Mapping[int, object]:
-        raise UnreachableError("it does not answer.")
+        raise error
 
     monkeypatch.setattr(bench.cluster, "stamps", silent)
     (found,) = bench.resetting().plan(Edge.LATEST, ["departures"])
