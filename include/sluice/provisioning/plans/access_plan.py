@@ -37,10 +37,11 @@ class ActualAccess:
     @classmethod
     def of(cls, administration: AccessAdministration, service: KafkaService = APACHE) -> Self:
         """Ask the cluster for what its service lets clients see."""
+        acls = administration.acls()
         credentials = administration.credentials() if service.passwords is None else frozenset[Credential]()
         if service.rights is not None:
             return cls(credentials=credentials)
-        return cls(administration.acls(), credentials, administration.unknown())
+        return cls(acls, credentials, administration.unknown())
 
 
 def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> Plan:
