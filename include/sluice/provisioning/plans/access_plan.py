@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from sluice.errors import SpecError
@@ -37,11 +37,12 @@ class ActualAccess:
     @classmethod
     def of(cls, administration: AccessAdministration, service: KafkaService = APACHE) -> Self:
         """Ask the cluster for what its service lets clients see."""
-        acls = administration.acls()
-        credentials = administration.credentials() if service.passwords is None else frozenset[Credential]()
-        if service.rights is not None:
-            return cls(credentials=credentials)
-        return cls(acls, credentials, administration.unknown())
+        found = cls()
+        if service.rights is None:
+            found = replace(found, acls=administration.acls(), unknown=administration.unknown())
+        if service.passwords is None:
+            found = replace(found, credentials=administration.credentials())
+        return found
 
 
 def plan_access(catalog: Catalog, actual: ActualAccess, *, rotate: Collection[str] = ()) -> Plan:
