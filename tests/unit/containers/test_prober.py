@@ -19,7 +19,7 @@ from tests.compose import prober
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prober, "SECONDS", 2.0)
+    monkeypatch.setattr(prober, "SECONDS", 0.8)
 
 
 @pytest.fixture(scope="module")

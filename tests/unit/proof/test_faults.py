@@ -27,13 +27,13 @@ from sluice.specs.deployments.kafka import EmbeddedKafka, ExternalKafka
 DRIVER = """
 import os, signal, subprocess, sys
 java = os.path.join(os.path.dirname(__file__), "java")
-os.path.exists(java) or os.symlink("/bin/sleep", java)
-child = subprocess.Popen([java, "600"])
+os.path.exists(java) or os.symlink("/bin/cat", java)
+child = subprocess.Popen([java], stdin=subprocess.PIPE)
 signal.signal(signal.SIGTERM, lambda *_: (child.kill(), sys.exit(0)))
 child.wait()
 sys.exit(9)
 """
-"""Like a driver, as far as its process goes: it has a child that is called `java`, and ends with it."""
+"""Like a driver, as far as its process goes: it has a child that is called `java`, and each ends with the other."""
 
 
 @pytest.fixture

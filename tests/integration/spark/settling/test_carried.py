@@ -54,7 +54,7 @@ def digests(shape: Shape) -> list[tuple[datetime, dict[str, str], dict[str, str]
     return [(row.interval.start, dict(row.carried.before), dict(row.carried.after)) for row in rows if row.carried]
 
 
-@pytest.mark.parametrize("bytes_of_arrow", [raw_table._FEW_BYTES, 0])
+@pytest.mark.parametrize("bytes_of_arrow", [raw_table._FEW_BYTES, pytest.param(0, marks=pytest.mark.verify)])
 def test_a_function_over_the_records_of_each_key_goes_on_from_interval_to_interval(
     drained: Drained, monkeypatch: pytest.MonkeyPatch, bytes_of_arrow: int
 ) -> None:
