@@ -29,9 +29,8 @@ class InMemoryAccess:
         self._require_authorizer()
         return frozenset(self.entries)
 
-    def unknown(self) -> frozenset[UnknownRight]:
-        self._require_authorizer()
-        return frozenset(self.strange)
+    def rights(self) -> frozenset[Acl | UnknownRight]:
+        return self.acls() | self.strange
 
     def grant(self, acls: Collection[Acl]) -> None:
         self._require_authorizer()

@@ -45,9 +45,7 @@ def trace(
     rows: RowsOption = False,
     limit: Annotated[int, typer.Option(min=1, help="With --rows: the number of rows of each pipeline.")] = _ROWS,
     topic_id: TopicIdOption = "",
-    masked: Annotated[
-        bool, typer.Option("--masked", help="Mask key, fields and rows: letters as x, digits as 9.")
-    ] = False,
+    masked: MaskedOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what became of one record: where it is stored, how it was judged, and which intervals are made of it.

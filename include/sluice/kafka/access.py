@@ -42,14 +42,11 @@ class KafkaPythonAccess(AdminSession):
 
     def acls(self) -> frozenset[Acl]:
         """Return all entries of all principals, but for those of a kind that is not known here."""
-        return frozenset(entry for entry in self._entries() if isinstance(entry, Acl))
+        return frozenset(right for right in self.rights() if isinstance(right, Acl))
 
-    def unknown(self) -> frozenset[UnknownRight]:
-        """Return the entries of a kind that is not known here."""
-        return frozenset(entry for entry in self._entries() if isinstance(entry, UnknownRight))
-
-    def _entries(self) -> list[Acl | UnknownRight]:
-        return [_read(*entry) for entry in self._ask("list who may do what", _listed)]
+    def rights(self) -> frozenset[Acl | UnknownRight]:
+        """Return all entries of all principals."""
+        return frozenset(_read(*entry) for entry in self._ask("list who may do what", _listed))
 
     def grant(self, acls: Collection[Acl]) -> None:
         """Add entries, and return when the cluster shows them."""

@@ -13,8 +13,8 @@ from sluice.project.processes import ProjectProcesses
 from sluice.project.records import ProjectRecords
 from sluice.settings import StateFolder, connection_url
 from sluice.specs.catalog.catalog import Catalog, Unit
-from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput, SinkOutput, WrittenTopic
-from sluice.specs.rules.output_rules import deliveries
+from sluice.specs.model.outputs import IntervalsOutput, LatestOutput, Output, RowsOutput
+from sluice.specs.rules.output_rules import delivery_tables
 from sluice.storage.objects import objects_in
 from sluice.streams.life.attempts import Attempt
 from sluice.streams.life.driver_files import spark_ui_address
@@ -34,9 +34,7 @@ def tables_of_unit(catalog: Catalog, unit: Unit) -> frozenset[str]:
     kept = (IntervalsOutput, RowsOutput)
     tables = {output.table for output in outputs if isinstance(output, kept)}
     tables |= {output.table for output in outputs if isinstance(output, LatestOutput) and output.store == "delta"}
-    tables |= {deliveries(output.topic) for output in outputs if isinstance(output, WrittenTopic)}
-    tables |= {deliveries(output.name) for output in outputs if isinstance(output, SinkOutput)}
-    return frozenset(tables | {catalog.topics[topic].raw.table for topic in unit.topics})
+    return frozenset(tables | delivery_tables(outputs) | {catalog.topics[topic].raw.table for topic in unit.topics})
 
 
 def _outputs_of(catalog: Catalog, unit: Unit) -> list[Output]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from sluice.errors import SpecError
 from sluice.project.project import Project
 from sluice.settings import Settings, settings
 from sluice.specs.reading.faults import SpecFaults
-from tests.unit.specs.bench import DEPLOYMENT_FILE, PIPELINE_FILE, Bench, sound_project
+from tests.unit.specs.bench import DEPLOYMENT_FILE, PIPELINE_FILE, Bench
 
 WAYS: list[Callable[[Settings], object]] = [
     Project.open_tolerant,
@@ -21,15 +20,6 @@ WAYS: list[Callable[[Settings], object]] = [
     lambda _: open_pipeline("sales"),
     up,
 ]
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    own = sound_project(tmp_path / "project")
-    monkeypatch.setenv("SLUICE_HOME", str(own.home))
-    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
-    return own
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sluice.project.project import Project
 from sluice.project.reloading import CHECK_SECONDS, ReloadingProject
 from sluice.settings import settings
 from tests.twins.clock import ManualClock
-from tests.unit.specs.bench import TRANSFORM, TRANSFORM_FILE, Bench, sound_project
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    own = sound_project(tmp_path / "project")
-    monkeypatch.setenv("SLUICE_HOME", str(own.home))
-    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("SLUICE_DEPLOYMENT", "prod")
-    return own
+from tests.unit.specs.bench import TRANSFORM, TRANSFORM_FILE, Bench
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.suites.order_breaks_suite import INTENT
 from tests.twins.departures_project import DeparturesProject
 from tests.unit.specs.bench import PIPELINE_FILE, TRANSFORM_FILE, sound_project
 from tests.unit.specs.rules.test_lanes import REALTIME, TRANSFORM
-from tests.unit.specs.rules.test_sinks import OUTPUTS, SINK, SINK_FILE
+from tests.unit.specs.rules.test_sinks import project_with_sink
 
 SENT = """\
 - {kind: topic, topic: news, keys: [shop], create: {partitions: 2}}
@@ -88,11 +88,7 @@ def test_generations_begin_above_the_newest_that_a_table_of_the_unit_names(place
 
 
 def test_every_table_in_which_a_driver_leaves_its_generation_is_known(tmp_path: Path) -> None:
-    bench = sound_project(tmp_path / "several")
-    text = (bench.home / PIPELINE_FILE).read_text()
-    before, _, rest = text.partition("output:\n")
-    bench.write(PIPELINE_FILE, f"{before}{OUTPUTS}driver{rest.partition('driver')[2]}")
-    bench.write(SINK_FILE, SINK)
+    bench = project_with_sink(tmp_path / "several")
     bench.edit(PIPELINE_FILE, "- kind: sink", f"{SENT}- kind: sink")
     catalog = bench.scan().catalog
     assert tables_of_unit(catalog, catalog.units()["shop"]) == {

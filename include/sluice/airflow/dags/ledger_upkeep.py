@@ -17,8 +17,8 @@ from sluice.clock import SystemClock
 from sluice.errors import CorruptionError, SluiceError, UnreachableError
 from sluice.project.project import Project
 from sluice.specs.catalog.catalog import Catalog
-from sluice.specs.model.outputs import RowsOutput, SinkOutput
-from sluice.specs.rules.output_rules import deliveries
+from sluice.specs.model.outputs import RowsOutput
+from sluice.specs.rules.output_rules import delivery_tables
 from sluice.streams.health.availability import KEPT
 
 log = logging.getLogger(__name__)
@@ -96,11 +96,9 @@ def keep_entries(project: Project) -> dict[str, int]:
 def tables_of_streams(catalog: Catalog) -> list[str]:
     """Return the tables that streams append to: raw tables, those of rows, and those of what was delivered."""
     tables = [topic.raw.table for topic in catalog.topics.values()]
-    side_outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.side_outputs]
-    tables += [output.table for output in side_outputs if isinstance(output, RowsOutput)]
-    tables += [deliveries(o.topic) for pipeline in catalog.pipelines.values() for o in pipeline.written_topics]
-    tables += [deliveries(output.name) for output in side_outputs if isinstance(output, SinkOutput)]
-    return sorted(set(tables))
+    outputs = [output for pipeline in catalog.pipelines.values() for output in pipeline.every_output]
+    tables += [output.table for output in outputs if isinstance(output, RowsOutput)]
+    return sorted({*tables, *delivery_tables(outputs)})
 
 
 def refresh_index(project: Project) -> dict[str, int]:

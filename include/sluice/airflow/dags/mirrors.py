@@ -34,7 +34,8 @@ from sluice.specs.catalog.dag_ids import KEEP_MIRRORS, mirror_unit
 from sluice.specs.deployments.mirror import MirrorSpec
 from sluice.specs.model.alerting import AlertClass
 from sluice.specs.reading.kinds import Kind
-from sluice.streams.life.attempts import Desired
+from sluice.streams.life.attempts import Attempt, Desired
+from sluice.streams.life.life import UnitLife
 from sluice.streams.life.reconcile import ActionKind, reconcile
 
 log = logging.getLogger(__name__)
@@ -175,17 +176,27 @@ class KeepMirrorOperator(BaseOperator):
             raise AirflowFailException(str(found)) from found
         with retried_only_if_unknown():
             life = ProjectMirrors(runtime.open_project()).life(self.mirror)
-            attempt = None if self.action == ActionKind.STOP else life.claim(governed=True).attempt
-            try:
-                if self.action == ActionKind.STOP:
-                    life.finish_stop(_STOP_SECONDS)
-                elif attempt is not None:
-                    life.submit(attempt)
-            except RefusedError as refusal:
-                desired = life.observe().desired
-                if self.action == ActionKind.STOP and desired is not None and desired.state is Desired.STOPPED:
-                    raise
-                raise AirflowSkipException(str(refusal)) from refusal
+            if self.action == ActionKind.STOP:
+                _finish_stop(life)
+            elif (attempt := life.claim(governed=True).attempt) is not None:
+                _submit(life, attempt)
+
+
+def _finish_stop(life: UnitLife) -> None:
+    try:
+        life.finish_stop(_STOP_SECONDS)
+    except RefusedError as refusal:
+        desired = life.observe().desired
+        if desired is not None and desired.state is Desired.STOPPED:
+            raise
+        raise AirflowSkipException(str(refusal)) from refusal
+
+
+def _submit(life: UnitLife, attempt: Attempt) -> None:
+    try:
+        life.submit(attempt)
+    except RefusedError as refusal:
+        raise AirflowSkipException(str(refusal)) from refusal
 
 
 def build_mirror_dag(mirror: MirrorSpec) -> DAG:

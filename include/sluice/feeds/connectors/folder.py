@@ -119,7 +119,7 @@ class FolderConnection:
         try:
             with os.scandir(self._folder) as entries:
                 files = [entry for entry in entries if self._files.meant(entry.name) and entry.is_file()]
-                return {entry.name: ((state := entry.stat()).st_size, state.st_mtime_ns) for entry in files}
+                return {entry.name: _mark(entry.stat()) for entry in files}
         except OSError as error:
             raise DisconnectedError(f"The folder {self._folder} cannot be read: {error.strerror}.") from error
 
@@ -156,7 +156,9 @@ class FolderConnection:
                 file = self._open.enter_context(path.open("rb"))
                 records = islice(file_records(self._unpacked(file), self._spec, self._fields), skipped, None)
                 for value, last in _with_last(records):
-                    if _mark(file) != mark:  # what was appended would come again, with the file as it is then
+                    if (
+                        _mark(os.fstat(file.fileno())) != mark
+                    ):  # what was appended would come again, with the file as it is then
                         if sent:
                             raise _changed(path, sent)
                         return
@@ -172,8 +174,7 @@ class FolderConnection:
         return cast("BinaryIO", self._open.enter_context(gzip.open(file))) if packed else file
 
 
-def _mark(file: BinaryIO) -> FileMark:
-    state = os.fstat(file.fileno())
+def _mark(state: os.stat_result) -> FileMark:
     return state.st_size, state.st_mtime_ns
 
 

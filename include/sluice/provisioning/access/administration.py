@@ -40,15 +40,15 @@ class AccessAdministration(Protocol):
     """Every method may raise UnreachableError, also where we may not ask."""
 
     def acls(self) -> frozenset[Acl]:
-        """Return all entries of all principals, but for `unknown` ones.
+        """Return all entries of all principals, but for those of a kind that is not known here.
 
         Raises:
             NotReadyError: the cluster has no authorizer, so that every client may do everything.
         """
         ...
 
-    def unknown(self) -> frozenset[UnknownRight]:
-        """Return the entries of a kind that is not known here: newer versions of Kafka have further operations.
+    def rights(self) -> frozenset[Acl | UnknownRight]:
+        """Return all entries, also those of a kind that is not known here: newer versions of Kafka have further ones.
 
         Raises:
             NotReadyError: as for `acls`.

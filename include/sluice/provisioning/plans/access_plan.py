@@ -39,7 +39,10 @@ class ActualAccess:
         """Ask the cluster for what its service lets clients see."""
         found = cls()
         if service.rights is None:
-            found = replace(found, acls=administration.acls(), unknown=administration.unknown())
+            rights = administration.rights()
+            acls = frozenset(right for right in rights if isinstance(right, Acl))
+            unknown = frozenset(right for right in rights if isinstance(right, UnknownRight))
+            found = replace(found, acls=acls, unknown=unknown)
         if service.passwords is None:
             found = replace(found, credentials=administration.credentials())
         return found

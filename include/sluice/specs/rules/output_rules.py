@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sluice.contracts.breach import Loc
 from sluice.specs.deployments.secrecy import is_secret
@@ -35,6 +35,12 @@ def outputs_of(pipeline: PipelineSpec) -> Iterator[tuple[Loc, Output]]:
 def deliveries(topic: str) -> str:
     """Return the table that keeps what was sent to a topic or sink by its batches, so that a restart repeats none."""
     return f"{topic}_deliveries"
+
+
+def delivery_tables(outputs: Iterable[Output]) -> set[str]:
+    """Return the tables that keep what these outputs have sent."""
+    sent = (output for output in outputs if isinstance(output, WrittenTopic | SinkOutput))
+    return {deliveries(output_name(output)) for output in sent}
 
 
 def direct_output(pipeline: PipelineSpec) -> TopicOutput | None:

@@ -35,7 +35,11 @@ outputs:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Bench:
-    project = sound_project(tmp_path / "project")
+    return project_with_sink(tmp_path / "project")
+
+
+def project_with_sink(home: Path) -> Bench:
+    project = sound_project(home)
     text = (project.home / PIPELINE_FILE).read_text()
     before, _, rest = text.partition("output:\n")
     project.write(PIPELINE_FILE, f"{before}{OUTPUTS}driver{rest.partition('driver')[2]}")
